@@ -1,6 +1,7 @@
 import type { HashPool } from '../platform/hashing/digests.ts';
 import type { DaemonBase } from './daemon-base.ts';
 import { openBuilders } from './localized/builders.ts';
+import type { SearchMemory } from './localized/catalogs/catalog-rewriter.ts';
 import { createFreezer } from './localized/freeze/freezer.ts';
 import { createLocalized, type Localized } from './localized/localized.ts';
 import type { Releases } from './releases/releases.ts';
@@ -31,6 +32,7 @@ export function createLocalizedParts(
   const dataDirectory = configuration.data.dir;
   const exchangeRoot = (): string => exchangeRootOf(current().exchange, dataDirectory);
   const { publishing } = texts.translation;
+  const memory: SearchMemory = { last: null };
   return createLocalized({
     clock: options.clock,
     failpoints: options.failpoints,
@@ -55,6 +57,7 @@ export function createLocalizedParts(
         catalogs: () => current().localized.catalogs,
         dataDirectory,
         clock: options.clock,
+        memory,
       }),
   });
 }

@@ -1,78 +1,11 @@
-/** A bundle in a catalog of Addressables. */
-export interface CatalogBundle {
-  readonly internalId: string;
-  readonly bundleName: string;
-  readonly hash: string;
-  readonly crc: number;
-  readonly size: number;
-}
-
-const OPTIONS = {
-  assembly: 'Unity.ResourceManager, Version=0.0.0.0, Culture=neutral, PublicKeyToken=null',
-  class: 'UnityEngine.ResourceManagement.ResourceProviders.AssetBundleRequestOptions',
-};
+import { OPTIONS_TYPE, type CatalogBundle } from '../../src/cli/dev/demo/catalogs/addressables-json.ts';
 
 const CORE_ASSEMBLY = 'mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089';
-
-/** The options of a bundle, as `JsonUtility` writes them. */
-function optionsJson({ hash, crc, size, bundleName }: CatalogBundle): string {
-  const head = { m_Hash: hash, m_Crc: crc, m_Timeout: 0, m_ChunkedTransfer: false, m_RedirectLimit: -1 };
-  return JSON.stringify({ ...head, m_RetryCount: 0, m_BundleName: bundleName, m_BundleSize: size });
-}
 
 function int32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32LE(value);
   return bytes;
-}
-
-const PROVIDER = {
-  m_Id: 'UnityEngine.ResourceManagement.ResourceProviders.InstanceProvider',
-  m_ObjectType: { m_AssemblyName: OPTIONS.assembly, m_ClassName: 'InstanceProvider' },
-  m_Data: '',
-};
-
-/** A `catalog.json`: one key, entry and object for each bundle, and an asset without an object in front of each. */
-export function jsonCatalog(bundles: readonly CatalogBundle[], prefixes: readonly string[] = []): string {
-  const objects: Buffer[] = [];
-  const entries = [int32(bundles.length * 2)];
-  const keys = [int32(bundles.length)];
-  const buckets = [int32(bundles.length)];
-  let keyOffset = 4;
-  let offset = 0;
-  for (const [index, bundle] of bundles.entries()) {
-    const json = Buffer.from(optionsJson(bundle), 'utf16le');
-    const object = Buffer.concat([
-      Buffer.of(7, OPTIONS.assembly.length),
-      Buffer.from(OPTIONS.assembly),
-      Buffer.of(OPTIONS.class.length),
-      Buffer.from(OPTIONS.class),
-      int32(json.length),
-      json,
-    ]);
-    for (const value of [bundles.length, 0, -1, 0, -1, index, 0]) entries.push(int32(value));
-    for (const value of [index, 0, -1, 0, offset, index, 0]) entries.push(int32(value));
-    objects.push(object);
-    offset += object.length;
-    const key = Buffer.from(bundle.bundleName);
-    keys.push(Buffer.of(0), int32(key.length), key);
-    buckets.push(int32(keyOffset), int32(1), int32(2 * index + 1));
-    keyOffset += 5 + key.length;
-  }
-  return JSON.stringify({
-    m_LocatorId: 'AddressablesMainContentCatalog',
-    m_InstanceProviderData: PROVIDER,
-    m_SceneProviderData: PROVIDER,
-    m_ResourceProviderData: [],
-    m_ProviderIds: ['UnityEngine.ResourceManagement.ResourceProviders.AssetBundleProvider'],
-    m_InternalIds: [...bundles.map(({ internalId }) => internalId), 'Assets/Scene「1」.unity'],
-    m_KeyDataString: Buffer.concat(keys).toString('base64'),
-    m_BucketDataString: Buffer.concat(buckets).toString('base64'),
-    m_EntryDataString: Buffer.concat(entries).toString('base64'),
-    m_ExtraDataString: Buffer.concat(objects).toString('base64'),
-    m_resourceTypes: [{ m_AssemblyName: OPTIONS.assembly, m_ClassName: 'IAssetBundleResource' }],
-    m_InternalIdPrefixes: prefixes,
-  });
 }
 
 /** The bundles of a `catalog.json` by the game's own way of reading: entry, then the object at its position. */
@@ -86,7 +19,7 @@ export function bundlesOfJson(text: string): CatalogBundle[] {
   for (let at = 4; at < entries.length; at += 28) {
     const position = entries.readInt32LE(at + 16);
     if (position < 0) continue;
-    const start = position + 3 + OPTIONS.assembly.length + OPTIONS.class.length;
+    const start = position + 3 + OPTIONS_TYPE.assembly.length + OPTIONS_TYPE.class.length;
     const length = objects.readInt32LE(start);
     const options = JSON.parse(objects.toString('utf16le', start + 4, start + 4 + length)) as {
       readonly m_Hash: string;
@@ -163,9 +96,9 @@ export function binaryCatalog(bundles: readonly CatalogBundle[], version = 2): B
     const hash = buffer.value(Buffer.from(bundle.hash.padStart(32, '0'), 'hex'));
     const common = buffer.uint32s(0x0020_0000, 0);
     const options = buffer.uint32s(hash, joined(bundle.bundleName, '_'), bundle.crc, bundle.size, common);
-    const object = buffer.uint32s(type(OPTIONS.assembly, OPTIONS.class), options);
+    const object = buffer.uint32s(type(OPTIONS_TYPE.assembly, OPTIONS_TYPE.class), options);
     const provider = joined('UnityEngine.ResourceManagement.ResourceProviders.AssetBundleProvider', '.');
-    const resource = type(OPTIONS.assembly, 'UnityEngine.ResourceManagement.IAssetBundleResource');
+    const resource = type(OPTIONS_TYPE.assembly, 'UnityEngine.ResourceManagement.IAssetBundleResource');
     const location = buffer.uint32s(
       joined(bundle.bundleName, '/'),
       joined(bundle.internalId, '/'),

@@ -332,6 +332,7 @@ function historyItem({
     state: target === '' ? 'untranslated' : 'draft',
     author: { kind: 'import', token_id: token, provider, provider_run_id: run },
     reviewer: null,
+    reviewer_token_id: null,
     reason: null,
     model: null,
     prompt_digest: null,

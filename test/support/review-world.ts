@@ -35,6 +35,7 @@ import {
   type WorkerConfiguration,
 } from '../../src/daemon/translation/worker/worker-config.ts';
 import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
+import { containerKey } from '../../src/daemon/translation/work/judged-by.ts';
 import { inProcessThread } from './in-process-thread.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
@@ -62,7 +63,7 @@ function markerJudge(heard: JudgeOptions[]): TargetJudge {
     judge: (texts, options) => {
       heard.push(options);
       return Promise.resolve({
-        glossaryGeneration: 7,
+        by: { key: containerKey('rules', options.wasProofread), generation: 7 },
         judgements: texts.map(({ sourceText, targetText }) => ({
           findings: [
             ...(targetText.includes('BAD') ? [found('target', 'placeholders', false)] : []),

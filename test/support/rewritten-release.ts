@@ -12,7 +12,7 @@ import type { ReleaseFile } from '../../src/daemon/localized/catalogs/release-fi
 import { rewriteCatalogs } from '../../src/daemon/localized/catalogs/rewrite-catalogs.ts';
 import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
 import type { LoadedRules } from '../../src/daemon/parse/rules/load-rules.ts';
-import type { CatalogBundle } from './addressables-catalogs.ts';
+import type { CatalogBundle } from '../../src/cli/dev/demo/catalogs/addressables-json.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Contents by destination. */

@@ -5,7 +5,13 @@ import type { ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
 import type { Judgement, TargetJudge, TextToJudge } from '../../src/daemon/translation/judge/target-judge.ts';
 import { createUnitSource, type UnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
 import type { ReportedTask } from '../../src/daemon/translation/work/task-page.ts';
-import type { TaskUpdate, UpdateDone, UpdateRefusal } from '../../src/daemon/translation/work/task-update.ts';
+import { containerKey, type JudgedBy } from '../../src/daemon/translation/work/judged-by.ts';
+import type {
+  TaskUpdate,
+  UpdateDone,
+  UpdateRefusal,
+  UpdateResult,
+} from '../../src/daemon/translation/work/task-update.ts';
 import type { Finding } from '../../src/daemon/translation/work/target-rows.ts';
 import { createCalls, type TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
 import type { Thread } from '../../src/platform/threads/thread.ts';
@@ -35,12 +41,20 @@ export interface TranslatedTexts {
   /** Indexes a release and builds its tasks. */
   build(releaseId: string, texts: TestTexts): void;
   /** Stores a target of a person, with the findings of a judge. */
-  type(file: string, key: string, text: string, update?: Partial<TaskUpdate>): UpdateDone | UpdateRefusal;
+  type(file: string, key: string, text: string, update?: TypedUpdate): UpdateDone | UpdateRefusal;
   target(file: string, key: string): TargetRow | null;
   tasks(): readonly ReportedTask[];
   rows(sql: string): Record<string, unknown>[];
   /** Changes rows as no call of the thread does. */
   run(sql: string): void;
+}
+
+/** An update, with what a test says about its one result. */
+export type TypedUpdate = Partial<Omit<TaskUpdate, 'results'>> & { readonly result?: Partial<UpdateResult> };
+
+/** The judgements beside a generation of the Glossary. */
+export function judgedByGeneration(generation: number, wasProofread = false): JudgedBy {
+  return { key: containerKey(`key-${generation}`, wasProofread), generation };
 }
 
 /** A finding that blocks. */
@@ -62,9 +76,9 @@ export function judgeOf(
   generation: () => number = () => 1,
 ): TargetJudge {
   return {
-    judge: (texts) =>
+    judge: (texts, { wasProofread }) =>
       Promise.resolve({
-        glossaryGeneration: generation(),
+        by: judgedByGeneration(generation(), wasProofread),
         judgements: texts.map((text): Judgement => ({
           findings: findingsOf(text),
           qaIdentity: `gqa1_${text.sourceText}_${text.targetText}`,
@@ -123,7 +137,7 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
       calls.finishBuild(progress.buildId);
       while (calls.cleanUp(null));
     },
-    type: (file, key, text, update = {}) => {
+    type: (file, key, text, { result, ...update } = {}) => {
       const task = tasks().find(({ destination }) => destination === file);
       const sourceText = current[file]?.[key] ?? '';
       return calls.applyUpdate({
@@ -139,7 +153,8 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
             pointer: '/translation_results/0',
             findings: [],
             qaIdentity: `gqa1_${sourceText}_${text}`,
-            ...update.results?.[0],
+            judgedBy: judgedByGeneration(1),
+            ...result,
           },
         ],
       });
@@ -166,7 +181,6 @@ export const EMPTY_UPDATE: Omit<TaskUpdate, 'taskId'> = {
   failureReason: null,
   providerRunId: null,
   provider: null,
-  glossaryGeneration: 1,
   judgedFor: null,
   override: null,
   workerId: null,

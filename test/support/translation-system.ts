@@ -34,6 +34,9 @@ export interface ReportedTask {
   readonly release_id: string;
 }
 
+/** Other files of a release, which have no text, by destination. */
+export type OtherFiles = Readonly<Record<string, string>>;
+
 /** A daemon with a release whose text is indexed and whose tasks are built. */
 export interface TranslationSystem {
   readonly system: TestSystem;
@@ -46,7 +49,7 @@ export interface TranslationSystem {
   /** The current task of a destination. */
   task(destination: string): Promise<ReportedTask>;
   /** Publishes other texts as the next release, and waits for its tasks. */
-  publish(releaseId: string, files: TextFiles): Promise<void>;
+  publish(releaseId: string, files: TextFiles, others?: OtherFiles): Promise<void>;
 }
 
 /** Starts a daemon, and a server if its settings are given. */
@@ -55,9 +58,10 @@ export async function startTranslationSystem(
   daemon: Readonly<Record<string, object>> = {},
   atEnd: AtEnd = onTestFinished,
   server: Readonly<Record<string, object>> | null = null,
+  others: OtherFiles = {},
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
-  await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files) });
+  await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files, others) });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
@@ -104,19 +108,22 @@ export async function startTranslationSystem(
       if (task === undefined) throw new Error(`${destination} has no task`);
       return task;
     },
-    publish: async (releaseId, next) => {
-      await writeReleaseTree(upstream, { id: releaseId, files: filesOf(next) });
+    publish: async (releaseId, next, otherFiles = {}) => {
+      await writeReleaseTree(upstream, { id: releaseId, files: filesOf(next, otherFiles) });
       await system.run('sync');
       await untilBuilt(releaseId, Object.keys(next).length);
     },
   };
 }
 
-function filesOf(files: TextFiles): Map<string, Buffer> {
-  return new Map(
-    Object.entries(files).map(([destination, texts]) => [
-      destination,
-      Buffer.from(JSON.stringify(texts.map((Text, at) => ({ Id: at + 1, Text })))),
-    ]),
-  );
+function filesOf(files: TextFiles, others: OtherFiles): Map<string, Buffer> {
+  return new Map([
+    ...Object.entries(files).map(([destination, texts]) => [destination, textFile(texts)] as const),
+    ...Object.entries(others).map(([destination, content]) => [destination, Buffer.from(content)] as const),
+  ]);
+}
+
+/** The bytes of a file with texts. */
+export function textFile(texts: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify(texts.map((Text, at) => ({ Id: at + 1, Text }))));
 }

@@ -51,6 +51,7 @@ export function resultsOf(
 ): WorkerResult[] {
   return lease.units.map((unit, at) => ({
     revision: unit.revision,
+    judgedBy: { key: 'rules', generation: null },
     target: {
       unitId: unit.unitId,
       text: text(at),

@@ -1,3 +1,4 @@
+import { HELP_WIDTH, helpColumns, wrapText } from '../../platform/terminal/help-columns.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
@@ -20,6 +21,9 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...RUN_COMMANDS,
 ];
 
+/** Of the second line of a usage. */
+const USAGE_INDENT = ' '.repeat(9);
+
 /** Finds the command at the start of the words; the longest name wins. */
 export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   const named = (count: number): CtlCommand | undefined =>
@@ -36,8 +40,13 @@ export function renderCtlCommands(): string {
 export function renderCtlHelp(program: string, command: CtlCommand | null): string {
   if (command !== null) {
     const { name, synopsis, summary, optionTexts } = command;
-    const options = optionTexts.length === 0 ? '' : `\n${columns(optionTexts)}`;
-    return `Usage: ${`${program} ${name} ${synopsis}`.trimEnd()}\n\n${summary}.\n${options}\n${program} --help lists the options of every command.\n`;
+    const options = optionTexts.length === 0 ? '' : `\n${helpColumns(optionTexts)}`;
+    const usage = wrapText(
+      `Usage: ${program} ${name} ${synopsis}`.trimEnd(),
+      HELP_WIDTH - USAGE_INDENT.length,
+    ).join(`\n${USAGE_INDENT}`);
+    const about = wrapText(`${summary}.`, HELP_WIDTH).join('\n');
+    return `${usage}\n\n${about}\n${options}\n${program} --help lists the options of every command.\n`;
   }
   const commands = CTL_COMMANDS.map(({ name, synopsis, summary }): [string, string] => [
     `${name} ${synopsis}`.trimEnd(),
@@ -51,13 +60,8 @@ export function renderCtlHelp(program: string, command: CtlCommand | null): stri
 
 Reads reports from a running Slipway and starts actions on it.
 
-${columns(commands)}
-${columns(COMMON_OPTION_TEXTS)}
+${helpColumns(commands)}
+${helpColumns(COMMON_OPTION_TEXTS)}
 Exit codes:
-${columns(exits)}`;
-}
-
-function columns(rows: ReadonlyArray<readonly [string, string]>): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('');
+${helpColumns(exits)}`;
 }

@@ -1,5 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { demoCatalogs } from './demo/catalogs/demo-catalogs.ts';
 import { demoContainers } from './demo/demo-containers.ts';
 import { DEMO_RELEASE_IDS, type DemoReleaseId } from './demo/demo-story.ts';
 import { createRandom } from './seeded-random.ts';
@@ -27,6 +28,9 @@ export async function writeDemoRelease(directory: string, releaseId: DemoRelease
   const random = createRandom(20_260_109);
   for (const [destination, size] of [...oddResources(), ...media]) {
     await writeFile(await prepare(destination), random.bytes(size));
+  }
+  for (const [destination, bytes] of await demoCatalogs(building, releaseId)) {
+    await writeFile(await prepare(destination), bytes);
   }
   const release = { release_id: releaseId, app_version: APP_VERSION };
   await writeFile(await prepare('server-info.json'), JSON.stringify(serverInfo(releaseId), null, 2));

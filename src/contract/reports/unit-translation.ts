@@ -96,6 +96,10 @@ export const UnitHistorySchema = z.object({
         state: z.enum(UNIT_STATES),
         author: AuthorSchema,
         reviewer: z.string().nullable(),
+        reviewer_token_id: z
+          .string()
+          .nullable()
+          .describe('The token with which the reviewer accepted or returned the target.'),
         reason: z.string().nullable(),
         model: z.string().nullable(),
         prompt_digest: z.string().nullable(),

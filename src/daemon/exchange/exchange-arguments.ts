@@ -22,6 +22,12 @@ export const IMPORT_ARGUMENTS = {
   ...FILE_ARGUMENTS,
   trusted: flag.default(false),
   dry_run: flag.default(false),
+  token_id: z
+    .string()
+    .max(64)
+    .nullable()
+    .default(null)
+    .describe('The token that asked for the import. The daemon sets it; a value of the caller is replaced.'),
 } as const;
 
 /** A choice of states, separated by commas. */

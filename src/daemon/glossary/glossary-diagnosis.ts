@@ -24,6 +24,8 @@ export interface DiagnosisRequest {
   readonly pair: LanguagePair;
   readonly rules: TermMissingRules;
   readonly units: readonly DiagnosedUnit[];
+  /** Leaves the constraints of the diagnoses out, which are most of an answer. */
+  readonly withoutConstraints?: boolean;
 }
 
 /** A diagnosis as reports show it. */
@@ -60,7 +62,7 @@ export function createDiagnosis(reader: GlossaryReader): DiagnoseUnits {
     if (byPair.size > KEPT_PAIRS && oldest !== undefined) byPair.delete(oldest);
     return glossary;
   };
-  return ({ pair, rules, units }) => {
+  return ({ pair, rules, units, withoutConstraints = false }) => {
     const generation = reader.generation();
     const glossary = compiled(pair, generation);
     return {
@@ -71,6 +73,7 @@ export function createDiagnosis(reader: GlossaryReader): DiagnoseUnits {
             ...unit,
             blocksWhenMissing: (category) => blocksWhenMissing(rules, category, unit.wasProofread),
           }),
+          !withoutConstraints,
         ),
       ),
     };
@@ -83,14 +86,12 @@ function blocksWhenMissing(rules: TermMissingRules, category: string, wasProofre
   return rule === 'always' || (rule === 'after_proofread' && wasProofread);
 }
 
-function reportedDiagnosis({
-  constraints,
-  diagnostics,
-  blockingCodes,
-  identityText,
-}: Diagnosis): UnitDiagnosis {
+function reportedDiagnosis(
+  { constraints, diagnostics, blockingCodes, identityText }: Diagnosis,
+  hasConstraints: boolean,
+): UnitDiagnosis {
   return {
-    constraints: constraints.map(({ term, span, matchedText, requirement }) => ({
+    constraints: (hasConstraints ? constraints : []).map(({ term, span, matchedText, requirement }) => ({
       term_id: term.termId,
       revision: term.revision,
       source_span: span,

@@ -48,6 +48,8 @@ export interface UnitsToDiagnose {
   readonly glossaryPath?: string;
   /** Default: the configured pair. */
   readonly languages?: LanguagePair;
+  /** For callers that want the findings only. */
+  readonly withoutConstraints?: boolean;
 }
 
 /** The Glossary for the other parts of the daemon. */
@@ -120,9 +122,10 @@ export function createGlossary(options: GlossaryOptions): Glossary {
     reports: createGlossaryReports({ thread, files, languages, rules }),
     actions: createGlossaryActions({ ...options, thread, files, onChanged: noteChange }),
     check: createGlossaryCheck({ path, summary: refresh, clock }),
-    diagnose: async ({ units, glossaryPath, languages: pair = languages() }, signal) => {
+    diagnose: async (wanted, signal) => {
+      const { units, glossaryPath, languages: pair = languages(), withoutConstraints = false } = wanted;
       try {
-        const request = { pair, rules: rules(), file: await files.find(glossaryPath) };
+        const request = { pair, rules: rules(), file: await files.find(glossaryPath), withoutConstraints };
         const diagnoses = [];
         let usedGeneration = Infinity;
         for (let start = 0; start === 0 || start < units.length; start += UNITS_OF_CALL) {

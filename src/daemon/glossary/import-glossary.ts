@@ -1,4 +1,6 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ControlBodySchema } from '../../contract/actions/control-body.ts';
+import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { ReadTerm, ReadTermResult, TermReader } from '../../exchange/glossary/exchanged-term.ts';
@@ -115,7 +117,7 @@ function batchOf(
     audit: {
       reviewer: args.trusted ? reviewer : null,
       reason: reason ?? `import of ${args.file}`,
-      tokenId: null,
+      tokenId: args.token_id,
     },
     isReviewed: args.trusted,
     isDryRun: args.dry_run,
@@ -171,7 +173,12 @@ function fieldsOf(term: ReadTerm, pair: LanguagePair, file: string, now: number)
       ...(source_note === null ? {} : { source_note }),
     },
   };
-  return newTermFieldsOf(body);
+  // A file has no longer texts and lists than a request, so that an imported term can be changed later.
+  const parsed = ControlBodySchema.safeParse(body);
+  if (parsed.success) return newTermFieldsOf(body);
+  throw new ServiceError('invalid_request', 'the term is not valid', {
+    errors: fieldErrorsOf(parsed.error, 'field'),
+  });
 }
 
 function describe({ message, options: { errors = [] } }: ServiceError): string {

@@ -21,6 +21,7 @@ export function termFieldsOf(body: Body): Partial<TermFields> {
     ...wordingErrors(wordingsOf(body)),
     ...languageErrors(body, ['source_language', 'target_language']),
     ...scopeErrors(body.scope ?? {}),
+    ...sourceErrors(body.source),
   ];
   if (errors.length > 0) throw invalidTerm(errors);
   const fields: { -readonly [Name in keyof TermFields]?: TermFields[Name] | undefined } = {
@@ -107,6 +108,15 @@ function scopeErrors(scope: Readonly<Record<string, string>>): FieldError[] {
     }
     const isUsable = key.trim() !== '' && !CONTROL.test(key) && key.isWellFormed() && value.isWellFormed();
     return isUsable ? [] : [{ pointer, message: 'must have a name and be well-formed text' }];
+  });
+}
+
+/** Notes may have line ends and marks of direction, but what SQLite or UTF-8 would lose is refused. */
+function sourceErrors(source: Body['source']): FieldError[] {
+  return (['source_ref', 'source_author', 'source_note'] as const).flatMap((field) => {
+    const text = source?.[field] ?? '';
+    if (text.isWellFormed() && !text.includes('\0')) return [];
+    return [{ pointer: `/source/${field}`, message: 'must not have NUL or halves of a surrogate pair' }];
   });
 }
 

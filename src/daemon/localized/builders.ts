@@ -4,7 +4,7 @@ import { loadRules, RulesError } from '../parse/rules/load-rules.ts';
 import type { ParseConfiguration } from '../parse/rules/parse-config.ts';
 import { TaskError } from '../tasks/task.ts';
 import type { CatalogsConfiguration } from './catalogs/catalogs-config.ts';
-import { createCatalogRewriter } from './catalogs/catalog-rewriter.ts';
+import { createCatalogRewriter, type SearchMemory } from './catalogs/catalog-rewriter.ts';
 import { createContainerPatcher } from './patch/create-container-patcher.ts';
 import { WORK_FOLDER, type Builders } from './publish/publish-texts.ts';
 
@@ -17,6 +17,8 @@ export interface BuilderOptions {
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
   readonly clock: Clock;
+  /** Which files of the last release are catalogs. */
+  readonly memory: SearchMemory;
 }
 
 /**
@@ -30,6 +32,7 @@ export async function openBuilders({
   catalogs,
   dataDirectory,
   clock,
+  memory,
 }: BuilderOptions): Promise<Builders> {
   const settings = parse();
   const rules = await loadRules(settings).catch((error: unknown) => {
@@ -46,7 +49,7 @@ export async function openBuilders({
   };
   return {
     patcher: createContainerPatcher({ ...limits, processes }),
-    rewriter: createCatalogRewriter({ ...limits, catalogs: catalogs() }),
+    rewriter: createCatalogRewriter({ ...limits, catalogs: catalogs(), memory }),
     concurrency: processes,
   };
 }

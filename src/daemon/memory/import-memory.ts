@@ -126,6 +126,7 @@ async function writeBatch(
   signal.throwIfAborted();
   const note = {
     reviewer: reviewer ?? '',
+    tokenId: args.token_id,
     reason: reason ?? `import of ${args.file}`,
     at: unixSeconds(clock),
   };

@@ -1,4 +1,5 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
+import type { Caller } from '../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
@@ -22,10 +23,10 @@ export function createMemoryActions(dependencies: MemoryActionDependencies): rea
   const { engine } = dependencies;
   return [
     defineAction(engine, 'translation-memory-confirm', {
-      run: async (body) => await withActionErrors(() => confirmRecord(dependencies, body)),
+      run: async (body, caller) => await withActionErrors(() => confirmRecord(dependencies, body, caller)),
     }),
     defineAction(engine, 'translation-memory-resolve-conflict', {
-      run: async (body) => await withActionErrors(() => resolveConflict(dependencies, body)),
+      run: async (body, caller) => await withActionErrors(() => resolveConflict(dependencies, body, caller)),
     }),
   ];
 }
@@ -33,6 +34,7 @@ export function createMemoryActions(dependencies: MemoryActionDependencies): rea
 async function confirmRecord(
   { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-confirm'>,
+  { tokenId }: Caller,
 ): Promise<TaskResult> {
   const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
   const record = await thread.call('record', { path, recordId: record_id });
@@ -41,6 +43,7 @@ async function confirmRecord(
     path,
     record_id,
     reviewer,
+    tokenId,
     reason: reason === '' ? null : reason,
     supersede_record_id: body.supersede_record_id ?? null,
     force: body.force ?? false,
@@ -54,6 +57,7 @@ async function confirmRecord(
 async function resolveConflict(
   { thread, clock, noteSuperseded }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-resolve-conflict'>,
+  { tokenId }: Caller,
 ): Promise<TaskResult> {
   const {
     winner_record_id,
@@ -67,6 +71,7 @@ async function resolveConflict(
     winner_record_id,
     expected_trusted_record_ids,
     reviewer,
+    tokenId,
     reason,
     at: unixSeconds(clock),
   });

@@ -3,10 +3,11 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { ControlScope } from '../../contract/actions/control-scopes.ts';
+import type { Caller, ControlScope } from '../../contract/actions/control-scopes.ts';
 import { scopesOfKind } from '../api/caller.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
 import type { Database } from '../database/sqlite-database.ts';
+import type { JobRegistry } from '../tasks/job-registry.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { TaskResult } from '../tasks/task.ts';
 import { runsLeft } from './next-run.ts';
@@ -38,6 +39,7 @@ interface NamedSchedules {
 
 /** The fields of an update that a configured schedule accepts. */
 const FREE_FIELDS: ReadonlySet<string> = new Set(['id', 'enabled', 'reviewer', 'reason']);
+const TOKEN_ARGUMENT = 'token_id=';
 /** Maximum number of schedules in one run of a group. */
 const GROUP_RUNS_MAX = 100;
 
@@ -47,9 +49,9 @@ const GROUP_RUNS_MAX = 100;
 export function createScheduleActions(options: ScheduleActionOptions): readonly DefinedAction[] {
   const { engine } = options;
   const changing =
-    <Body>(change: (options: ScheduleActionOptions, body: Body) => TaskResult) =>
-    (body: Body): TaskResult => {
-      const result = options.database.transaction(() => change(options, body));
+    <Body>(change: (options: ScheduleActionOptions, body: Body, caller: Caller) => TaskResult) =>
+    (body: Body, caller: Caller): TaskResult => {
+      const result = options.database.transaction(() => change(options, body, caller));
       options.onChanged();
       return result;
     };
@@ -71,9 +73,14 @@ export function createScheduleActions(options: ScheduleActionOptions): readonly 
   ];
 }
 
-function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'>): TaskResult {
+function addSchedule(
+  options: ScheduleActionOptions,
+  body: BodyOf<'schedule-add'>,
+  caller: Caller,
+): TaskResult {
   const { repository, engine } = options;
-  const schedule = newSchedule(body, options.createId(), unixSeconds(options.clock));
+  const asked = newSchedule(body, options.createId(), unixSeconds(options.clock));
+  const schedule = withTokenOf(caller, asked, engine.jobs);
   scheduledCall(schedule, engine.jobs);
   if (repository.get(schedule.id) !== null) {
     throw new ServiceError(
@@ -88,11 +95,16 @@ function addSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-add'
   return { schedule: reportedSchedule(schedule, repository) };
 }
 
-function updateSchedule(options: ScheduleActionOptions, body: BodyOf<'schedule-update'>): TaskResult {
+function updateSchedule(
+  options: ScheduleActionOptions,
+  body: BodyOf<'schedule-update'>,
+  caller: Caller,
+): TaskResult {
   const { repository, engine, clock } = options;
   const before = known(repository, body.id);
   if (Object.keys(body).some((field) => !FREE_FIELDS.has(field))) refuseConfigured(before);
-  const schedule = changedSchedule(before, body, unixSeconds(clock));
+  const changed = changedSchedule(before, body, unixSeconds(clock));
+  const schedule = isSameTarget(before, changed) ? changed : withTokenOf(caller, changed, engine.jobs);
   // A schedule that this daemon cannot run may still be disabled or get another time.
   if (!isSameTarget(before, schedule)) scheduledCall(schedule, engine.jobs);
   repository.update(schedule);
@@ -118,6 +130,16 @@ function runSchedules({ repository, runs }: ScheduleActionOptions, body: BodyOf<
     return { id: schedule.id, task_ids: runs.request(schedule, most) };
   });
   return { schedules: started, task_ids: started.flatMap(({ task_ids }) => task_ids) };
+}
+
+/**
+ * Writes the token of the caller into the arguments of a job that records it. The caller who chose the arguments answers for them, and
+ * nobody can name the token of another person.
+ */
+function withTokenOf({ tokenId }: Caller, schedule: Schedule, jobs: JobRegistry): Schedule {
+  if (!('token_id' in (jobs.find(schedule.action)?.arguments.shape ?? {}))) return schedule;
+  const others = schedule.args.filter((pair) => !pair.startsWith(TOKEN_ARGUMENT));
+  return { ...schedule, args: tokenId === null ? others : [...others, TOKEN_ARGUMENT + tokenId] };
 }
 
 /** Refuses a change of what the configuration decides; the next start or reload would undo it. */

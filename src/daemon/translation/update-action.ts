@@ -99,7 +99,6 @@ async function judgeUpdate(
   if (update.results.length === 0) return { update, sources: [] };
   const results: UpdateResult[] = [...update.results];
   const sources: SourceUnit[] = [];
-  let glossaryGeneration: number | null = null;
   for (const { indexPosition, wasProofread, units: placed } of containers) {
     const ordinals = placed.map(({ ordinal }) => ordinal);
     const found = await units.unitsOf({ ...builtFor, indexPosition, ordinals, neighbours: 1 });
@@ -111,15 +110,14 @@ async function judgeUpdate(
       return { place: source.unit, sourceText, targetText };
     });
     const judged = await judge.judge(texts, { wasProofread });
-    // An older generation is corrected by the job that follows each change of the Glossary.
-    glossaryGeneration = Math.min(glossaryGeneration ?? Infinity, judged.glossaryGeneration);
     for (const [at, { result }] of placed.entries()) {
       const before = update.results[result];
       const judgement = judged.judgements[at];
-      if (before !== undefined && judgement !== undefined) results[result] = { ...before, ...judgement };
+      if (before !== undefined && judgement !== undefined)
+        results[result] = { ...before, ...judgement, judgedBy: judged.by };
     }
   }
-  return { update: { ...update, results, glossaryGeneration, judgedFor: builtFor }, sources };
+  return { update: { ...update, results, judgedFor: builtFor }, sources };
 }
 
 /** Offers the stored targets that nothing blocks to the Translation Memory. @returns whether it took them */

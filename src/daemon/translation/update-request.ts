@@ -42,7 +42,6 @@ export function parseTaskUpdate(body: Body, tokenId: string | null, now: number)
     failureReason: body.failure_reason ?? null,
     providerRunId: body.provider_run_id ?? null,
     provider: body.provider ?? null,
-    glossaryGeneration: null,
     judgedFor: null,
     override,
     workerId: body.worker_id ?? null,

@@ -260,7 +260,8 @@ function identityText(
 }
 
 /** Rows in the order of their JSON, as JSON values. */
-function sortedRows(rows: readonly unknown[]): unknown[] {
+function sortedRows(rows: readonly unknown[]): readonly unknown[] {
+  if (rows.length < 2) return rows;
   return rows
     .map((row) => JSON.stringify(row))
     .sort()

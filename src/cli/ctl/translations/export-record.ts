@@ -1,5 +1,10 @@
+import { cutText } from '../../../domain/text/cut-text.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { placeOf, type ServiceUnit } from './service-pages.ts';
+
+/** Characters of the note of a unit, and of one line of it. */
+const MAX_NOTE = 8000;
+const MAX_NOTE_LINE = 2000;
 
 /** Why a unit is not written to a file. */
 export type ExportSkip = 'not translatable' | 'no task' | 'text too long' | 'other state or task';
@@ -42,12 +47,30 @@ export function exportRecord(
     source_text: unit.source_text,
     target_text: translation?.target_text ?? null,
     state: translation?.state ?? 'untranslated',
-    note: notes.length === 0 ? null : notes.join('\n'),
+    note: notes.length === 0 ? null : boundedNote(notes),
     context: contextOf(unit),
     previous_source: translation?.previous_source ?? null,
     previous_target: translation?.previous_target ?? null,
     revision: translation?.revision ?? 0,
   };
+}
+
+/**
+ * A note of whole lines. Spreadsheets cut cells at 32,767 characters, and the reason of a task or the terms of a long text can have
+ * more.
+ */
+function boundedNote(lines: readonly string[]): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    const { text, isCut } = cutText(line, MAX_NOTE_LINE);
+    if (length + text.length > MAX_NOTE) break;
+    kept.push(isCut ? `${text}…` : text);
+    length += text.length + 1;
+  }
+  if (kept.length < lines.length)
+    kept.push(`(${lines.length - kept.length} more lines; see the unit itself)`);
+  return kept.join('\n');
 }
 
 /** The findings on the target, for the person who corrects it. */

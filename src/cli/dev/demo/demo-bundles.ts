@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { DemoStory } from './demo-story.ts';
 import { csvTable, jsonRows } from './text-tables.ts';
 import { dialogScene } from './unity/dialog-scene.ts';
@@ -11,6 +12,8 @@ import { writeSerializedFile, type UnityObject } from './unity/write-serialized-
 export interface NamedBundle {
   readonly name: string;
   readonly bytes: Uint8Array;
+  /** CRC-32 of its content before compression, which catalogs state. */
+  readonly contentCrc: number;
   /** The scenes and tables in it. */
   readonly scripts: readonly string[];
 }
@@ -86,7 +89,8 @@ function named(
   options: BundleOptions,
 ): NamedBundle {
   const file = `CAB-${createHash('md5').update(name).digest('hex')}`;
-  const bytes = writeBundle([{ name: file, bytes: writeSerializedFile({ version: 22, objects }) }], options);
+  const content = writeSerializedFile({ version: 22, objects });
+  const bytes = writeBundle([{ name: file, bytes: content }], options);
   const hash = createHash('md5').update(bytes).digest('hex');
-  return { name: `${name}_${hash}.bundle`, bytes, scripts };
+  return { name: `${name}_${hash}.bundle`, bytes, contentCrc: crc32(content), scripts };
 }

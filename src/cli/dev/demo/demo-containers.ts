@@ -1,9 +1,7 @@
-import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
-import { ZipFile } from 'yazl';
 import { demoBundles, innerBundle, type NamedBundle } from './demo-bundles.ts';
 import { demoStory, type DemoReleaseId, type DemoStory } from './demo-story.ts';
+import { writeZip } from './demo-zip.ts';
 import type { DialogRow } from './dialog-row.ts';
 import { flatBuffersTable } from './flatbuffers-table.ts';
 import { csvTable, jsonRows, jsonScene } from './text-tables.ts';
@@ -83,14 +81,10 @@ async function writeArchive(
   { scripts }: DemoStory,
   bundle: NamedBundle | null,
 ): Promise<void> {
-  const zip = new ZipFile();
-  // A fixed time keeps the archive the same from run to run. The DOS timestamp is in local time, the other one is not.
-  const options = { mtime: new Date(2026, 0, 9), mode: 0o100_644, forceDosTimestamp: true };
-  for (const table of tables) {
-    const rows = Buffer.from(jsonRows(scripts.get(table) ?? []));
-    zip.addBuffer(rows, `table${table.split('/')[2] ?? ''}.json`, options);
-  }
-  if (bundle !== null) zip.addBuffer(Buffer.from(bundle.bytes), `bundles/${bundle.name}`, options);
-  zip.end();
-  await pipeline(zip.outputStream, createWriteStream(path));
+  const files = tables.map((table) => ({
+    name: `table${table.split('/')[2] ?? ''}.json`,
+    bytes: Buffer.from(jsonRows(scripts.get(table) ?? [])),
+  }));
+  const bundles = bundle === null ? [] : [{ name: `bundles/${bundle.name}`, bytes: bundle.bytes }];
+  await writeFile(path, await writeZip([...files, ...bundles]));
 }

@@ -81,8 +81,7 @@ export function chooseChange(
   const [first, ...others] = candidates;
   if (first === undefined || others.length === 0) return first;
   const fitting = candidates.filter(
-    ({ before }) =>
-      (old.size === 0 || old.size === before.size) && (old.crc === 0 || old.crc === before.crc32),
+    ({ before, after }) => isStated(old, before) || (after !== null && isStated(old, after)),
   );
   const [chosen, ...rest] = fitting;
   if (chosen === undefined) {
@@ -91,6 +90,10 @@ export function chooseChange(
   if (rest.every(({ after }) => isSameResult(after, chosen.after))) return chosen;
   const message = `the catalog does not tell apart the bundles with the file name ${JSON.stringify(first.fileName)}`;
   throw new PatchError('catalog_not_rewritten', '', message);
+}
+
+function isStated(old: CatalogFigures, { size, crc32 }: BundleFigures): boolean {
+  return (old.size === 0 || old.size === size) && (old.crc === 0 || old.crc === crc32);
 }
 
 function isSameResult(left: BundleChange['after'], right: BundleChange['after']): boolean {

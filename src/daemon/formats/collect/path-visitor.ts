@@ -20,7 +20,7 @@ interface Level {
   isArray: boolean;
   /** Elements so far. */
   count: number;
-  /** `null` until it is asked for. */
+  /** Made for the first value that is reported below it; `null` before. */
   path: string | null;
   /** The field or the element of the parent that leads here. */
   name: string | null;

@@ -38,7 +38,10 @@ serveJobs<
 function failureOf(error: unknown): RewriteResult {
   const message = messageOf(error);
   if (error instanceof PatchError) {
-    return { kind: 'refused', code: error.code, path: error.fieldPath, message };
+    const { code, fieldPath: path } = error;
+    // The owner says the path itself.
+    const isNamed = path !== '' && message.startsWith(`${path}: `);
+    return { kind: 'refused', code, path, message: isNamed ? message.slice(path.length + 2) : message };
   }
   if (error instanceof FormatError) return { kind: 'refused', code: error.code, path: '', message };
   const errno = errorCode(error);

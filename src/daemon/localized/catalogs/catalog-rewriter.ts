@@ -5,11 +5,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
-import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import { blake3Hex, createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { createIsolatedWorker } from '../../../platform/isolation/isolated-worker.ts';
 import type { IsolatedFailure } from '../../../platform/isolation/watch-limits.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { PatchErrorCode } from '../../formats/patch/patch-error.ts';
+import { rulesDigest } from '../../parse/rules/load-rules.ts';
 import type { SearchState } from './found-catalogs.ts';
 import { listLine } from './release-list.ts';
 import type { RewrittenCatalogs, RewrittenFile } from './rewrite-catalogs.ts';
@@ -72,6 +73,15 @@ export class CatalogError extends Error {
   }
 }
 
+/** Remembers which files of the last release are catalogs. */
+export interface SearchMemory {
+  last: {
+    /** Digests of the official release and of the settings. */
+    readonly key: string;
+    readonly state: SearchState;
+  } | null;
+}
+
 /** The surroundings of {@link createCatalogRewriter}. */
 export interface CatalogRewriterOptions extends RewriteSetup {
   /** A folder for temporary files of processes. */
@@ -81,6 +91,8 @@ export interface CatalogRewriterOptions extends RewriteSetup {
   /** Longest time for one release. */
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** Outlives the rewriter, so that the next one does not search the same release again. */
+  readonly memory?: SearchMemory;
   /** The program of the process; tests can use another one. */
   readonly program?: URL;
 }
@@ -91,24 +103,21 @@ const NAMES = {
   memorySetting: 'parse.memoryMebibytes',
 };
 
-/**
- * Creates a rewriter. Catalogs are bytes from outside, so each rewrite has a process of its own. It remembers which files of
- * the last release are catalogs, so the next publish on it does not search all files again.
- */
+/** Creates a rewriter. Catalogs are bytes from outside, so each rewrite has a process of its own. */
 export function createCatalogRewriter({
   rules,
   catalogs,
+  memory = { last: null },
   program = new URL('./catalog-process.ts', import.meta.url),
   ...limits
 }: CatalogRewriterOptions): CatalogRewriter {
-  let last: { readonly release: string; readonly state: SearchState } | null = null;
+  const settings = blake3Hex(Buffer.from(JSON.stringify([rulesDigest(rules), catalogs])));
   return {
     rewrite: async (changed, release, workDirectory, signal) => {
       if (changed.length === 0) return [];
       const outputDirectory = await mkdtemp(join(workDirectory, 'catalogs-'));
       const listPath = `${outputDirectory}.list`;
-      const digest = await writeList(listPath, changed, release);
-      const known = last?.release === digest ? last.state : null;
+      const key = `${settings} ${await writeList(listPath, changed, release)}`;
       const worker = createIsolatedWorker<RewriteSetup, RewriteTask, never, RewriteResult>({
         ...limits,
         program,
@@ -116,10 +125,14 @@ export function createCatalogRewriter({
         names: NAMES,
       });
       try {
-        const outcome = await worker.run({ listPath, outputDirectory, known }, () => undefined, signal);
+        const outcome = await worker.run(
+          { listPath, outputDirectory, known: memory.last?.key === key ? memory.last.state : null },
+          () => undefined,
+          signal,
+        );
         if (outcome.kind === 'failed') throw new CatalogError(outcome.code, '', outcome.message);
         const { files, state } = rewrittenOf(outcome.result);
-        last = state === null ? null : { release: digest, state };
+        memory.last = state === null ? null : { key, state };
         return await mergeFiles(changed, release, { outputDirectory, files });
       } finally {
         worker.close();

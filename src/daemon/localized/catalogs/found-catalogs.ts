@@ -21,7 +21,7 @@ export interface SearchState {
   readonly sameNames: readonly (readonly [string, readonly PartPlace[]])[];
 }
 
-/** Most names and files in a {@link SearchState}; with more of them, the next search begins anew. */
+/** Most names and files in a {@link SearchState}; with more of them, the next search starts from the beginning. */
 const MOST_KEPT = 200_000;
 
 /** All that was found, by path, and what else was seen on the way. */

@@ -85,5 +85,8 @@ function withFigures(bytes: Buffer, change: FileChange): Buffer | null {
 
 function withContents(bytes: Buffer, subject: SidecarSubject): Uint8Array | null {
   const contents = subject.contents();
-  return contents === null ? null : (patchSidecar(bytes, contents.before, contents.after)?.bytes ?? null);
+  if (contents === null) return null;
+  const { before, after } = contents;
+  // A sidecar that states the new checksum already stays as it is.
+  return (patchSidecar(bytes, before, after) ?? patchSidecar(bytes, after, after))?.bytes ?? null;
 }

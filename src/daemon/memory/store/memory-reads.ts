@@ -19,6 +19,7 @@ export interface HistoryEntry {
   readonly from: MemoryState;
   readonly to: MemoryState;
   readonly reviewer: string | null;
+  readonly token_id: string | null;
   readonly reason: string | null;
   readonly other_record_id: string | null;
 }
@@ -56,7 +57,7 @@ const MOST_OF_GROUP = 1000;
 export function createMemoryReads(database: ReadableDatabase): MemoryReads {
   const byId = database.prepare(`${RECORDS} WHERE record_id = ?`);
   const history = database.prepare(
-    `SELECT h.at, h.action, h.from_state, h.to_state, h.reviewer, h.reason, h.other_record_id
+    `SELECT h.at, h.action, h.from_state, h.to_state, h.reviewer, h.token_id, h.reason, h.other_record_id
      FROM record_history h JOIN record r USING (id) WHERE r.record_id = ? ORDER BY h.number`,
   );
   const tally = database.prepare(
@@ -121,6 +122,7 @@ function historyEntryOf(row: Readonly<Record<string, unknown>>): HistoryEntry {
     from: row['from_state'] as MemoryState,
     to: row['to_state'] as MemoryState,
     reviewer: row['reviewer'] as string | null,
+    token_id: row['token_id'] as string | null,
     reason: row['reason'] as string | null,
     other_record_id: row['other_record_id'] as string | null,
   };

@@ -50,6 +50,8 @@ export interface MemoryWriter {
 
 /** Longest text of a record, in UTF-16 units. */
 const LONGEST_TEXT = 65_536;
+/** UTF-16 code units of each part of a provenance; that of a name in a request. */
+const LONGEST_NAME = 4096;
 /** Longest context of a record as JSON, in UTF-16 units. */
 const LONGEST_CONTEXT = 65_536;
 
@@ -166,12 +168,16 @@ function createInsert(
 }
 
 /** Refuses texts that are empty or too long, and those that SQLite would not return unchanged. */
-function whyRefused({ source_text, target_text, context }: ProposedRecord): string | null {
+function whyRefused({ source_text, target_text, context, provenance }: ProposedRecord): string | null {
   for (const [name, text] of Object.entries({ source_text, target_text })) {
     if (text === '') return `${name} is empty`;
     if (text.length > LONGEST_TEXT) return `${name} has more than ${LONGEST_TEXT} characters`;
     if (!text.isWellFormed()) return `${name} has half of a surrogate pair`;
     if (text.includes('\0')) return `${name} has a NUL character`;
+  }
+  for (const [name, text] of Object.entries(provenance)) {
+    if (text === null || text.length <= LONGEST_NAME) continue;
+    return `${name} has more than ${LONGEST_NAME} characters`;
   }
   const json = JSON.stringify(context);
   return json.length > LONGEST_CONTEXT ? `the context has more than ${LONGEST_CONTEXT} characters` : null;

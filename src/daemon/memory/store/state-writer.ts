@@ -7,6 +7,8 @@ import { sourceKeysOf } from './text-keys.ts';
 /** The reviewer, the time and the reason of a change. */
 export interface ReviewNote {
   readonly reviewer: string;
+  /** The token of the caller, where it is known. */
+  readonly tokenId?: string | null;
   readonly reason: string | null;
   /** Unix seconds. */
   readonly at: number;
@@ -42,8 +44,8 @@ export function createStateWriter(database: Database): StateWriter {
     `UPDATE record SET state = 'rejected', reviewer = ?, reason = ? WHERE record_id = ?`,
   );
   const history = database.prepare(
-    `INSERT INTO record_history (id, at, action, from_state, to_state, reviewer, reason, other_record_id)
-     SELECT id, ?, ?, ?, ?, ?, ?, ? FROM record WHERE record_id = ?`,
+    `INSERT INTO record_history (id, at, action, from_state, to_state, reviewer, token_id, reason, other_record_id)
+     SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM record WHERE record_id = ?`,
   );
   const endContextualDefaults = database.prepare(
     `UPDATE record SET is_default = 0
@@ -74,14 +76,14 @@ export function createStateWriter(database: Database): StateWriter {
 
   return {
     makeDefaultIfNone,
-    change: (record, { action, to, other, note: { reviewer, reason, at } }) => {
+    change: (record, { action, to, other, note: { reviewer, tokenId = null, reason, at } }) => {
       const { record_id: id, state } = record;
       if (to === 'trusted') {
         trust.run(at, reviewer, reason, other, id);
         settleDefault(record);
       } else if (to === 'superseded') supersede.run(other, id);
       else reject.run(reviewer, reason, id);
-      history.run(at, action, state, to, reviewer, reason, other, id);
+      history.run(at, action, state, to, reviewer, tokenId, reason, other, id);
       const pairId = pairIdOf(record);
       tally.add(pairId, state, -1);
       tally.add(pairId, to, 1);

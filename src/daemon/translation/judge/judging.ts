@@ -4,8 +4,7 @@ import type { TermMissingRules } from '../../glossary/glossary-config.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
 import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { ParseConfiguration } from '../../parse/rules/parse-config.ts';
-import type { JudgedBy } from '../work/requalified-targets.ts';
-import { createJudgedBy } from './judged-by.ts';
+import type { JudgedBy } from '../work/judged-by.ts';
 import { createTargetOffers, type TargetOffers } from './offer-targets.ts';
 import { createTargetJudge, type TargetJudge } from './target-judge.ts';
 import { createTextRules, type TextRules } from './text-rules.ts';
@@ -36,11 +35,12 @@ export interface JudgingOptions {
 /** Assembles the entrance. */
 export function createJudging(options: JudgingOptions): Judging {
   const rules = createTextRules(options.configuration);
+  const judge = createTargetJudge({ ...options, rules });
   return {
-    judge: createTargetJudge({ ...options, rules }),
+    judge,
     units: createUnitSource(options.unitsAfter),
     offers: createTargetOffers(options),
     rules,
-    judgedBy: createJudgedBy({ ...options, rules }),
+    judgedBy: async () => (await judge.judge([], { wasProofread: false })).by,
   };
 }

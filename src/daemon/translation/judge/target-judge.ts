@@ -2,9 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { FieldConstraints } from '../../../domain/text/checks/check-input.ts';
 import { checkTarget } from '../../../domain/text/checks/check-target.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import type { TermMissingRules } from '../../glossary/glossary-config.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
+import type { JudgedBy } from '../work/judged-by.ts';
 import type { Finding } from '../work/target-rows.ts';
 import { fieldConstraints, type JudgingRule } from './field-constraints.ts';
+import { judgedKey } from './judged-key.ts';
 import { glossaryFindings } from './glossary-findings.ts';
 import type { TextRules } from './text-rules.ts';
 import { contextOf, type TextPlace } from './text-place.ts';
@@ -33,7 +36,8 @@ export interface JudgeOptions {
 
 /** The judgements of some targets, in their order. */
 export interface Judgements {
-  readonly glossaryGeneration: number;
+  /** The rules and the Glossary that they were judged by. */
+  readonly by: JudgedBy;
   readonly judgements: readonly Judgement[];
 }
 
@@ -52,20 +56,31 @@ export interface TargetJudgeOptions {
   readonly glossary: Pick<GlossaryPort, 'diagnose'>;
   readonly rules: () => Promise<TextRules>;
   readonly languages: () => LanguagePair;
+  /** The settings of the Glossary. */
+  readonly termMissing: () => TermMissingRules;
 }
 
 /** Texts, and UTF-16 code units of them, that are checked before the event loop has its turn. */
 const STEP = { texts: 50, characters: 64 * 1024 };
 
 /** Creates the judge. */
-export function createTargetJudge({ glossary, rules, languages }: TargetJudgeOptions): TargetJudge {
+export function createTargetJudge({
+  glossary,
+  rules,
+  languages,
+  termMissing,
+}: TargetJudgeOptions): TargetJudge {
   return {
     judge: async (texts, { wasProofread, glossaryPath, signal }) => {
       const pair = languages();
-      const constraintsOf = createConstraintLookup(await rules());
+      // Read before the Glossary is asked: when they change meanwhile, the key is the old one, and the targets are judged again.
+      const settings = { termMissing: termMissing(), languages: pair, glossaryPath, wasProofread };
+      const { digest, ...compiled } = await rules();
+      const constraintsOf = createConstraintLookup(compiled);
       const { generation, diagnoses } = await glossary.diagnose(
         {
           languages: pair,
+          withoutConstraints: true,
           ...(glossaryPath === undefined ? {} : { glossaryPath }),
           units: texts.map(({ place, sourceText, targetText }) => ({
             sourceText,
@@ -102,13 +117,19 @@ export function createTargetJudge({ glossary, rules, languages }: TargetJudgeOpt
           qaIdentity: diagnosis.qa_identity,
         });
       }
-      return { glossaryGeneration: generation, judgements };
+      const by = {
+        key: judgedKey({ ...settings, digest, generation }),
+        generation: glossaryPath === undefined ? generation : null,
+      };
+      return { by, judgements };
     },
   };
 }
 
 /** Looks up the constraints of fields. The rule of a container is searched once. */
-function createConstraintLookup({ ruleFor }: TextRules): (place: TextPlace) => FieldConstraints {
+function createConstraintLookup({
+  ruleFor,
+}: Pick<TextRules, 'ruleFor'>): (place: TextPlace) => FieldConstraints {
   const byContainer = new Map<string, JudgingRule>();
   return ({ destination, archiveEntry, fieldPath }) => {
     const key = JSON.stringify([destination, archiveEntry]);

@@ -1,5 +1,5 @@
 import { smallerBatches } from '../../../domain/translation/batches.ts';
-import type { Result } from '../../../domain/result.ts';
+import { failure, type Result } from '../../../domain/result.ts';
 import type { TranslationOutcome, UnitToTranslate } from './provider.ts';
 import {
   PROVIDER_FAILURES,
@@ -108,7 +108,10 @@ export async function translateUntilSettled(
   batches: Iterable<readonly UnitToTranslate[]>,
   ask: AskOnce<UnitToTranslate, string>,
 ): Promise<Omit<TranslationOutcome, 'usage'>> {
-  const { results, failures } = await askUntilSettled(batches, ask);
+  const { results, failures } = await askUntilSettled(batches, async (units) => {
+    const answer = await ask(units);
+    return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };
+  });
   return {
     results: results.map(({ unitId, value, providerRunId }) => ({
       unitId,
@@ -117,6 +120,12 @@ export async function translateUntilSettled(
     })),
     failures,
   };
+}
+
+/** No database keeps half of a surrogate pair: it would become another character. */
+function storable(row: Result<string, RowFailure>): Result<string, RowFailure> {
+  if (!row.ok || row.value.isWellFormed()) return row;
+  return failure({ code: 'answer_malformed', message: 'the translation has half of a surrogate pair' });
 }
 
 type RowsWhy = (unitId: string) => RowFailure;

@@ -85,7 +85,7 @@ export interface TranslationProvider {
   readonly model: string | null;
   /** BLAKE3 of everything in a prompt that does not depend on the units; `null` where there is no prompt. */
   readonly promptDigest: string | null;
-  /** How much is asked for before it is stored: the size of one request, or more where an answer takes no time. */
+  /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
   /** Whether a cap on costs can work. */
   readonly hasPrices: boolean;

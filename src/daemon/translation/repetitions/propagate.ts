@@ -56,14 +56,11 @@ async function storePage(
 ): Promise<number | null> {
   const { builtFor, done } = page;
   const items: JudgedRepetition[] = [];
-  let glossaryGeneration: number | null = null;
   const containers = Map.groupBy(page.items, ({ taskId }) => taskId);
   for (const repetitions of containers.values()) {
-    const judged = await judgeRepetitions(judging, { builtFor, repetitions }, signal);
-    items.push(...judged.items);
-    glossaryGeneration = Math.min(glossaryGeneration ?? Infinity, judged.glossaryGeneration);
+    items.push(...(await judgeRepetitions(judging, { builtFor, repetitions }, signal)));
   }
-  return await thread.call('storeRepetitions', { builtFor, done, items, glossaryGeneration }, { signal });
+  return await thread.call('storeRepetitions', { builtFor, done, items }, { signal });
 }
 
 interface ContainerRepetitions extends Pick<RepetitionPage, 'builtFor'> {
@@ -75,7 +72,7 @@ async function judgeRepetitions(
   { judge, units }: PropagateDependencies['judging'],
   { builtFor, repetitions }: ContainerRepetitions,
   signal: AbortSignal,
-): Promise<{ readonly items: readonly JudgedRepetition[]; readonly glossaryGeneration: number }> {
+): Promise<readonly JudgedRepetition[]> {
   const [{ indexPosition, wasProofread } = { indexPosition: 0, wasProofread: false }] = repetitions;
   const ordinals = repetitions.map(({ ordinal }) => ordinal);
   const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
@@ -84,11 +81,10 @@ async function judgeRepetitions(
     sourceText: unit.sourceText,
     targetText: repetitions[at]?.text ?? '',
   }));
-  const { judgements, glossaryGeneration } = await judge.judge(texts, { wasProofread, signal });
-  const items = repetitions.flatMap((repetition, at) => {
+  const { judgements, by } = await judge.judge(texts, { wasProofread, signal });
+  return repetitions.flatMap((repetition, at) => {
     const [text, judgement] = [texts[at], judgements[at]];
     if (text === undefined || judgement === undefined) return [];
-    return { ...repetition, sourceText: text.sourceText, ...judgement };
+    return { ...repetition, sourceText: text.sourceText, ...judgement, judgedBy: by };
   });
-  return { items, glossaryGeneration };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../../platform/logging/logging.ts';
+import { listenToCalls } from '../../../platform/threads/listened-thread.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
 import type { Job } from '../../tasks/job.ts';
 import { createRequestedJob } from '../../tasks/requested-job.ts';
@@ -61,13 +62,9 @@ export function createRepetitions({ engine, thread, judging, logger }: Repetitio
   };
   return {
     job: requested.job,
-    thread: {
-      call: (name, argument, callOptions) => {
-        const answer = thread.call(name, argument, callOptions);
-        if (STORING.has(name)) answer.then(look, () => undefined);
-        return answer;
-      },
-    },
+    thread: listenToCalls<TranslationCalls>(thread, ({ name }) => {
+      if (STORING.has(name)) void look();
+    }),
     catchUp: async () => {
       try {
         const { digest } = await judging.rules();

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../platform/logging/logging.ts';
+import { listenToCalls, type AnsweredCall } from '../../../platform/threads/listened-thread.ts';
 import type { Thread } from '../../../platform/threads/thread.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
 import type { Memory } from '../../memory/memory.ts';
@@ -8,6 +9,8 @@ import { createRequestedJob } from '../../tasks/requested-job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Judging } from '../judge/judging.ts';
 import { REQUALIFY_JOB } from '../translation-jobs.ts';
+import { WORKER_RUN_JOB } from '../worker/worker-job.ts';
+import { containerKey, type JudgedBy } from '../work/judged-by.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 import { followMemory } from './follow-memory.ts';
 import { requalifyTargets } from './requalify-targets.ts';
@@ -27,7 +30,7 @@ export interface RequalificationOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
   readonly thread: WorkThread;
   readonly judging: Judging;
-  readonly glossary: Pick<GlossaryPort, 'generation' | 'onChanged'>;
+  readonly glossary: Pick<GlossaryPort, 'onChanged'>;
   readonly memory: Pick<TranslationMemory, 'record'>;
   readonly onSuperseded: Memory['onSuperseded'];
   readonly logger: Pick<Logger, 'warn'>;
@@ -44,16 +47,19 @@ const MOVING: ReadonlySet<keyof TranslationCalls> = new Set([
   'applyCheck',
 ]);
 
-type Argument<Name extends keyof TranslationCalls> = Parameters<TranslationCalls[Name]>[0];
-
-/** Calls that store targets, with the generation of the Glossary that those were judged by; `null` without targets. */
-const STORED_BY: {
-  readonly [Name in keyof TranslationCalls]?: (argument: Argument<Name>) => number | null;
-} = {
-  applyUpdate: ({ glossaryGeneration }) => glossaryGeneration,
-  storeResults: ({ provenance }) => provenance.glossaryGeneration,
-  storeRepetitions: ({ glossaryGeneration }) => glossaryGeneration,
-};
+/** The rules and the Glossary that the targets of a call were judged by. */
+function judgementsOf(call: AnsweredCall<TranslationCalls>): readonly (JudgedBy | null)[] {
+  switch (call.name) {
+    case 'applyUpdate':
+      return call.argument.results.map(({ judgedBy }) => judgedBy);
+    case 'storeResults':
+      return call.argument.results.map(({ judgedBy }) => judgedBy);
+    case 'storeRepetitions':
+      return call.argument.items.map(({ judgedBy }) => judgedBy);
+    default:
+      return [];
+  }
+}
 
 /** Creates the work of judging again. */
 export function createRequalification({
@@ -65,39 +71,50 @@ export function createRequalification({
   onSuperseded,
   logger,
 }: RequalificationOptions): Requalification {
+  /** The key of the newest judgements; `null` until it was read, and after a change. */
+  let current: string | null = null;
+  /** Whether a run of workers has stored targets that were judged by something else. */
+  let isRunBehind = false;
+  const judgedBy = async (): Promise<JudgedBy> => {
+    const by = await judging.judgedBy();
+    current = by.key;
+    return by;
+  };
   const requested = createRequestedJob({ engine, logger }, REQUALIFY_JOB, async (context) => {
     const superseded = await followMemory({ thread, memory }, context.args.superseded, context.signal);
-    return { superseded, ...(await requalifyTargets({ thread, judging }, context)) };
+    const judged = await requalifyTargets({ thread, judging: { ...judging, judgedBy } }, context);
+    return { superseded, ...judged };
   });
   onSuperseded((superseded) => {
     engine.submit({ ...callOf(REQUALIFY_JOB, { superseded: [...superseded] }), dedupe: true });
   });
-  glossary.onChanged(() => {
-    requested.request();
-  });
   const look = async (): Promise<void> => {
     try {
-      const { key } = await judging.judgedBy();
+      const { key } = await judgedBy();
       if (await thread.call('mustRequalify', key)) requested.request();
     } catch (error) {
       logger.warn({ err: error }, 'stored targets are not judged again yet');
     }
   };
+  const isCurrent = (by: JudgedBy | null): boolean =>
+    by === null || (current !== null && [current, containerKey(current, true)].some((key) => key === by.key));
+  glossary.onChanged(() => {
+    current = null;
+    requested.request();
+  });
+  engine.onFinished(({ kind }) => {
+    if (kind !== WORKER_RUN_JOB.kind || !isRunBehind) return;
+    isRunBehind = false;
+    void look();
+  });
   return {
     job: requested.job,
-    thread: {
-      call: (name, argument, callOptions) => {
-        const answer = thread.call(name, argument, callOptions);
-        const settled = (): void => {
-          const generation = STORED_BY[name]?.(argument) ?? null;
-          // The Glossary changed after these targets were judged, and perhaps the job has passed their task already.
-          if (generation !== null && generation !== glossary.generation()) requested.request();
-          else if (MOVING.has(name)) void look();
-        };
-        answer.then(settled, () => undefined);
-        return answer;
-      },
-    },
+    thread: listenToCalls<TranslationCalls>(thread, (call) => {
+      const isBehind = judgementsOf(call).some((by) => !isCurrent(by));
+      // A run with another Glossary stores many batches; they are judged again together, when it has ended.
+      if (isBehind && call.name === 'storeResults') isRunBehind = true;
+      else if (isBehind || MOVING.has(call.name)) void look();
+    }),
     catchUp: look,
   };
 }

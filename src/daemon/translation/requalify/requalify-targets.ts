@@ -2,12 +2,8 @@ import type { Thread } from '../../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
 import { judgingTaskError } from '../judge/judging-failure.ts';
-import type {
-  JudgedBy,
-  RequalifiedBatch,
-  RequalifiedCounts,
-  RequalifyPage,
-} from '../work/requalified-targets.ts';
+import type { RequalifiedBatch, RequalifiedCounts, RequalifyPage } from '../work/requalified-targets.ts';
+import type { JudgedBy } from '../work/judged-by.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 
 export interface RequalifyDependencies {

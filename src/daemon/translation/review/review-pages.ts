@@ -62,13 +62,13 @@ export async function judgeReview(
       sourceText,
       targetText: text,
     }));
-    const { glossaryGeneration, judgements } = await judge.judge(texts, { wasProofread, signal });
+    const { by, judgements } = await judge.judge(texts, { wasProofread, signal });
     const judged = rows.map(({ number }, at) => {
       const judgement = judgements[at];
       if (judgement === undefined) throw new Error('the judge gave fewer judgements than texts');
       return { number, ...judgement };
     });
-    const batch = { reviewId, taskSeq, glossaryGeneration, rows: judged };
+    const batch = { reviewId, taskSeq, by, rows: judged };
     await thread.call('storeReviewJudgements', batch, { signal });
     count += rows.length;
     onJudged(count);

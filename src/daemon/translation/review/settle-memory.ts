@@ -87,7 +87,7 @@ async function confirmPage(
   { memory }: MemoryPorts,
   { rows }: ReviewPage,
   proposals: Proposals,
-  { reviewer, reason }: ReviewBy,
+  { reviewer, tokenId, reason }: ReviewBy,
   settled: Settled,
 ): Promise<void> {
   const outcomes = await memory.propose(proposals);
@@ -101,6 +101,7 @@ async function confirmPage(
   const requests = known.map(({ record_id }) => ({
     record_id,
     reviewer,
+    tokenId,
     reason,
     supersede_record_id: null,
     force: false,
@@ -116,14 +117,14 @@ async function rejectPage(
   { memory }: MemoryPorts,
   { rows }: ReviewPage,
   proposals: Proposals,
-  { reviewer, reason }: ReviewBy,
+  { reviewer, tokenId, reason }: ReviewBy,
   settled: Settled,
 ): Promise<void> {
   const records = await memory.known(proposals);
   for (const [at, record] of records.entries()) {
     if (record === null || record.state === 'rejected') continue;
     const { record_id } = record;
-    const rejected = await memory.reject({ record_id, reviewer, reason });
+    const rejected = await memory.reject({ record_id, reviewer, tokenId, reason });
     if (rejected.ok) settled.rejected += 1;
     else addProblem(settled, { unit_id: unitIdOf(rows, at), record_id, ...rejected.error });
   }

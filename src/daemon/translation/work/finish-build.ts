@@ -44,8 +44,7 @@ export function createFinish({
     AND old.release_id = task.release_id AND old.destination = task.destination
     AND +old.archive_entry IS task.archive_entry`);
   // A container whose targets stay in their places needs no new judgement.
-  const keepJudged =
-    database.prepare(`UPDATE task SET judged_by = old.judged_by, judged_generation = old.judged_generation
+  const keepJudged = database.prepare(`UPDATE task SET judged_by = old.judged_by
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
     WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
     AND old.destination = task.destination AND old.archive_entry IS task.archive_entry

@@ -1,15 +1,17 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { CHUNK_UNITS, type TaskCounts, type UnitMove } from './task-counts.ts';
-import { sameBytes, type Provenance, type Row } from './target-rows.ts';
+import type { JudgedBy } from './judged-by.ts';
+import type { Provenance, Row } from './target-rows.ts';
 import type { NewTarget, TargetStore } from './target-store.ts';
-import { createWithheldQuery } from './withheld-units.ts';
+import { isWithheld } from './withheld-units.ts';
 
 /** A target of a worker. */
 export interface WorkerResult {
   readonly target: Omit<NewTarget, 'updatedAt' | 'stateBefore' | 'state'>;
   /** As in the lease. */
   readonly revision: number;
+  readonly judgedBy: JudgedBy;
 }
 
 /** The outcome of storing one result. */
@@ -39,27 +41,24 @@ export function createResultWriter({
   provenance: Provenance,
   now: number,
 ) => readonly StoredOutcome[] {
-  const unit = database.prepare(`SELECT source_digest FROM task_unit
-    WHERE task_seq = ? AND unit_id = ? AND number BETWEEN ? AND ?`);
-  const isWithheld = createWithheldQuery(database, targetLanguage);
+  const revisionsOf = createRevisionReader(database, targetLanguage);
   const credit = database.prepare('UPDATE task SET provider = ?, provider_run_id = ? WHERE task_seq = ?');
   const accepted = createAcceptedFindings(database, targetLanguage);
   return (chunk, results, provenance, now) => {
     const taskSeq = Number(chunk['task_seq']);
-    const first = Number(chunk['number']) * CHUNK_UNITS;
+    const revisions = revisionsOf(taskSeq, Number(chunk['number']), now);
     const moves: UnitMove[] = [];
-    const outcomes = results.map(({ target, revision }): StoredOutcome => {
+    const outcomes = results.map(({ target, revision, judgedBy }): StoredOutcome => {
       const { unitId } = target;
-      const row = unit.get(taskSeq, unitId, first, first + CHUNK_UNITS - 1);
-      if (row === undefined || !sameBytes(row['source_digest'] as Uint8Array, target.sourceDigest))
-        return 'skipped';
-      if (isWithheld(unitId, now)) return 'skipped';
-      if ((targets.get(unitId)?.revision ?? 0) !== revision) return 'skipped';
+      const key = unitKey(unitId, target.sourceDigest);
+      if (revisions.get(key) !== revision) return 'skipped';
+      // A second result of the unit loses.
+      revisions.delete(key);
       const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
       const isMachine = target.authorKind === 'machine';
       targets.put(
         { ...target, state, stateBefore: null, updatedAt: now },
-        isMachine ? provenance : { ...provenance, model: null, promptDigest: null },
+        { ...provenance, judgedBy, ...(isMachine ? {} : { model: null, promptDigest: null }) },
         moves,
       );
       return state;
@@ -71,4 +70,36 @@ export function createResultWriter({
     if (last !== undefined) credit.run(last.target.provider, last.target.providerRunId, taskSeq);
     return outcomes;
   };
+}
+
+/**
+ * Creates the reader of the revisions of the targets of a chunk, without the units that a person holds or works on. One statement
+ * reads all of them.
+ *
+ * @returns a function that gives the revisions by unit and source; 0 without a target
+ */
+function createRevisionReader(
+  database: Database,
+  targetLanguage: string,
+): (taskSeq: number, chunk: number, now: number) => Map<string, number> {
+  const units =
+    database.prepare(`SELECT task_unit.unit_id, task_unit.source_digest, coalesce(revision, 0) AS revision
+    FROM task_unit LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target_language = :language
+    WHERE task_seq = :task_seq AND number BETWEEN :first AND :last AND NOT ${isWithheld('task_unit.unit_id')}`);
+  return (taskSeq, chunk, now) => {
+    const first = chunk * CHUNK_UNITS;
+    const range = { task_seq: taskSeq, first, last: first + CHUNK_UNITS - 1, language: targetLanguage, now };
+    return new Map(
+      units
+        .all(range)
+        .map((row) => [
+          unitKey(row['unit_id'] as Uint8Array, row['source_digest'] as Uint8Array),
+          Number(row['revision']),
+        ]),
+    );
+  };
+}
+
+function unitKey(unitId: Uint8Array, sourceDigest: Uint8Array): string {
+  return Buffer.concat([unitId, sourceDigest]).toString('latin1');
 }

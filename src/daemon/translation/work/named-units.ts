@@ -36,7 +36,16 @@ export function parseResults(
     }
     if (unitId === null) return [];
     const sourceDigest = blake3OfText(sourceText);
-    return { unitId, sourceText, sourceDigest, text, pointer, findings: [], qaIdentity: null };
+    return {
+      unitId,
+      sourceText,
+      sourceDigest,
+      text,
+      pointer,
+      findings: [],
+      qaIdentity: null,
+      judgedBy: null,
+    };
   });
 }
 

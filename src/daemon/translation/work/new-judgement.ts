@@ -1,6 +1,7 @@
 import { requalify } from '../../../domain/translation/requalify.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
+import { createLaterJudgement } from './later-judgement.ts';
 import { NO_PROVENANCE, type Finding, type Provenance, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 
@@ -14,7 +15,7 @@ export const SUPERSEDED_WORDING = 'superseded_wording';
 const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
 
 /** A new judgement of a stored target. */
-export interface NewJudgement extends Pick<Provenance, 'glossaryGeneration' | 'taskId' | 'releaseId'> {
+export interface NewJudgement extends Pick<Provenance, 'judgedBy' | 'taskId' | 'releaseId'> {
   readonly findings: readonly Finding[];
   /** Of the Glossary diagnosis; `null` without one. */
   readonly qaIdentity: string | null;
@@ -61,11 +62,15 @@ export function createNewJudgements({
 ) => 'blocked' | 'freed' | 'findings' | null {
   const accepted = createAcceptedFindings(database, targetLanguage);
   const writeFindings = createFindingsWriter(database, targetLanguage);
+  const judgeLater = createLaterJudgement(database);
   return (target, { cause, qaIdentity, findings: judged, ...provenance }, now) => {
     const findings = [...withAccepted(target, judged), ...keptFindings(target)];
     const blocking = accepted.blocking({ ...target, findings, qaIdentity });
     const change = requalify(target, blocking.length > 0);
-    if (change === null) return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
+    if (change === null) {
+      judgeLater(target.unitId, provenance.judgedBy);
+      return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
+    }
     const isBlocked = change.state === 'blocked';
     const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
     targets.put(
@@ -85,7 +90,7 @@ export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Find
   return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
 }
 
-/** The findings of an evaluation: they stay as long as the target has its text, whoever stores it again. */
+/** The findings of an evaluation: they stay as long as the target has its text. */
 export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
   return findings.filter(({ origin }) => origin === 'evaluation');
 }

@@ -117,7 +117,7 @@ function storedTarget(
 function stagedTarget(row: Row | undefined, accepted: Pick<AcceptedFindings, 'blocking'>): TargetFields {
   if (row === undefined) return WITHOUT;
   const target = stagedRowOf(row);
-  if (target.glossaryGeneration === null)
+  if (target.judgedBy === null)
     return { ...judgedTarget(target, 'blocked', accepted), blockedBy: ['not_judged'] };
   return judgedTarget(target, 'proofread', accepted);
 }

@@ -3,6 +3,7 @@ import { cutText } from '../../../domain/text/cut-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { UnitHistory } from '../../parse/index/unit-translations.ts';
+import { createTargetHistory } from './target-history.ts';
 import type { Row } from './target-rows.ts';
 
 type HistoryEntry = UnitHistory['items'][number];
@@ -19,13 +20,11 @@ export function createHistoryReader(
   database: Database,
   targetLanguage: string,
 ): (unitId: Uint8Array) => UnitHistory {
-  const entries = database.prepare(
-    'SELECT * FROM target_history WHERE unit_id = ? AND target_language = ? ORDER BY entry DESC LIMIT ?',
-  );
+  const history = createTargetHistory(database, targetLanguage);
   return (unitId) => {
     const items: HistoryEntry[] = [];
     let bytes = 0;
-    for (const row of entries.iterate(unitId, targetLanguage, MAX_ENTRIES + 1)) {
+    for (const row of history.entriesOf(unitId)) {
       const entry = entryOf(row);
       bytes += Buffer.byteLength(stringifyJsonExact(entry));
       if (items.length === MAX_ENTRIES || (items.length > 0 && bytes > MAX_BYTES)) {
@@ -55,6 +54,7 @@ function entryOf(row: Row): HistoryEntry {
       provider_run_id: textOf('provider_run_id'),
     },
     reviewer: textOf('reviewer'),
+    reviewer_token_id: textOf('reviewer_token_id'),
     reason: textOf('reason'),
     model: textOf('model'),
     prompt_digest: textOf('prompt_digest'),

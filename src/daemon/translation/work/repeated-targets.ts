@@ -1,3 +1,4 @@
+import type { JudgedBy } from './judged-by.ts';
 import { repeatedState } from '../../../domain/translation/repetition.ts';
 import type { UnitState, UsableState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
@@ -76,11 +77,11 @@ export interface JudgedRepetition extends Pick<
   readonly sourceText: string;
   readonly findings: readonly Finding[];
   readonly qaIdentity: string;
+  readonly judgedBy: JudgedBy;
 }
 
 /** Judged repetitions to store. */
 export interface RepetitionBatch extends Pick<RepetitionPage, 'builtFor' | 'done'> {
-  readonly glossaryGeneration: number | null;
   readonly items: readonly JudgedRepetition[];
 }
 
@@ -270,12 +271,7 @@ function createBatchStore(
   const openTask = database.prepare(
     `SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${TASK_TAKES_TARGETS}`,
   );
-  const write = (
-    item: JudgedRepetition,
-    generation: number | null,
-    releaseId: string,
-    now: number,
-  ): boolean => {
+  const write = (item: JudgedRepetition, releaseId: string, now: number): boolean => {
     const { unitId, text, sourceText, sourceDigest, findings, qaIdentity } = item;
     const origin = targets.get(item.originId);
     if (origin?.revision !== item.originRevision) return false;
@@ -303,17 +299,17 @@ function createBatchStore(
       {
         ...NO_PROVENANCE,
         reason: `repeats ${unitIdText(item.followsId)}`,
-        glossaryGeneration: generation,
+        judgedBy: item.judgedBy,
         taskId: item.taskId,
         releaseId,
       },
     );
     return true;
   };
-  return ({ builtFor, glossaryGeneration, items, done }, now) =>
+  return ({ builtFor, items, done }, now) =>
     database.transaction(() => {
       if (!mark.isCurrent(builtFor)) return null;
-      const written = items.filter((item) => write(item, glossaryGeneration, builtFor.releaseId, now)).length;
+      const written = items.filter((item) => write(item, builtFor.releaseId, now)).length;
       for (const entry of done) queue.remove(entry);
       counts.refresh(now);
       return written;

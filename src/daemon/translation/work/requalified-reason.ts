@@ -15,7 +15,8 @@ const NAMED_UNITS = 3;
 /** Creates the reasons of one target language. */
 export function createTaskReasons(database: Database, targetLanguage: string): TaskReasons {
   // In this order, because most targets of a language belong to other tasks.
-  const from = `FROM task_unit CROSS JOIN target ON target.unit_id = task_unit.unit_id AND target_language = ?
+  const from = `FROM task_unit CROSS JOIN target INDEXED BY target_blocked ON target.unit_id = task_unit.unit_id
+    AND target_language = ?
     WHERE task_seq = ? AND state = 'blocked' AND state_before IS NOT NULL`;
   const count = database.prepare(`SELECT count(*) AS count ${from}`);
   const some = database.prepare(`SELECT findings, qa_identity ${from} ORDER BY number LIMIT ${READ_UNITS}`);

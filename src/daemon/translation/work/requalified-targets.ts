@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import { containerKey, type JudgedBy } from './judged-by.ts';
 import { createBuildMark, type BuildMark } from './build-mark.ts';
 import { createNewJudgements } from './new-judgement.ts';
 import { createTaskReasons } from './requalified-reason.ts';
@@ -6,14 +7,6 @@ import type { TaskCounts } from './task-counts.ts';
 import type { Finding } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 import type { BuiltFor } from './task-update.ts';
-
-/** The rules and the Glossary that targets are judged by. */
-export interface JudgedBy {
-  /** Another one for every change that can change a judgement. */
-  readonly key: string;
-  /** Of the Glossary. */
-  readonly generation: number;
-}
 
 /** A stored target to judge again. */
 export interface TargetToRequalify {
@@ -52,7 +45,7 @@ export interface RequalifiedBatch extends Pick<
 export interface RequalifiedCounts {
   /** Whether the whole task is judged now. */
   readonly isTaskDone: boolean;
-  /** Whether a target of an older Glossary was stored in the task meanwhile: another run begins the task again. */
+  /** Whether a target that was judged by something else was stored in the task meanwhile: another run begins the task again. */
   readonly isTaskReopened: boolean;
   readonly blocked: number;
   readonly freed: number;
@@ -66,7 +59,7 @@ export interface RequalifiedTargets {
   isWaiting(key: string): boolean;
   /**
    * The next targets: of the first such task from a place on. `null` when there is none. The task is marked with what judges it:
-   * when a target of an older Glossary is stored from then on, the task begins again.
+   * when a target that was judged by something else is stored from then on, the task begins again.
    */
   page(by: JudgedBy, fromTask: number): RequalifyPage | null;
   /**
@@ -89,11 +82,6 @@ const PAGE_UNITS = 200;
 /** UTF-16 code units of targets after which a page ends. */
 const PAGE_CHARACTERS = 256 * 1024;
 
-/** Distinguishes containers that were proofread, in which a missing term can block. */
-function keyOf(key: string, wasProofread: boolean): string {
-  return wasProofread ? `${key} proofread` : key;
-}
-
 /** Creates the new judgements of one target language. */
 export function createRequalifiedTargets(options: RequalifiedTargetsOptions): RequalifiedTargets {
   const { database, targetLanguage } = options;
@@ -109,22 +97,20 @@ export function createRequalifiedTargets(options: RequalifiedTargetsOptions): Re
   const next = database.prepare(
     `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${others} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
   );
-  const claim = database.prepare(
-    'UPDATE task SET judging_by = ?, judging_from = -1, judged_generation = ? WHERE task_seq = ?',
-  );
+  const claim = database.prepare('UPDATE task SET judging_by = ?, judging_from = -1 WHERE task_seq = ?');
   const readUnits = createUnitReader(database, targetLanguage);
   return {
     waiting: (key) => Number(count.get({ language: targetLanguage, key })?.['count'] ?? 0),
     isWaiting: (key) => some.get({ language: targetLanguage, key }) !== undefined,
-    page: ({ key, generation }, from) =>
+    page: ({ key }, from) =>
       database.transaction(() => {
         const task = next.get({ language: targetLanguage, key, from });
         if (task === undefined) return null;
         const taskSeq = Number(task['task_seq']);
         const wasProofread = task['was_proofread'] === 1;
-        const taskKey = keyOf(key, wasProofread);
+        const taskKey = containerKey(key, wasProofread);
         const continues = task['judging_by'] === taskKey;
-        if (!continues) claim.run(taskKey, generation, taskSeq);
+        if (!continues) claim.run(taskKey, taskSeq);
         return {
           builtFor: mark.current(),
           taskSeq,
@@ -169,7 +155,7 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
   const { database, targetLanguage, targets, counts } = options;
   const storeJudgement = createNewJudgements(options);
   const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
-  // A target of an older Glossary removes the mark of its task. Another run begins the task again: this one would not end while
+  // A target that was judged by something else removes the mark of its task. Another run begins the task again: this one would not end while
   // such targets are stored.
   const advance = database.prepare(
     'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key',
@@ -182,16 +168,16 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
       const task = taskOf.get(taskSeq);
       if (task === undefined || !mark.isCurrent(builtFor)) return null;
       const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
+      const key = containerKey(by.key, wasProofread);
       const changes = items.map(({ unitId, revision, ...judgement }) => {
         const target = targets.get(unitId);
         if (target?.revision !== revision) return null;
         return storeJudgement(
           target,
-          { ...judgement, ...place, cause: 'requalified', glossaryGeneration: by.generation },
+          { ...judgement, ...place, cause: 'requalified', judgedBy: { ...by, key } },
           now,
         );
       });
-      const key = keyOf(by.key, wasProofread);
       const { changes: marked } =
         upTo === null ? finish.run({ key, taskSeq }) : advance.run({ key, upTo, taskSeq });
       const isTaskReopened = Number(marked) === 0;

@@ -1,4 +1,5 @@
-import type { JudgedBy, RequalifiedBatch, RequalifiedCounts, RequalifyPage } from './requalified-targets.ts';
+import type { JudgedBy } from './judged-by.ts';
+import type { RequalifiedBatch, RequalifiedCounts, RequalifyPage } from './requalified-targets.ts';
 import type { SupersededPart, SupersededQuery } from './superseded-wording.ts';
 import type { TranslationWork } from './translation-work.ts';
 

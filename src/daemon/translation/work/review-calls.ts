@@ -1,3 +1,4 @@
+import type { JudgedBy } from './judged-by.ts';
 import type {
   BegunReview,
   FileReviewBy,
@@ -32,7 +33,7 @@ export interface ReviewCalls {
   storeReviewJudgements(batch: {
     readonly reviewId: string;
     readonly taskSeq: number;
-    readonly glossaryGeneration: number;
+    readonly by: JudgedBy;
     readonly rows: readonly JudgedRow[];
   }): void;
   /** Makes a review, all or nothing. */
@@ -77,9 +78,9 @@ export function createReviewCalls(
       });
     },
     reviewPage: ({ reviewId, after }) => use(({ reviewer }) => reviewer.page(reviewId, after)),
-    storeReviewJudgements: ({ reviewId, taskSeq, glossaryGeneration, rows }) => {
+    storeReviewJudgements: ({ reviewId, taskSeq, by, rows }) => {
       use(({ reviewer }) => {
-        reviewer.storeJudgements(reviewId, taskSeq, glossaryGeneration, rows);
+        reviewer.storeJudgements(reviewId, taskSeq, by, rows);
       });
     },
     applyReview: ({ reviewId, review }) => use(({ reviewer }) => reviewer.apply(reviewId, review, now())),

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import type { JudgedBy } from './judged-by.ts';
 import type { JudgedTarget } from './accepted-findings.ts';
 import type { ProofreadContainers } from './proofread-containers.ts';
 import type { JudgedRow, ReviewPage, ReviewPlace } from './review.ts';
@@ -14,8 +15,8 @@ export interface StagedRow extends JudgedTarget {
   readonly sourceText: string;
   /** That the unit had when the target was collected; 0 without a target. */
   readonly revision: number;
-  /** Of the Glossary that it was judged by; `null` until it is judged. */
-  readonly glossaryGeneration: number | null;
+  /** `null` until it is judged. */
+  readonly judgedBy: JudgedBy | null;
 }
 
 /** A target to collect. */
@@ -33,7 +34,7 @@ export interface ReviewRows {
   /** Adds every target of a task. @returns how many */
   addTask(reviewId: string, taskSeq: number): number;
   page(reviewId: string, after: ReviewPlace | null): ReviewPage | null;
-  judge(reviewId: string, taskSeq: number, glossaryGeneration: number, rows: readonly JudgedRow[]): void;
+  judge(reviewId: string, taskSeq: number, by: JudgedBy, rows: readonly JudgedRow[]): void;
   /** The rows of a review, or of one task of it, in their order, read one by one. */
   each(reviewId: string, taskSeq?: number): Iterable<StagedRow>;
   /** The tasks that have rows, in their order. */
@@ -60,7 +61,8 @@ export function createReviewRows(
     source_digest, target_text, revision) SELECT ?, task_seq, number, number, unit_id, unit_id, source_text,
     target.source_digest, target_text, revision FROM task_unit JOIN target USING (unit_id)
     WHERE task_seq = ? AND target_language = ?`);
-  const judge = database.prepare(`UPDATE review_row SET findings = ?, qa_identity = ?, glossary_generation = ?
+  const judge =
+    database.prepare(`UPDATE review_row SET findings = ?, qa_identity = ?, judged_by = ?, glossary_generation = ?
     WHERE review_id = ? AND task_seq = ? AND number = ?`);
   const each =
     database.prepare(`SELECT * FROM review_row WHERE review_id = ?1 AND (?2 IS NULL OR task_seq = ?2)
@@ -86,10 +88,10 @@ export function createReviewRows(
       ).changes > 0,
     addTask: (reviewId, taskSeq) => Number(addTask.run(reviewId, taskSeq, targetLanguage).changes),
     page,
-    judge: (reviewId, taskSeq, generation, rows) => {
+    judge: (reviewId, taskSeq, { key, generation }, rows) => {
       database.transaction(() => {
         for (const { number, findings, qaIdentity } of rows) {
-          judge.run(JSON.stringify(findings), qaIdentity, generation, reviewId, taskSeq, number);
+          judge.run(JSON.stringify(findings), qaIdentity, key, generation, reviewId, taskSeq, number);
         }
       });
     },
@@ -167,7 +169,10 @@ export function stagedRowOf(row: Row): StagedRow {
     sourceDigest: row['source_digest'] as Uint8Array,
     text: String(row['target_text']),
     revision: Number(row['revision']),
-    glossaryGeneration: row['glossary_generation'] as number | null,
+    judgedBy:
+      row['judged_by'] === null
+        ? null
+        : { key: String(row['judged_by']), generation: row['glossary_generation'] as number | null },
     findings: JSON.parse(String(row['findings'])) as Finding[],
     qaIdentity: row['qa_identity'] as string | null,
   };

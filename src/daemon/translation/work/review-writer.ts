@@ -1,9 +1,11 @@
 import { isOwnWork } from '../../../domain/translation/four-eyes.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import type { JudgedBy } from './judged-by.ts';
 import type { AcceptedFindings } from './accepted-findings.ts';
 import type { RefusedLine, ReviewBy } from './review.ts';
 import type { StagedRow } from './review-rows.ts';
+import { createTargetHistory } from './target-history.ts';
 import { evaluationFindings } from './new-judgement.ts';
 import { NO_PROVENANCE, sameBytes, type Provenance, type Row, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
@@ -48,7 +50,7 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
         return refused('revision_changed', ' was changed by someone else meanwhile');
       }
       // Without a judgement nobody knows what blocks the target.
-      if (decision === 'accept' && row.glossaryGeneration === null) {
+      if (decision === 'accept' && row.judgedBy === null) {
         return refused('revision_changed', ' was not judged, because a newer release has replaced its task');
       }
       const claimed = checkClaim(row.unitId, by.reviewer, now);
@@ -87,7 +89,7 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
           propagatedFrom: origin?.propagatedFrom ?? null,
           updatedAt: now,
         },
-        provenanceOf(task, by, row.glossaryGeneration),
+        provenanceOf(task, by, row.judgedBy),
       );
       return true;
     },
@@ -109,11 +111,10 @@ function createReturnedQuery(
   database: Database,
   targetLanguage: string,
 ): (target: StoredTarget, by: ReviewBy) => boolean {
-  const last = database.prepare(`SELECT reviewer, reason, reviewer_token_id, revision FROM target_history
-    WHERE unit_id = ? AND target_language = ? ORDER BY entry DESC LIMIT 1`);
+  const history = createTargetHistory(database, targetLanguage);
   return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
     if (state === 'proofread' || state === 'translated') return false;
-    const entry = last.get(unitId, targetLanguage);
+    const { value: entry } = history.entriesOf(unitId).next();
     if (entry === undefined || entry['revision'] !== revision) return false;
     return (
       entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId
@@ -143,13 +144,13 @@ function authorOf(
   return { kind, tokenId };
 }
 
-function provenanceOf(task: Row, by: ReviewBy, glossaryGeneration: number | null): Provenance {
+function provenanceOf(task: Row, by: ReviewBy, judgedBy: JudgedBy | null): Provenance {
   return {
     ...NO_PROVENANCE,
     reviewer: by.reviewer,
     reviewerTokenId: by.tokenId,
     reason: by.reason,
-    glossaryGeneration,
+    judgedBy,
     taskId: String(task['task_id']),
     releaseId: String(task['release_id']),
   };

@@ -1,3 +1,4 @@
+import type { JudgedBy } from './judged-by.ts';
 import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { NamedUnit, TaskUpdate, UpdateRefusal } from './task-update.ts';
@@ -173,12 +174,7 @@ export interface TaskReviewer {
   exclude(reviewId: string, refused: RefusedContainers): void;
   /** The next targets; `null` at the end. */
   page(reviewId: string, after: ReviewPlace | null): ReviewPage | null;
-  storeJudgements(
-    reviewId: string,
-    taskSeq: number,
-    glossaryGeneration: number,
-    rows: readonly JudgedRow[],
-  ): void;
+  storeJudgements(reviewId: string, taskSeq: number, by: JudgedBy, rows: readonly JudgedRow[]): void;
   /** Makes a review, all or nothing. Everything is examined again, in one transaction with the change. */
   apply(reviewId: string, review: TaskReview, now: number): ReviewDone | UpdateRefusal;
   /** Accepts the rows of a file: all or nothing, or the containers without a refused row. */

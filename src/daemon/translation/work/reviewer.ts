@@ -56,8 +56,8 @@ function createTaskReviewer(tools: ReviewTools): TaskReviewer {
       }),
     ...createFileReview(tools),
     page: (reviewId, after) => rows.page(reviewId, after),
-    storeJudgements: (reviewId, taskSeq, generation, judged) => {
-      rows.judge(reviewId, taskSeq, generation, judged);
+    storeJudgements: (reviewId, taskSeq, by, judged) => {
+      rows.judge(reviewId, taskSeq, by, judged);
     },
     apply: (reviewId, review, now) => {
       try {

@@ -34,7 +34,7 @@ export function createResultStore(
         ...NO_PROVENANCE,
         reviewer: update.reviewer,
         reason: update.reason,
-        glossaryGeneration: update.glossaryGeneration,
+        judgedBy: result.judgedBy,
         taskId: String(task['task_id']),
         releaseId: String(task['release_id']),
       };

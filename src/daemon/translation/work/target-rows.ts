@@ -2,6 +2,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 import type { AUTHOR_KINDS } from '../../../contract/schemas/vocabulary.ts';
 import type { StateBefore } from '../../../domain/translation/carry-over.ts';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import type { JudgedBy } from './judged-by.ts';
 
 /** A row as node:sqlite gives it. */
 export type Row = Record<string, SQLOutputValue>;
@@ -61,7 +62,8 @@ export interface Provenance {
   readonly reason: string | null;
   readonly model: string | null;
   readonly promptDigest: string | null;
-  readonly glossaryGeneration: number | null;
+  /** `null` for a target that was not judged for this. */
+  readonly judgedBy: JudgedBy | null;
   readonly taskId: string | null;
   readonly releaseId: string | null;
 }
@@ -73,7 +75,7 @@ export const NO_PROVENANCE: Provenance = {
   reason: null,
   model: null,
   promptDigest: null,
-  glossaryGeneration: null,
+  judgedBy: null,
   taskId: null,
   releaseId: null,
 };

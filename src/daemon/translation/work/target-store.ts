@@ -1,7 +1,9 @@
 import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createLaterJudgement } from './later-judgement.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
 import type { TaskCounts, UnitMove } from './task-counts.ts';
+import { createTargetHistory, sharedColumns } from './target-history.ts';
 import { NO_PROVENANCE, targetOf, type Provenance, type StoredTarget } from './target-rows.ts';
 
 /** A target before it has a revision. */
@@ -38,11 +40,17 @@ export interface TargetStore {
   remove(unitId: Uint8Array): void;
 }
 
-const PUT = `INSERT OR REPLACE INTO target (unit_id, target_language, target_text, state, state_before,
+const PUT = `INSERT INTO target (unit_id, target_language, target_text, state, state_before,
   revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
-  propagated_from, updated_at) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
+  propagated_from, updated_at, entry) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
   :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
-  :propagated_from, :updated_at)`;
+  :propagated_from, :updated_at, :entry)
+  ON CONFLICT DO UPDATE SET target_text = excluded.target_text, state = excluded.state,
+  state_before = excluded.state_before, revision = excluded.revision, source_text = excluded.source_text,
+  source_digest = excluded.source_digest, author_kind = excluded.author_kind, token_id = excluded.token_id,
+  provider = excluded.provider, provider_run_id = excluded.provider_run_id, findings = excluded.findings,
+  qa_identity = excluded.qa_identity, propagated_from = excluded.propagated_from, updated_at = excluded.updated_at,
+  entry = excluded.entry`;
 
 /** Creates the store; call it inside a transaction. */
 export function createTargetStore(
@@ -51,9 +59,8 @@ export function createTargetStore(
   counts: Pick<TaskCounts, 'move' | 'moveAll'>,
 ): TargetStore {
   const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
-  const lastRevision = createLastRevision(database, targetLanguage);
   const put = database.prepare(PUT);
-  const record = createHistoryWriter(database);
+  const history = createTargetHistory(database, targetLanguage);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
     WHERE unit_id = ? AND target_language = ?`);
@@ -65,83 +72,58 @@ export function createTargetStore(
     const row = get.get(unitId, targetLanguage);
     return row === undefined ? null : targetOf(row);
   };
-  const revisionOf = (unitId: Uint8Array, before: StoredTarget | null): number =>
-    (before?.revision ?? lastRevision(unitId)) + 1;
-  const stateOf = (unitId: Uint8Array): UnitState => read(unitId)?.state ?? 'untranslated';
+  const removeAfter = (unitId: Uint8Array, entry: number | null): void => {
+    remove(unitId);
+    history.keepAfterRemoval(unitId, entry);
+  };
   return {
     get: read,
-    stateOf,
+    stateOf: (unitId) => history.newestOf(unitId).state,
     put: (target, provenance, moves) => {
-      const before = read(target.unitId);
-      const stored = { ...target, revision: revisionOf(target.unitId, before) };
-      const shared = sharedColumns(stored, targetLanguage);
+      const before = history.newestOf(target.unitId);
+      const stored = { ...target, revision: before.revision + 1 };
+      const entry = history.add(stored, provenance, stored.updatedAt, before.entry);
       put.run({
-        ...shared,
+        ...sharedColumns(stored, targetLanguage),
         state_before: stored.stateBefore,
         findings: JSON.stringify(stored.findings),
         qa_identity: stored.qaIdentity,
         updated_at: stored.updatedAt,
+        entry,
       });
-      record(shared, provenance, stored.updatedAt);
-      if (before?.text !== stored.text || !isUsable(stored.state)) unpublish(target.unitId);
-      const move = {
-        unitId: target.unitId,
-        from: before?.state ?? 'untranslated',
-        to: stored.state,
-      } as const;
+      if (before.text !== stored.text || !isUsable(stored.state)) unpublish(target.unitId);
+      const move = { unitId: target.unitId, from: before.state, to: stored.state } as const;
       if (moves === undefined) counts.moveAll([move]);
       else moves.push(move);
       if (stored.propagatedFrom === null) noteRepetition(target.unitId);
-      judgeLater(target.unitId, provenance.glossaryGeneration);
+      judgeLater(target.unitId, provenance.judgedBy);
       return stored;
     },
     takeBack: (target, provenance) => {
-      const before = read(target.unitId);
-      const revision = revisionOf(target.unitId, before);
-      record(
-        sharedColumns({ ...target, revision, state: 'untranslated' }, targetLanguage),
-        provenance,
-        target.updatedAt,
-      );
-      remove(target.unitId);
-      counts.move(target.unitId, before?.state ?? 'untranslated', 'untranslated');
+      const before = history.newestOf(target.unitId);
+      const ended = { ...target, revision: before.revision + 1, state: 'untranslated' } as const;
+      removeAfter(target.unitId, history.add(ended, provenance, target.updatedAt, before.entry));
+      counts.move(target.unitId, before.state, 'untranslated');
     },
     setState: (unitId, state, stateBefore, now) => {
-      const before = stateOf(unitId);
+      const before = history.newestOf(unitId);
       setState.run(state, stateBefore, now, unitId, targetLanguage);
       if (!isUsable(state)) unpublish(unitId);
-      counts.move(unitId, before, state);
+      counts.move(unitId, before.state, state);
       noteRepetition(unitId);
     },
     remove: (unitId) => {
-      const before = read(unitId);
-      if (before !== null && before.revision > lastRevision(unitId)) {
-        const provenance = { ...NO_PROVENANCE, reason: 'the id belongs to another text now' };
-        record(sharedColumns(before, targetLanguage), provenance, before.updatedAt);
-      }
-      remove(unitId);
-      counts.move(unitId, before?.state ?? 'untranslated', 'untranslated');
+      const target = read(unitId);
+      const before = history.newestOf(unitId);
+      const isUnknown = target !== null && target.revision > history.revisionOf(before.entry);
+      const provenance = { ...NO_PROVENANCE, reason: 'the id belongs to another text now' };
+      const entry = isUnknown
+        ? history.add(target, provenance, target.updatedAt, before.entry)
+        : before.entry;
+      removeAfter(unitId, entry);
+      counts.move(unitId, before.state, 'untranslated');
       noteRepetition(unitId);
     },
-  };
-}
-
-/** Creates the reader of the last revision of a unit in the history; 0 without one. */
-function createLastRevision(database: Database, targetLanguage: string): (unitId: Uint8Array) => number {
-  const last = database.prepare(
-    'SELECT max(revision) AS revision FROM target_history WHERE unit_id = ? AND target_language = ?',
-  );
-  return (unitId) => Number(last.get(unitId, targetLanguage)?.['revision'] ?? 0);
-}
-
-/** Makes the tasks of a unit be judged again whose other targets were judged by a newer Glossary than this one. */
-function createLaterJudgement(
-  database: Database,
-): (unitId: Uint8Array, glossaryGeneration: number | null) => void {
-  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
-    WHERE judged_generation > ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
-  return (unitId, glossaryGeneration) => {
-    if (glossaryGeneration !== null) reset.run(glossaryGeneration, unitId);
   };
 }
 
@@ -163,52 +145,5 @@ function createRemoval(
   return (unitId) => {
     remove.run(unitId, targetLanguage);
     unpublish(unitId);
-  };
-}
-
-/** Creates the writer of the history, which is append-only. */
-function createHistoryWriter(
-  database: Database,
-): (shared: ReturnType<typeof sharedColumns>, provenance: Provenance, at: number) => void {
-  const log =
-    database.prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
-    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
-    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
-  return (shared, provenance, at) => {
-    const { reviewer, reason, model, promptDigest, glossaryGeneration, taskId, releaseId } = provenance;
-    log.run({
-      ...shared,
-      reviewer,
-      reviewer_token_id: provenance.reviewerTokenId,
-      reason,
-      model,
-      prompt_digest: promptDigest,
-      glossary_generation: glossaryGeneration,
-      task_id: taskId,
-      release_id: releaseId,
-      at,
-    });
-  };
-}
-
-function sharedColumns(
-  target: Omit<StoredTarget, 'state'> & { readonly state: UnitState },
-  targetLanguage: string,
-) {
-  return {
-    unit_id: target.unitId,
-    target_language: targetLanguage,
-    target_text: target.text,
-    state: target.state,
-    revision: target.revision,
-    source_text: target.sourceText,
-    source_digest: target.sourceDigest,
-    author_kind: target.authorKind,
-    token_id: target.tokenId,
-    provider: target.provider,
-    provider_run_id: target.providerRunId,
-    propagated_from: target.propagatedFrom,
   };
 }

@@ -4,7 +4,8 @@ import { createFindingsWriter, createNewJudgements, INCONSISTENT_TARGET } from '
 import { createTaskReasons } from './requalified-reason.ts';
 import type { BegunReview } from './review.ts';
 import type { ReviewTools } from './review-tools.ts';
-import { targetOf, type StoredTarget } from './target-rows.ts';
+import { lastRepetition } from './repetition-digest.ts';
+import { sameBytes, targetOf, type Row, type StoredTarget } from './target-rows.ts';
 
 /** The changes of a check of the targets of a task. */
 export interface CheckDone {
@@ -17,7 +18,7 @@ export interface CheckDone {
 
 /** The result of a part of the comparison of targets. */
 export interface ConsistencyPart {
-  /** The source digest after which the next part begins; `null` at the end. */
+  /** The repetition after which the next part begins; `null` at the end. */
   readonly next: Uint8Array | null;
   readonly units: number;
   /** Units whose target is not the usual one of their source. */
@@ -39,8 +40,8 @@ export interface TaskCheck {
   compare(after: Uint8Array | null): ConsistencyPart;
 }
 
-/** Targets of one part of the comparison. */
-const PART_TARGETS = 2000;
+/** Units of one part of the comparison. */
+const PART_UNITS = 2000;
 
 /** Creates the checks of one target language. */
 export function createTaskCheck(tools: ReviewTools): TaskCheck {
@@ -69,13 +70,13 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
           if (task === undefined) continue;
           const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
           for (const { unitId, revision, ...judgement } of rows.each(reviewId, taskSeq)) {
-            if (judgement.glossaryGeneration === null) continue;
+            if (judgement.judgedBy === null) continue;
             const target = targets.get(unitId);
             if (target === null || target.revision !== revision || target.state === 'stale') continue;
-            const { findings, qaIdentity, glossaryGeneration } = judgement;
+            const { findings, qaIdentity, judgedBy } = judgement;
             const change = storeJudgement(
               target,
-              { findings, qaIdentity, glossaryGeneration, ...place, cause: 'checked again' },
+              { findings, qaIdentity, judgedBy, ...place, cause: 'checked again' },
               now,
             );
             done.units += 1;
@@ -94,23 +95,25 @@ export function createTaskCheck(tools: ReviewTools): TaskCheck {
 /** Creates the comparison of the targets of equal sources. */
 function createComparison({ database, targetLanguage }: ReviewTools): TaskCheck['compare'] {
   const writeFindings = createFindingsWriter(database, targetLanguage);
-  const part = database.prepare(`SELECT * FROM target WHERE target_language = ? AND source_digest > ?
-    AND state <> 'stale' AND EXISTS (SELECT 1 FROM task_unit JOIN task USING (task_seq)
-      WHERE task_unit.unit_id = target.unit_id AND is_visible = 1 AND stored_status IS NOT 'superseded')
-    ORDER BY source_digest LIMIT ${PART_TARGETS}`);
-  const ofSource = database.prepare(`SELECT * FROM target WHERE target_language = ? AND source_digest = ?
-    AND state <> 'stale' AND EXISTS (SELECT 1 FROM task_unit JOIN task USING (task_seq)
-      WHERE task_unit.unit_id = target.unit_id AND is_visible = 1 AND stored_status IS NOT 'superseded')
-    ORDER BY unit_id`);
+  const columns = `SELECT own.repetition, target.* FROM`;
+  const joined = `AS own LEFT JOIN target ON target.unit_id = own.unit_id AND target_language = :language
+    AND state <> 'stale' AND EXISTS (SELECT 1 FROM task
+      WHERE task.task_seq = own.task_seq AND is_visible = 1 AND stored_status IS NOT 'superseded')
+    ORDER BY own.repetition`;
+  const part = database.prepare(`${columns} (SELECT task_seq, unit_id, repetition FROM task_unit
+    WHERE repetition > :after ORDER BY repetition LIMIT ${PART_UNITS}) ${joined}`);
+  const ofSource = database.prepare(`${columns} (SELECT task_seq, unit_id, repetition FROM task_unit
+    WHERE repetition > :after AND repetition <= :last) ${joined}`);
   const readPart = (after: Uint8Array): { targets: StoredTarget[]; next: Uint8Array | null } => {
-    const found = part.all(targetLanguage, after).map(targetOf);
-    const last = found.at(-1)?.sourceDigest ?? null;
-    if (last === null || found.length < PART_TARGETS) return { targets: found, next: null };
-    // The next part may have more targets of the last source.
-    const complete = found.filter(({ sourceDigest }) => Buffer.compare(sourceDigest, last) !== 0);
-    const next = complete.at(-1)?.sourceDigest ?? null;
-    if (next !== null) return { targets: complete, next };
-    return { targets: ofSource.all(targetLanguage, last).map(targetOf), next: last };
+    const rows = part.all({ after, language: targetLanguage });
+    const last = rows.at(-1)?.['repetition'] as Uint8Array | undefined;
+    if (last === undefined || rows.length < PART_UNITS) return { targets: targetsIn(rows), next: null };
+    // The next part may have more units of the last source.
+    const end = lastRepetition(last);
+    const complete = rows.filter((row) => !sameBytes(lastRepetition(row['repetition'] as Uint8Array), end));
+    const next = complete.at(-1)?.['repetition'] as Uint8Array | undefined;
+    if (next !== undefined) return { targets: targetsIn(complete), next: lastRepetition(next) };
+    return { targets: targetsIn(ofSource.all({ after, last: end, language: targetLanguage })), next: end };
   };
   return (after) =>
     database.transaction(() => {
@@ -131,4 +134,8 @@ function createComparison({ database, targetLanguage }: ReviewTools): TaskCheck[
       }
       return { next, units: targets.length, inconsistent: found.size };
     });
+}
+
+function targetsIn(rows: readonly Row[]): StoredTarget[] {
+  return rows.filter((row) => row['unit_id'] !== null).map(targetOf);
 }

@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../../contract/problems/problems.ts';
+import type { JudgedBy } from './judged-by.ts';
 import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 
@@ -15,6 +16,8 @@ export interface UpdateResult {
   readonly findings: readonly Finding[];
   /** Of the Glossary diagnosis; `null` without one. */
   readonly qaIdentity: string | null;
+  /** `null` before it was judged. */
+  readonly judgedBy: JudgedBy | null;
 }
 
 /** A unit that an entry of `args` names. */
@@ -42,7 +45,6 @@ export interface TaskUpdate {
   readonly failureReason: string | null;
   readonly providerRunId: string | null;
   readonly provider: string | null;
-  readonly glossaryGeneration: number | null;
   /** The tasks in whose places the results were judged; `null` before that, and without results. */
   readonly judgedFor: BuiltFor | null;
   readonly override: GlossaryOverride | null;

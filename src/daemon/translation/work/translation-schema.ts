@@ -10,15 +10,17 @@ import type { Migration } from '../../database/migrate.ts';
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
- * the language, not to a task or a release. `handoff_export` lists the files that were written for translators.
+ * the language, not to a task or a release. Each entry of the history names the previous one of its unit, and `target.entry`, or
+ * `removed_target.entry` for a unit without a target, the newest one. An index of the history would cost one page for each new
+ * target, because ids are digests; for the same reason the targets of equal sources are found by `task_unit.repetition`. `handoff_export` lists the files that were written for translators.
  * `proofread_container` names the containers of which a proofread accepted units.
  *
- * `task_unit.repetition` is equal for units that are translated once. `changed_repetition` names the groups whose other units may
+ * `task_unit.repetition` is equal for units that are translated once, and its first bytes for those of equal sources. `changed_repetition` names the groups whose other units may
  * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
- * `task.judged_by` names the rules and the Glossary that the stored targets of a task were last judged by, `judged_generation` the
- * newest generation of the Glossary among the judgements, and `judging_by` and `judging_from` how far judging again has come.
+ * `task.judged_by` names the rules and the Glossary that all stored targets of a task were last judged by, and `judging_by` and
+ * `judging_from` how far judging again has come. A target that was judged by something else removes them.
  */
 const WORK_SCHEMA = `
 CREATE TABLE build (
@@ -53,7 +55,6 @@ CREATE TABLE task (
   is_visible INTEGER NOT NULL DEFAULT 0,
   repeats INTEGER NOT NULL DEFAULT 1,
   judged_by TEXT,
-  judged_generation INTEGER,
   judging_by TEXT,
   judging_from INTEGER NOT NULL DEFAULT -1,
   stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
@@ -137,14 +138,16 @@ CREATE TABLE target (
   qa_identity TEXT,
   propagated_from BLOB,
   updated_at INTEGER NOT NULL,
+  entry INTEGER NOT NULL REFERENCES target_history,
   PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX target_source ON target (target_language, source_digest);
-CREATE INDEX target_blocked ON target (unit_id) WHERE state = 'blocked';
+) STRICT;
+CREATE INDEX target_of_memory ON target (target_language, source_digest) WHERE author_kind = 'memory';
+CREATE INDEX target_blocked ON target (unit_id, target_language) WHERE state = 'blocked';
 CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
 
 CREATE TABLE target_history (
   entry INTEGER PRIMARY KEY,
+  entry_before INTEGER REFERENCES target_history,
   unit_id BLOB NOT NULL,
   target_language TEXT NOT NULL,
   revision INTEGER NOT NULL,
@@ -167,12 +170,17 @@ CREATE TABLE target_history (
   release_id TEXT,
   at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX target_history_unit ON target_history (unit_id, target_language, entry);
-CREATE INDEX target_history_run ON target_history (provider_run_id) WHERE provider_run_id IS NOT NULL;
 CREATE TRIGGER target_history_unchanged BEFORE UPDATE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
 CREATE TRIGGER target_history_kept BEFORE DELETE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
+
+CREATE TABLE removed_target (
+  unit_id BLOB NOT NULL,
+  target_language TEXT NOT NULL,
+  entry INTEGER NOT NULL REFERENCES target_history,
+  PRIMARY KEY (unit_id, target_language)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE carried (
   build_id INTEGER NOT NULL REFERENCES build,
@@ -276,6 +284,7 @@ CREATE TABLE review_row (
   source_digest BLOB NOT NULL,
   target_text TEXT NOT NULL,
   revision INTEGER NOT NULL,
+  judged_by TEXT,
   glossary_generation INTEGER,
   findings TEXT NOT NULL DEFAULT '[]',
   qa_identity TEXT,

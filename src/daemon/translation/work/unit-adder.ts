@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { CarriedTier } from '../../../domain/translation/carry-over.ts';
-import { repetitionKey } from '../../../domain/translation/repetition.ts';
 import { isOpen, UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { IndexedUnit } from '../../parse/index/units-after.ts';
 import { CHUNK_UNITS } from './task-counts.ts';
+import { repetitionDigest } from './repetition-digest.ts';
 import { sameBytes, type StoredTarget } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
 
@@ -77,7 +76,7 @@ export function createUnitAdder(options: UnitAdderOptions): (build: GrowingBuild
       unit.ordinal,
       unitId,
       sourceDigest,
-      createHash('sha256').update(repetitionKey(unit)).digest().subarray(0, 16),
+      repetitionDigest(unit),
       shown.tier === 'new' ? null : shown.tier,
       shown.from === null || sameBytes(shown.from, unitId) ? null : shown.from,
     );

@@ -1,6 +1,12 @@
 import { openSqliteDatabase, type Database } from '../../database/sqlite-database.ts';
 import { TRANSLATION_MIGRATIONS } from './translation-schema.ts';
 
+/**
+ * A checkpoint waits for the disk, and the pages of the index of targets change with every chunk: one for 64 MiB of the log
+ * instead of one for 4 MiB. At the journal limit, so that the file of the log is used again.
+ */
+const CHECKPOINT_PAGES = 16_384;
+
 /** "SLPt" */
 const APPLICATION_ID = 0x53_4c_50_74;
 
@@ -12,5 +18,11 @@ const APPLICATION_ID = 0x53_4c_50_74;
  * @throws DatabaseError
  */
 export function openWorkDatabase(path: string): Database {
-  return openSqliteDatabase({ path, migrations: TRANSLATION_MIGRATIONS, applicationId: APPLICATION_ID });
+  const database = openSqliteDatabase({
+    path,
+    migrations: TRANSLATION_MIGRATIONS,
+    applicationId: APPLICATION_ID,
+  });
+  database.prepare(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get();
+  return database;
 }

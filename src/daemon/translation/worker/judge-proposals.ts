@@ -1,4 +1,5 @@
 import type { Judgement } from '../judge/target-judge.ts';
+import type { JudgedBy } from '../work/judged-by.ts';
 import type { ChunkUnit } from './chunk-units.ts';
 import type { RunWorld } from './run-world.ts';
 
@@ -18,7 +19,7 @@ export interface Proposal {
 /** A translation with what is wrong with it. */
 export interface JudgedProposal extends Proposal {
   readonly judgement: Judgement;
-  readonly glossaryGeneration: number;
+  readonly judgedBy: JudgedBy;
 }
 
 /** Judges translations of one container. */
@@ -35,11 +36,11 @@ export async function judgeProposals(
     targetText: text,
   }));
   const { glossaryPath } = settings;
-  const { glossaryGeneration, judgements } = await judge.judge(texts, { wasProofread, glossaryPath, signal });
+  const { by, judgements } = await judge.judge(texts, { wasProofread, glossaryPath, signal });
   return proposals.map((proposal, index) => {
     const judgement = judgements[index];
     if (judgement === undefined) throw new Error('the judge gave fewer judgements than targets');
-    return { ...proposal, judgement, glossaryGeneration };
+    return { ...proposal, judgement, judgedBy: by };
   });
 }
 

@@ -6,10 +6,7 @@ import { LeaseLostError } from './held-lease.ts';
 import type { RunWorld } from './run-world.ts';
 import type { UnitOutcome } from './run-tally.ts';
 
-type StoreWorld = Pick<
-  RunWorld,
-  'thread' | 'provider' | 'settings' | 'tally' | 'memory' | 'offers' | 'logger'
->;
+type StoreWorld = Pick<RunWorld, 'thread' | 'provider' | 'tally' | 'memory' | 'offers' | 'logger'>;
 
 /**
  * Stores translations as drafts, or as blocked ones, in one transaction. Then the Translation Memory hears of them: a new
@@ -24,9 +21,7 @@ export async function storeProposals(
   proposals: readonly JudgedProposal[],
 ): Promise<number> {
   if (proposals.length === 0) return 0;
-  const { thread, provider, tally, settings } = world;
-  // The generation of another Glossary says nothing about the main one, by which stored targets are judged again.
-  const isMainGlossary = settings.glossaryPath === undefined;
+  const { thread, provider, tally } = world;
   const { isHeld, outcomes } = await thread.call('storeResults', {
     token: lease.token,
     results: proposals.map((proposal) => resultOf(proposal, provider.name)),
@@ -34,7 +29,6 @@ export async function storeProposals(
       ...NO_PROVENANCE,
       model: provider.model,
       promptDigest: provider.promptDigest,
-      glossaryGeneration: isMainGlossary ? (proposals[0]?.glossaryGeneration ?? null) : null,
       taskId: lease.taskId,
       releaseId: lease.releaseId,
     },
@@ -53,11 +47,12 @@ export async function storeProposals(
 }
 
 function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
-  const { unit, text, author, judgement, copiedFrom, providerRunId } = proposal;
+  const { unit, text, author, judgement, judgedBy, copiedFrom, providerRunId } = proposal;
   const { unitId, sourceDigest, revision } = unit.leased;
   const isMachine = author === 'machine';
   return {
     revision,
+    judgedBy,
     target: {
       unitId,
       text,

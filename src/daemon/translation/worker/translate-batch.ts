@@ -147,7 +147,7 @@ function better(
 }
 
 function copiesOf(proposal: JudgedProposal, byKey: ReadonlyMap<string, Repetition>): readonly Proposal[] {
-  const { judgement: _judgement, glossaryGeneration: _generation, ...translation } = proposal;
+  const { judgement: _judgement, judgedBy: _judgedBy, ...translation } = proposal;
   const { followers = [], leader = proposal.unit } = byKey.get(proposal.unit.key) ?? {};
   return followers.map((unit) => ({ ...translation, unit, copiedFrom: leader }));
 }

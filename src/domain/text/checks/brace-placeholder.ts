@@ -1,4 +1,5 @@
 import type { Span } from './finding.ts';
+import { matchesOf } from './matches-of.ts';
 
 /** Formatters of Unity's Smart Strings whose format is text, with their short names. */
 const TEXT_FORMATTERS = new Set(
@@ -7,6 +8,7 @@ const TEXT_FORMATTERS = new Set(
 const SMART = /^([^:{}]*):([A-Za-z]*)(\([^()]*\))?:/;
 const SMART_SHORT = /^([^:{}|]*):[^:{}|]*(?:\{|\|)/;
 const ICU = /^\s*([^\s,{}]+)\s*,\s*(plural|select|selectordinal)\s*,/;
+const BRACE = /[{}]/g;
 const NAME_END = /[:,{}]/g;
 const NAME = /^[\w.[\]]+$/;
 
@@ -22,7 +24,7 @@ interface BracePlaceholder {
 export function matchBraces(text: string): ReadonlyMap<number, number> {
   const closes = new Map<number, number>();
   const open: number[] = [];
-  for (const { 0: brace, index } of text.matchAll(/[{}]/g)) {
+  for (const { 0: brace, index } of matchesOf(text, BRACE)) {
     if (brace === '{') {
       open.push(index);
       continue;

@@ -3,7 +3,9 @@ import { surplus, type Check } from './check-texts.ts';
 import { codePointName, finding, type Span } from './finding.ts';
 import { UTF_8 } from './field-encodings.ts';
 import { MASK } from './find-markup.ts';
+import { matchesOf } from './matches-of.ts';
 
+const LONE_SURROGATE = /\p{Cs}/gu;
 /** Characters that a target may have as often as its source, by check. */
 const UNWANTED: readonly { check: CheckName; pattern: RegExp; what: string }[] = [
   { check: 'control_character', pattern: /[^\P{Cc}\t\n\r]/gu, what: 'the control character' },
@@ -28,16 +30,14 @@ interface FoundCharacter extends Span {
 
 /** Lone surrogates, and control and invisible characters that the source does not have. */
 export const checkCharacters: Check = function* ({ source, target }) {
-  for (const found of charactersOf(target.text, /\p{Cs}/gu)) {
+  for (const found of charactersOf(target.text, LONE_SURROGATE)) {
     const message = `the target has the lone surrogate ${codePointName(found.character)}`;
     yield finding('lone_surrogate', message, { target: found });
   }
   for (const { check, pattern, what } of UNWANTED) {
-    const more = surplus(
-      charactersOf(target.text, pattern),
-      charactersOf(source.text, pattern),
-      ({ character }) => character,
-    );
+    const given = charactersOf(target.text, pattern);
+    if (given.length === 0) continue;
+    const more = surplus(given, charactersOf(source.text, pattern), ({ character }) => character);
     for (const found of more) {
       const message = `the target has ${what} ${codePointName(found.character)} more often than the source`;
       yield finding(check, message, { target: found });
@@ -73,10 +73,12 @@ function named(character: string): string {
   return `${JSON.stringify(character)} (${codePointName(character)})`;
 }
 
-function* charactersOf(text: string, pattern: RegExp): Generator<FoundCharacter> {
-  for (const { 0: character, index } of text.matchAll(pattern)) {
-    yield { character, start: index, end: index + character.length };
-  }
+function charactersOf(text: string, pattern: RegExp): FoundCharacter[] {
+  return matchesOf(text, pattern).map(({ 0: character, index }) => ({
+    character,
+    start: index,
+    end: index + character.length,
+  }));
 }
 
 function* distinctCharacters(text: string): Generator<FoundCharacter> {

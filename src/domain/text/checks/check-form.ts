@@ -4,6 +4,7 @@ import { displayWidth } from './display-width.ts';
 import { finding, shown, type Span } from './finding.ts';
 import { MASK } from './find-markup.ts';
 import { longestRepeat } from './longest-repeat.ts';
+import { matchesOf } from './matches-of.ts';
 
 /** `whitespace_ends` */
 export const checkWhitespace: Check = function* ({ source, target }) {
@@ -35,9 +36,9 @@ const BRACKET = /[()（）[\]［］{}｛｝「」『』【】《》〈〉〔〕�
 
 /** `bracket_balance` */
 export const checkBrackets: Check = function* ({ source, target }) {
-  const [before, after] = [aloneIn(source.masked), aloneIn(target.masked)];
+  const after = aloneIn(target.masked);
   const first = after[0];
-  if (first === undefined || after.length <= before.length) return;
+  if (first === undefined || after.length <= aloneIn(source.masked).length) return;
   const message = `${shown(target.text.slice(first.start, first.end))} has no partner`;
   yield finding('bracket_balance', message, { target: first });
 };
@@ -46,7 +47,7 @@ export const checkBrackets: Check = function* ({ source, target }) {
 function aloneIn(text: string): Span[] {
   const open: Span[] = [];
   const alone: Span[] = [];
-  for (const { 0: bracket, index } of text.matchAll(BRACKET)) {
+  for (const { 0: bracket, index } of matchesOf(text, BRACKET)) {
     const span = { start: index, end: index + 1 };
     const partner = PARTNERS.get(bracket);
     if (partner === undefined) open.push(span);
@@ -62,8 +63,8 @@ const MIN_REPEATS = 5;
 
 /** `repeated_characters` */
 export const checkRepeats: Check = function* ({ source, target }) {
-  const after = longestRepeat(target.masked);
-  if (after.times < MIN_REPEATS || after.times <= 2 * longestRepeat(source.masked).times) return;
+  const after = longestRepeat(target.masked, MIN_REPEATS);
+  if (after === null || after.times <= 2 * (longestRepeat(source.masked, 2)?.times ?? 1)) return;
   const unit = target.text.slice(after.start, after.start + after.length);
   const message = `the target repeats ${shown(unit)} ${after.times} times`;
   yield finding('repeated_characters', message, { target: after });

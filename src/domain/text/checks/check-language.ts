@@ -2,12 +2,14 @@ import { normalText } from '../normal-text.ts';
 import type { Check, CheckTexts } from './check-texts.ts';
 import { finding, shown } from './finding.ts';
 import type { Markup } from './find-markup.ts';
+import { matchesOf } from './matches-of.ts';
 
 const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 
 /** The language of a BCP 47 tag, such as `zh` of `zh-Hans`. */
 export function primaryLanguage(tag: string): string {
-  return tag.split(/[-_]/, 1)[0]?.toLowerCase() ?? '';
+  const end = tag.search(/[-_]/);
+  return (end === -1 ? tag : tag.slice(0, end)).toLowerCase();
 }
 
 /** `target_equals_source` and `kana_residue`; the first one says it all. */
@@ -20,7 +22,7 @@ export const checkKana: Check = function* (texts: CheckTexts) {
     return;
   }
   if (primaryLanguage(input.targetLanguage) === 'ja') return;
-  for (const { 0: kana, index } of target.masked.matchAll(KANA)) {
+  for (const { 0: kana, index } of matchesOf(target.masked, KANA)) {
     const span = { start: index, end: index + kana.length };
     yield finding('kana_residue', `the target has the kana ${shown(kana)}`, { target: span });
   }

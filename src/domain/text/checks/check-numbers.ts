@@ -1,5 +1,6 @@
 import { surplus, type Check } from './check-texts.ts';
 import { finding, shown, type Span } from './finding.ts';
+import { matchesOf } from './matches-of.ts';
 
 const NUMBER = /\p{Nd}+(?:[.,．，]\p{Nd}+)*/gu;
 const GROUPED = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
@@ -31,7 +32,7 @@ function valueOf({ value }: FoundNumber): string {
 /** Numbers with NFKC digits. A comma groups three digits, or separates two numbers. */
 function numbersOf(text: string): FoundNumber[] {
   const numbers: FoundNumber[] = [];
-  for (const { 0: found, index } of text.matchAll(NUMBER)) {
+  for (const { 0: found, index } of matchesOf(text, NUMBER)) {
     const value = found.normalize('NFKC');
     const span = { start: index, end: index + found.length };
     if (GROUPED.test(value)) numbers.push({ value: value.replaceAll(',', ''), ...span });

@@ -8,6 +8,7 @@ const NUMBERED = /^%\d+\$/;
 export const checkPlaceholders: Check = function* ({ source, target }) {
   const expected = source.marks.filter(isPlaceholder);
   const given = target.marks.filter(isPlaceholder);
+  if (expected.length + given.length === 0) return;
   const missing = surplus(expected, given, keyOf);
   const extra = surplus(given, expected, keyOf);
   for (const mark of missing) {

@@ -11,6 +11,7 @@ interface Ruby {
 
 /** `ruby_incomplete` and `ruby_count`. */
 export const checkRuby: Check = function* ({ source, target }) {
+  if (!source.marks.some(isRuby) && !target.marks.some(isRuby)) return;
   const [before, after] = [rubyOf(source), rubyOf(target)];
   if (after.incomplete.length > before.incomplete.length) {
     for (const span of after.incomplete) {
@@ -21,6 +22,10 @@ export const checkRuby: Check = function* ({ source, target }) {
     yield finding('ruby_count', `the source has ${before.count} ruby, the target ${after.count}`);
   }
 };
+
+function isRuby({ kind }: Mark): boolean {
+  return kind === 'ruby';
+}
 
 /** Ruby that has begun. */
 interface OpenRuby {
@@ -42,7 +47,7 @@ function rubyOf(markup: Markup): Ruby {
     open = null;
   };
   for (const mark of markup.marks) {
-    if (mark.kind !== 'ruby') continue;
+    if (!isRuby(mark)) continue;
     const kind = partOf(mark);
     if (kind === 'whole' || kind === 'begin') count += 1;
     if (kind === 'begin') {

@@ -9,6 +9,7 @@ const VOID_TAGS = new Set('br sprite space pos page quad nbsp zwsp zwj shy cr im
 export const checkTags: Check = function* ({ input, source, target }) {
   const expected = source.marks.filter(isTag);
   const given = target.marks.filter(isTag);
+  if (expected.length + given.length === 0) return;
   for (const mark of surplus(expected, given, keyOf)) {
     const message = `the target lacks the tag ${shown(source.text.slice(mark.start, mark.end))}`;
     yield finding('tag_mismatch', message, { source: mark });

@@ -18,10 +18,11 @@ export type Check = (texts: CheckTexts) => Iterable<Finding>;
  * @returns those of `list` beyond the count in `other`, the last ones of a key
  */
 export function surplus<Member>(
-  list: Iterable<Member>,
-  other: Iterable<Member>,
+  list: readonly Member[],
+  other: readonly Member[],
   keyOf: (member: Member) => string,
 ): Member[] {
+  if (list.every((member, index) => isAt(other, index, keyOf(member), keyOf))) return [];
   const left = new Map<string, number>();
   for (const member of other) {
     const key = keyOf(member);
@@ -35,4 +36,14 @@ export function surplus<Member>(
     else more.push(member);
   }
   return more;
+}
+
+function isAt<Member>(
+  list: readonly Member[],
+  index: number,
+  key: string,
+  keyOf: (member: Member) => string,
+): boolean {
+  const member = list[index];
+  return member !== undefined && keyOf(member) === key;
 }

@@ -98,16 +98,33 @@ const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/u;
  */
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const character of text) width += characterWidth(character);
+  for (let at = 0; at < text.length; at += 1) {
+    const codePoint = text.codePointAt(at) ?? 0;
+    width += codePointWidth(codePoint);
+    if (codePoint > 0xffff) at += 1;
+  }
   return width;
 }
 
 /** The columns of one character; see {@link displayWidth}. */
 export function characterWidth(character: string): 0 | 1 | 2 {
-  const codePoint = character.codePointAt(0) ?? 0;
+  return codePointWidth(character.codePointAt(0) ?? 0);
+}
+
+function codePointWidth(codePoint: number): 0 | 1 | 2 {
   if (codePoint >= 0x20 && codePoint < 0x7f) return 1;
-  if (WITHOUT_WIDTH.test(character)) return 0;
+  if (isCommonWide(codePoint)) return 2;
+  if (WITHOUT_WIDTH.test(String.fromCodePoint(codePoint))) return 0;
   return isWide(codePoint) ? 2 : 1;
+}
+
+/** The letters of kana and the unified ideographs: most characters of a text need no search. */
+function isCommonWide(codePoint: number): boolean {
+  return (
+    (codePoint >= 0x4e00 && codePoint <= 0x9fff) ||
+    (codePoint >= 0x3041 && codePoint <= 0x3096) ||
+    (codePoint >= 0x30a1 && codePoint <= 0x30fe)
+  );
 }
 
 /** Whether the last range that begins at or before a code point reaches it. */

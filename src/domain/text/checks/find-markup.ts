@@ -1,5 +1,6 @@
 import { bracePlaceholder, matchBraces } from './brace-placeholder.ts';
 import type { Span } from './finding.ts';
+import { matchesOf } from './matches-of.ts';
 
 /** A part of a text that a game replaces or interprets. */
 export interface Mark extends Span {
@@ -44,11 +45,13 @@ const RUBY_NAMES = new Set(['ruby', 'rt', 'rp', 'rb']);
 
 /** The names of the square tags that a text closes. `[OK]` is text, `[b]` is a tag because of `[/b]`. */
 export function closedSquareNames(text: string): string[] {
-  return Array.from(text.matchAll(CLOSED_SQUARE), ([, name = '']) => name.toLowerCase());
+  return matchesOf(text, CLOSED_SQUARE).map(([, name = '']) => name.toLowerCase());
 }
 
 /** Finds placeholders and tags in their order, without overlap, in time linear in the length of the text. */
 export function findMarkup(text: string, options: MarkupOptions): Markup {
+  if (options.findPlaceholders === undefined && text.search(STARTS) === -1)
+    return { text, marks: [], masked: text };
   const marks = [...findMarks(text, options)];
   const parts: string[] = [];
   let end = 0;

@@ -1,6 +1,7 @@
 import type { Check, CheckTexts } from './check-texts.ts';
 import { finding, type Span } from './finding.ts';
 import type { Markup } from './find-markup.ts';
+import { matchesOf } from './matches-of.ts';
 
 /** A line end, or a line end as text: a backslash and an n. */
 export interface LineBreak extends Span {
@@ -13,7 +14,7 @@ const LINE_BREAK = /\\\\|\\n|\r\n|[\n\r]/g;
 /** The line breaks of a text outside of its tags and placeholders, in their order. */
 export function findLineBreaks({ masked }: Markup): LineBreak[] {
   const found: LineBreak[] = [];
-  for (const { 0: text, index } of masked.matchAll(LINE_BREAK)) {
+  for (const { 0: text, index } of matchesOf(masked, LINE_BREAK)) {
     if (text === '\\\\') continue;
     const kind = text === '\\n' ? 'written \\n' : 'line end';
     found.push({ kind, start: index, end: index + text.length });

@@ -131,6 +131,7 @@ describe('a text unit for people', () => {
       state: 'draft',
       author: AUTHOR,
       reviewer: 'Mika',
+      reviewer_token_id: 'token-2',
       reason: 'too formal',
       model: null,
       prompt_digest: null,

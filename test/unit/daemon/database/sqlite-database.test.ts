@@ -24,6 +24,18 @@ async function file(): Promise<string> {
   return join(await temporaryDirectory(), 'main.db');
 }
 
+/** A database with a table of names. */
+async function trialTable() {
+  const database = open(await file());
+  const insert = database.prepare('INSERT INTO note (text) VALUES (?)');
+  const names = database.prepare('SELECT text FROM note ORDER BY id');
+  return {
+    database,
+    insert: (name: string) => insert.run(name),
+    names: () => names.all().map(({ text }) => text),
+  };
+}
+
 describe('a database', () => {
   it('is opened with the settings that keep committed data', async () => {
     const database = open(await file());
@@ -175,6 +187,50 @@ describe('a database', () => {
       /must not wait/,
     );
     expect(count()).toBe(1);
+  });
+
+  it('takes back the changes of a trial, and those of an inner one alone', async () => {
+    const { database, insert, names } = await trialTable();
+    const seen = database.transaction(
+      () => {
+        insert('tried');
+        return names();
+      },
+      { isTrial: true },
+    );
+    expect([seen, names()]).toEqual([['tried'], []]);
+    database.transaction(() => {
+      insert('kept');
+      database.transaction(
+        () => {
+          insert('tried');
+        },
+        { isTrial: true },
+      );
+      insert('kept too');
+    });
+    expect(names()).toEqual(['kept', 'kept too']);
+    const withInner = (): void => {
+      database.transaction(() => {
+        insert('inner');
+      });
+    };
+    database.transaction(withInner, { isTrial: true });
+    database.transaction(withInner, { isTrial: true, durable: false });
+    expect(names()).toEqual(['kept', 'kept too']);
+  });
+
+  it('leaves no transaction behind when a trial throws', async () => {
+    const { database, insert, names } = await trialTable();
+    const fail = (): void => {
+      insert('tried');
+      throw new Error('no');
+    };
+    expect(() => {
+      database.transaction(fail, { isTrial: true });
+    }).toThrow('no');
+    insert('after');
+    expect(names()).toEqual(['after']);
   });
 
   it('keeps tasks, logs and keys when the lane of repairs is added', async () => {

@@ -80,7 +80,12 @@ describe.each(['tbx', 'csv'])('terms that leave as %s', (format) => {
     });
     const to = await createTestGlossary();
     put(to, 'in/terms.file', bytes);
-    const imported = await importFile(to, 'in/terms.file', { format, trusted: true }, REVIEW);
+    const imported = await importFile(
+      to,
+      'in/terms.file',
+      { format, trusted: true, token_id: 'ann' },
+      REVIEW,
+    );
     expect(counts(imported)).toMatchObject({ added: 3, conflict: 0, refused: 0 });
     const values = async (world: TestGlossary) =>
       (await terms(world)).map((term) => ({
@@ -96,9 +101,11 @@ describe.each(['tbx', 'csv'])('terms that leave as %s', (format) => {
     const again = await importFile(to, 'in/terms.file', { format, trusted: true }, REVIEW);
     expect(counts(again)).toMatchObject({ added: 0, updated: 0, reviewed: 0, unchanged: 3 });
     expect(await contents(to)).toEqual(before);
-    expect((await to.term('gt_a')).review_history.map(({ action, reviewer }) => [action, reviewer])).toEqual([
-      ['add', 'mika'],
-      ['approve', 'mika'],
+    expect(
+      (await to.term('gt_a')).review_history.map((entry) => [entry.action, entry.reviewer, entry.token_id]),
+    ).toEqual([
+      ['add', 'mika', 'ann'],
+      ['approve', 'mika', 'ann'],
     ]);
   });
 });
@@ -192,6 +199,17 @@ describe('an import', () => {
         { line: 5, message: expect.stringContaining('not a JSON object') },
         { line: 2, message: 'source_term must not be blank' },
       ].toSorted((left, right) => left.line - right.line),
+    });
+  });
+
+  it('refuses texts that are longer than a request can have', async () => {
+    const world = await createTestGlossary();
+    const note = 'x'.repeat(65_537);
+    put(world, 'a.csv', `source,translation,source_note\n先生,老师,${note}\n生徒,学生,fine\n`);
+    const { result } = await importFile(world, 'a.csv');
+    expect(result).toMatchObject({
+      counts: { added: 1, refused: 1 },
+      issues: [{ line: 2, message: 'source/source_note must not exceed 65536 characters' }],
     });
   });
 

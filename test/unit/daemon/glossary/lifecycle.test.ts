@@ -223,6 +223,11 @@ describe('live terms', () => {
     ['an id with a line feed', { term_id: 'a\nb' }, ['/term_id']],
     ['a NUL', { source_term: 'a\u0000' }, ['/source_term']],
     ['half of a surrogate pair', { recommended_translation: '\ud800' }, ['/recommended_translation']],
+    [
+      'a NUL in a note',
+      { source: { source_kind: 'manual', observed_unix_seconds: 1, source_note: 'a\u0000' } },
+      ['/source/source_note'],
+    ],
     ['blank aliases', { aliases: ['x', ' ', '\n'] }, ['/aliases/1', '/aliases/2']],
     ['an empty translation', { allowed_translations: [''] }, ['/allowed_translations/0']],
     ['texts that are not language tags', { source_language: 'not a tag' }, ['/source_language']],

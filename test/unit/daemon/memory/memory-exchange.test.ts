@@ -82,10 +82,20 @@ describe.each(['tmx', 'jsonl'])('records that leave as %s', (format) => {
     });
     const to = await startMemory();
     put(to, 'in/memory.file', bytes);
-    const trusted = await importFile(to, 'in/memory.file', { format, trusted: true }, REVIEW);
+    const trusted = await importFile(
+      to,
+      'in/memory.file',
+      { format, trusted: true, token_id: 'ann' },
+      REVIEW,
+    );
     expect(counts(trusted)).toMatchObject({ added: 1, confirmed: 1, unchanged: 0, refused: 0 });
     expect(await stateOf(to, 'はい')).toEqual(['candidate']);
     expect(await stateOf(to, 'いいえ')).toEqual(['trusted']);
+    const [confirmed] = await to.memory.translationMemory.lookUp([lookup('いいえ', { depth: 'exact' })]);
+    const confirmedId = confirmed?.matches[0]?.record.record_id ?? '';
+    expect(await to.memory.translationMemory.history(confirmedId)).toMatchObject([
+      { action: 'confirm', reviewer: REVIEW.reviewer, token_id: 'ann' },
+    ]);
     const [found] = await to.memory.translationMemory.lookUp([
       lookup('はい', { context: { speaker: 'アロナ' } }),
     ]);
@@ -128,6 +138,8 @@ describe('an import', () => {
       line('古い', '旧', { state: 'rejected' }),
       line('{0}', '没有'),
       '{"source_language":"ja"}',
+      line('遠い', '远', { provenance: { provider: 'x'.repeat(4097) } }),
+      line('近い', '近', { context: { speaker: 'x'.repeat(100_000) } }),
     ];
     put(world, 'a.jsonl', lines.join('\n'));
     const { result } = await importFile(world, 'a.jsonl', { trusted: true }, REVIEW);
@@ -137,7 +149,7 @@ describe('an import', () => {
         confirmed: 1,
         unchanged: 0,
         conflict: 1,
-        refused: 4,
+        refused: 6,
         left_out: 1,
         other_languages: 1,
       },
@@ -154,6 +166,8 @@ describe('an import', () => {
       [4, 'refused'],
       [7, 'refused'],
       [8, 'refused'],
+      [9, 'refused'],
+      [10, 'refused'],
     ]);
   });
 

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { MEMORY_IMPORT_JOB } from '../../../../src/daemon/memory/memory-exchange-jobs.ts';
 import { createTaskReports } from '../../../../src/daemon/reports/task-reports.ts';
 import { implementJob, type JobDefinition } from '../../../../src/daemon/tasks/job.ts';
 import { TASK_QUEUED_FAILPOINT } from '../../../../src/daemon/schedules/schedule-runs.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { act } from '../../../support/actions.ts';
 import { askReport } from '../../../support/reports.ts';
 import { createTestSchedules, type TestSchedules } from '../../../support/schedules.ts';
-import { settle } from '../../../support/task-engine.ts';
+import { scriptedHandler, settle } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const never = new AbortController().signal;
@@ -26,6 +28,34 @@ async function pass(world: TestSchedules, seconds: number): Promise<void> {
 function ofKind(world: TestSchedules, kind: string): number {
   return world.engine.list(500).filter((task) => task.kind === kind).length;
 }
+
+describe('the token of an import', () => {
+  const IMPORT = { id: 'i', group: 'i18n', action: 'memory-import', every_seconds: 60 };
+  const change = async (world: TestSchedules, action: string, tokenId: string | null, body: object) => {
+    await act(world.schedules.actions, action, { ...body }, { tokenId, allow: null });
+    return (await world.row('i')).args;
+  };
+
+  it('is that of the caller who chose its arguments, whatever they say', async () => {
+    const world = createTestSchedules();
+    world.engine.jobs.register(scriptedHandler('memory-import', MEMORY_IMPORT_JOB));
+    const forged = ['file=a.tmx', 'token_id=ben'];
+    expect(await change(world, 'schedule-add', 'ann', { ...IMPORT, args: forged })).toEqual([
+      'file=a.tmx',
+      'token_id=ann',
+    ]);
+    expect(await change(world, 'schedule-update', 'cho', { id: 'i', every_seconds: 90 })).toContain(
+      'token_id=ann',
+    );
+    expect(await change(world, 'schedule-update', 'cho', { id: 'i', args: forged })).toEqual([
+      'file=a.tmx',
+      'token_id=cho',
+    ]);
+    expect(
+      await change(world, 'schedule-update', null, { id: 'i', args: ['file=b.tmx', 'token_id=ben'] }),
+    ).toEqual(['file=b.tmx']);
+  });
+});
 
 describe('running schedules', () => {
   it('runs at a fixed rate, and records the result of each run', async () => {

@@ -120,7 +120,7 @@ describe('repetitions', () => {
 
   it('do not repeat a target that is blocked or on hold', async () => {
     const world = await open();
-    world.type('a.json', '0', '是', { results: [{ findings: [blockingFinding('tags')] }] as never });
+    world.type('a.json', '0', '是', { result: { findings: [blockingFinding('tags')] } });
     await world.propagate();
     world.type('b.json', '0', '是', {
       hold: [{ unitId: unitIdOf('b.json', '0'), pointer: '/args/0' }],

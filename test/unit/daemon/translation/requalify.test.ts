@@ -4,6 +4,7 @@ import { requalifyTargets } from '../../../../src/daemon/translation/requalify/r
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import {
   blockingFinding,
+  judgedByGeneration,
   judgeOf,
   openTranslatedTexts,
   type TestTexts,
@@ -178,7 +179,9 @@ describe('judging stored targets again', () => {
       ...world.thread,
       call: (name, ...rest) => {
         if (name === 'storeRequalified') {
-          world.type('b.json', 'four', 'new', { glossaryGeneration: world.words.generation });
+          world.type('b.json', 'four', 'new', {
+            result: { judgedBy: judgedByGeneration(world.words.generation) },
+          });
         }
         return world.thread.call(name, ...rest);
       },
@@ -192,10 +195,42 @@ describe('judging stored targets again', () => {
     world.type('b.json', 'four', 'new');
     world.forbid('old');
     await world.requalify();
-    world.type('b.json', 'four', 'old', { glossaryGeneration: world.words.generation - 1 });
+    world.type('b.json', 'four', 'old', {
+      result: { judgedBy: judgedByGeneration(world.words.generation - 1) },
+    });
     expect(world.target('b.json', 'four')).toMatchObject({ state: 'draft' });
     await world.requalify();
     expect(world.target('b.json', 'four')).toMatchObject({ state: 'blocked' });
+  });
+
+  it.each([
+    ['by other rules beside the same Glossary', { key: 'old-rules', generation: 2 }],
+    ['by another Glossary', { key: 'other-glossary', generation: null }],
+  ])('judges a task again when a target that was judged %s is stored after it', async (_what, judgedBy) => {
+    const world = await open();
+    world.type('b.json', 'four', 'new');
+    world.forbid('old');
+    await world.requalify();
+    world.type('b.json', 'four', 'fine', { result: { judgedBy: judgedByGeneration(2) } });
+    expect(await world.requalify()).toMatchObject({ tasks: 0 });
+    world.type('b.json', 'four', 'old', { result: { judgedBy } });
+    expect(await world.requalify()).toMatchObject({ tasks: 1, blocked: 1 });
+    expect(world.target('b.json', 'four')).toMatchObject({ state: 'blocked' });
+  });
+
+  it('judges a task again when a check that was made before stores its findings after it', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'good');
+    const [row] = world.rows(`SELECT task_seq FROM task WHERE destination = 'b.json' AND is_visible = 1`);
+    const taskSeq = Number(row?.['task_seq']);
+    const { reviewId } = world.calls.beginCheck(taskSeq);
+    const rows = [{ number: 0, findings: [], qaIdentity: 'gqa1_old' }];
+    world.calls.storeReviewJudgements({ reviewId, taskSeq, by: judgedByGeneration(1), rows });
+    world.forbid('old');
+    await world.requalify();
+    world.calls.applyCheck(reviewId);
+    expect(await world.requalify()).toMatchObject({ tasks: 1, judged: 1 });
+    expect(world.rows('SELECT qa_identity FROM target')).toEqual([{ qa_identity: 'gqa1_よん_good' }]);
   });
 
   it.each(['one', 'two'])(
@@ -215,7 +250,7 @@ describe('judging stored targets again', () => {
         call: (name, ...rest) => {
           if (name === 'storeRequalified') stores += 1;
           if (name === 'storeRequalified' && stores === (page === 'one' ? 1 : 2)) {
-            world.type('a.json', 'late', 'old', { glossaryGeneration: generation });
+            world.type('a.json', 'late', 'old', { result: { judgedBy: judgedByGeneration(generation) } });
           }
           return world.thread.call(name, ...rest);
         },
@@ -236,7 +271,7 @@ describe('judging stored targets again', () => {
       call: (name, ...rest) => {
         if (name === 'storeRequalified') {
           world.type('a.json', 'three', `text ${world.rows('SELECT 1 FROM target_history').length}`, {
-            glossaryGeneration: 1,
+            result: { judgedBy: judgedByGeneration(1) },
           });
         }
         return world.thread.call(name, ...rest);
@@ -356,8 +391,10 @@ async function takeSteps(
     if (kind === 'type') {
       const isBad = world.words.forbidden.some((word) => text.includes(word));
       world.type(file, key, text, {
-        glossaryGeneration: world.words.generation,
-        results: [{ findings: isBad ? [blockingFinding('x', 'glossary')] : [] }] as never,
+        result: {
+          judgedBy: judgedByGeneration(world.words.generation),
+          findings: isBad ? [blockingFinding('x', 'glossary')] : [],
+        },
       });
       expected.set(key, { text, state: 'draft' });
     } else if (kind === 'review' && known !== undefined && world.target(file, key)?.state === 'draft') {
@@ -377,7 +414,6 @@ const WAIVE = {
   failureReason: null,
   providerRunId: null,
   provider: null,
-  glossaryGeneration: null,
   judgedFor: null,
   override: null,
   workerId: null,

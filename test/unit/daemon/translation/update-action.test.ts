@@ -54,7 +54,7 @@ const found = (origin: Finding['origin'], check: string, waivable: boolean): Fin
 const JUDGE: TargetJudge = {
   judge: (texts) =>
     Promise.resolve({
-      glossaryGeneration: 7,
+      by: { key: 'rules', generation: 7 },
       judgements: texts.map(({ sourceText, targetText }) => ({
         findings: [
           ...(targetText.includes('BAD') ? [found('target', 'placeholders', false)] : []),
@@ -552,7 +552,7 @@ describe('an empty target as work in progress', () => {
     const judge: TargetJudge = {
       judge: (texts) =>
         Promise.resolve({
-          glossaryGeneration: 1,
+          by: { key: 'rules', generation: 1 },
           judgements: texts.map(() => ({
             findings: [found('target', 'empty_target', false)],
             qaIdentity: 'q',

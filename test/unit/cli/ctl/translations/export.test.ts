@@ -62,6 +62,20 @@ describe('slipway ctl translations export', () => {
     expect(await unitsOf(path, 'jsonl')).toMatchObject([{ note: 'Task: the tone is too formal' }]);
   });
 
+  it('bounds the note of a unit, and says how much is missing', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: '先生' })]);
+    service.taskReason = 'x'.repeat(60_000);
+    service.terms = Array.from({ length: 2000 }, (_, at) => ['先生', `老师${at}`] as const);
+    const path = await pathOf('work.csv');
+    await service.run('translations', 'export', path);
+    const [unit] = await unitsOf(path, 'csv');
+    const note = unit !== undefined && 'note' in unit ? (unit.note ?? '') : '';
+    const lines = note.split('\n');
+    expect(note.length).toBeLessThan(8200);
+    expect(lines[0]).toBe(`Task: ${'x'.repeat(1994)}…`);
+    expect(lines.at(-1)).toBe(`(${2001 - (lines.length - 1)} more lines; see the unit itself)`);
+  });
+
   it('asks the Glossary about units that may have terms, and about all units of a large Glossary', async () => {
     const service = fakeTranslations([
       fakeUnit('u1', { source: 'ゲーム' }),

@@ -10,11 +10,10 @@ import {
 import type { BundleChange } from '../../../../../src/daemon/formats/catalogs/bundle-change.ts';
 import { PatchError } from '../../../../../src/daemon/formats/patch/patch-error.ts';
 import {
-  binaryCatalog,
-  bundlesOfJson,
   type CatalogBundle,
   jsonCatalog,
-} from '../../../../support/addressables-catalogs.ts';
+} from '../../../../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { binaryCatalog, bundlesOfJson } from '../../../../support/addressables-catalogs.ts';
 import { mutations } from '../../../../support/mutate.ts';
 import { campaignSize } from '../../../../support/long.ts';
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { BUNDLE_PLUGINS } from '../../../../../src/daemon/formats/catalogs/bundle-plugins.ts';
 import type { FileChange } from '../../../../../src/daemon/formats/catalogs/catalog-plugin.ts';
 import { figuresOf } from '../../../../../src/daemon/formats/catalogs/file-figures.ts';
-import { binaryCatalog, bundlesOfJson, jsonCatalog } from '../../../../support/addressables-catalogs.ts';
+import { jsonCatalog } from '../../../../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { binaryCatalog, bundlesOfJson } from '../../../../support/addressables-catalogs.ts';
 
 const HASH = 'ab'.repeat(16);
 const [BEFORE, AFTER] = [Buffer.alloc(10), Buffer.alloc(12)];

@@ -4,7 +4,7 @@ import { newText } from '../../../../../src/daemon/formats/catalogs/catalog-plug
 import { figuresOf } from '../../../../../src/daemon/formats/catalogs/file-figures.ts';
 import { MEMORY_PACK_PLUGINS } from '../../../../../src/daemon/formats/catalogs/memory-pack-plugins.ts';
 import { PatchError } from '../../../../../src/daemon/formats/patch/patch-error.ts';
-import { memoryPack } from '../../../../support/memory-pack-writer.ts';
+import { memoryPack } from '../../../../../src/cli/dev/demo/catalogs/memory-pack-writer.ts';
 import { mutations } from '../../../../support/mutate.ts';
 
 const OFFICIAL = Buffer.from('the official file');

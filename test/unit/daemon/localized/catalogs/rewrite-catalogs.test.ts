@@ -5,7 +5,8 @@ import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
 import { openZip } from '../../../../../src/daemon/formats/zip/open-zip.ts';
 import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
 import type { CatalogPlugin } from '../../../../../src/daemon/formats/catalogs/catalog-plugin.ts';
-import { binaryCatalog, bundlesOfJson, jsonCatalog } from '../../../../support/addressables-catalogs.ts';
+import { jsonCatalog } from '../../../../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { binaryCatalog, bundlesOfJson } from '../../../../support/addressables-catalogs.ts';
 import { bundlePackingInfo, mediaCatalog, tableCatalog } from '../../../../support/game-catalogs.ts';
 import {
   contentHash,

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { glossaryConfigurationSchema } from '../../../../../src/daemon/glossary/glossary-config.ts';
 import { parseConfigurationSchema } from '../../../../../src/daemon/parse/rules/parse-config.ts';
 import {
   createTargetJudge,
@@ -24,15 +25,22 @@ const text = (
 
 async function world(parse: object = {}, glossaryOptions: object = {}) {
   let configuration = parseConfigurationSchema.parse(parse);
+  let { termMissing } = glossaryConfigurationSchema.parse({});
   const test = await createTestGlossary(glossaryOptions);
   const rules = createTextRules(() => configuration);
-  const judge = createTargetJudge({ glossary: test.glossary, rules, languages: () => TEST_PAIR });
+  const judge = createTargetJudge({
+    glossary: test.glossary,
+    rules,
+    languages: () => TEST_PAIR,
+    termMissing: () => termMissing,
+  });
   return {
     ...test,
     judge,
     rules,
-    reload: (next: object) => {
+    reload: (next: object, glossary: object = {}) => {
       configuration = parseConfigurationSchema.parse(next);
+      ({ termMissing } = glossaryConfigurationSchema.parse(glossary));
     },
     checksOf: async (each: TextToJudge, options: object = {}) => {
       const { judgements } = await judge.judge([each], { wasProofread: false, ...options });
@@ -67,6 +75,22 @@ describe('the judge', () => {
     const { checksOf } = await world({ rules: [configured] });
     const errors = (await checksOf(judged))?.filter((each) => each.includes(' error '));
     expect([...new Set(errors)]).toEqual(expected === null ? [] : [`target error ${expected}`]);
+  });
+
+  it('names what it judges by, another one for every change that can change a judgement', async () => {
+    const { judge, reload } = await world({ rules: [rule({ tags: 'angle' })] });
+    const keyOf = async (options: object = {}) =>
+      (await judge.judge([text('はい', '是')], { wasProofread: false, ...options })).by.key;
+    const first = await keyOf();
+    expect(await keyOf()).toBe(first);
+    expect(await keyOf({ wasProofread: true })).toBe(`${first} proofread`);
+    reload({ rules: [rule({ tags: 'none' })] });
+    const otherRules = await keyOf();
+    reload({ rules: [rule({ tags: 'angle' })] }, { termMissing: { default: 'always' } });
+    const otherTerms = await keyOf();
+    reload({ rules: [rule({ tags: 'angle' })] });
+    expect(await keyOf()).toBe(first);
+    expect(new Set([first, otherRules, otherTerms]).size).toBe(3);
   });
 
   it('takes the first rule that matches the destination and the entry', async () => {
@@ -110,13 +134,13 @@ describe('the judge', () => {
     const { judge, ...glossary } = await world();
     await glossary.add({ review_status: 'approved', reviewer: 'r' });
     const texts = Array.from({ length: 450 }, (_, at) => text('先生', at % 2 === 0 ? '老师' : ''));
-    const { judgements, glossaryGeneration } = await judge.judge(texts, { wasProofread: false });
+    const { judgements, by } = await judge.judge(texts, { wasProofread: false });
     expect(judgements.map(({ findings }) => findings.some(({ check }) => check === 'empty_target'))).toEqual(
       texts.map((_, at) => at % 2 === 1),
     );
     expect(judgements[0]?.qaIdentity).toMatch(/^gqa1_/);
     expect(judgements[0]?.qaIdentity).not.toBe(judgements[1]?.qaIdentity);
-    expect(glossaryGeneration).toBeGreaterThan(0);
+    expect(by.generation).toBeGreaterThan(0);
   });
 
   it('gives the event loop its turn, and stops when it is cancelled', async () => {

@@ -427,7 +427,6 @@ describe('refused reviews', () => {
       failureReason: null,
       providerRunId: null,
       provider: null,
-      glossaryGeneration: null,
       judgedFor: null,
       override: null,
       workerId: 'ann',
@@ -463,7 +462,7 @@ describe('refused reviews', () => {
         judge: (judged) => {
           world.store('a.json', texts('newer'));
           const judgements = judged.map(() => ({ findings: [], qaIdentity: 'gqa1_x' }));
-          return Promise.resolve({ glossaryGeneration: 1, judgements });
+          return Promise.resolve({ by: { key: 'rules', generation: 1 }, judgements });
         },
       },
     });
@@ -479,7 +478,7 @@ describe('refused reviews', () => {
         judge: async (judged) => {
           await world.build('r2');
           const judgements = judged.map(() => ({ findings: [], qaIdentity: 'gqa1_x' }));
-          return { glossaryGeneration: 1, judgements };
+          return { by: { key: 'rules', generation: 1 }, judgements };
         },
       },
     });

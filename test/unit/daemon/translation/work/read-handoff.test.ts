@@ -37,8 +37,8 @@ function block(work: TestWork, findings: readonly Finding[], qaIdentity: string 
     lease,
     () => 'T',
     () => 'text',
-  ).map(({ revision, target }) => ({
-    revision,
+  ).map(({ target, ...result }) => ({
+    ...result,
     target: { ...target, state: 'blocked' as const, findings, qaIdentity },
   }));
   work.leases.store(lease.token, results, NO_PROVENANCE, 20);

@@ -71,7 +71,6 @@ const UPDATE: Omit<TaskUpdate, 'taskId'> = {
   failureReason: null,
   providerRunId: null,
   provider: null,
-  glossaryGeneration: 7,
   judgedFor: null,
   override: null,
   workerId: null,
@@ -101,6 +100,7 @@ function type(work: TestWork, update: Partial<TaskUpdate> = {}): void {
           pointer: '',
           findings: [finding('kana_residue', 'target'), finding('term_missing', 'glossary')],
           qaIdentity: 'gqa1_x',
+          judgedBy: { key: 'rules', generation: 7 },
         },
       ],
       ...update,
@@ -260,6 +260,7 @@ const NEXT_RESULT = {
   pointer: '',
   findings: [finding('kana_residue', 'target')],
   qaIdentity: null,
+  judgedBy: { key: 'rules', generation: 7 },
 };
 
 describe('the history of a unit', () => {
@@ -278,6 +279,7 @@ describe('the history of a unit', () => {
           state: 'draft',
           author: { kind: 'machine' },
           reviewer: null,
+          reviewer_token_id: null,
           at: 21,
         },
         {
@@ -286,6 +288,7 @@ describe('the history of a unit', () => {
           state: 'blocked',
           author: { kind: 'person', token_id: 'token-1' },
           reviewer: 'Mika',
+          reviewer_token_id: null,
           glossary_generation: 7,
           task_id: 'tt_id000001',
           release_id: 'r1',
@@ -294,6 +297,23 @@ describe('the history of a unit', () => {
       ],
     });
     expect(UnitHistorySchema.strict().parse(history)).toEqual(history);
+  });
+
+  it('names the tokens of the author and of the reviewer', () => {
+    const work = open(...SOURCES);
+    translate(work, SOURCES);
+    work.database
+      .prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+      source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, at)
+      SELECT unit_id, target_language, 2, target_text, 'proofread', source_text, source_digest, 'person', 'ann',
+      'Rin', 'rin-2', 60 FROM target_history WHERE revision = 1`)
+      .run();
+    const { history } = read(work, { withHistory: true });
+    expect(history?.items.at(-1)).toMatchObject({
+      author: { token_id: 'ann' },
+      reviewer: 'Rin',
+      reviewer_token_id: 'rin-2',
+    });
   });
 
   it('has the newest 100 entries, and says that there are more', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createTargetHistory } from '../../../../../src/daemon/translation/work/target-history.ts';
 import { NO_PROVENANCE } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import {
   createTargetStore,
@@ -44,5 +45,30 @@ describe('the revisions of the targets of a unit', () => {
       { revision: 2, state: 'stale' },
       { revision: 3, state: 'translated' },
     ]);
+  });
+
+  it('keeps the history of a unit in one chain, also after its target was taken back and removed', () => {
+    const { database } = openTestWork();
+    const targets = createTargetStore(database, 'zh-Hans', {
+      move: () => undefined,
+      moveAll: () => undefined,
+    });
+    const other = { ...TARGET, unitId: unitIdOf('a.json', 'other') };
+    for (const text of ['是', '是的']) {
+      targets.put({ ...TARGET, text }, NO_PROVENANCE);
+      targets.put({ ...other, text }, NO_PROVENANCE);
+    }
+    targets.takeBack({ ...TARGET, text: '' }, NO_PROVENANCE);
+    targets.put({ ...TARGET, text: '对' }, NO_PROVENANCE);
+    targets.remove(UNIT);
+    const history = createTargetHistory(database, 'zh-Hans');
+    expect([...history.entriesOf(UNIT)].map((row) => [row['revision'], row['target_text']])).toEqual([
+      [4, '对'],
+      [3, ''],
+      [2, '是的'],
+      [1, '是'],
+    ]);
+    expect([...history.entriesOf(other.unitId)].map((row) => row['revision'])).toEqual([2, 1]);
+    expect([...history.entriesOf(unitIdOf('a.json', 'never'))]).toEqual([]);
   });
 });

@@ -24,6 +24,7 @@ describe('a refused update', () => {
             pointer: '/translation_results/0',
             findings: [blockingFinding('tags')],
             qaIdentity: null,
+            judgedBy: null,
           },
         ],
       },

@@ -17,7 +17,7 @@ import {
   type StatedFile,
   type StatedPack,
 } from '../../../../support/game-catalogs.ts';
-import { memoryPack } from '../../../../support/memory-pack-writer.ts';
+import { memoryPack } from '../../../../../src/cli/dev/demo/catalogs/memory-pack-writer.ts';
 import { upstreamErrorOf } from '../upstream-harness.ts';
 
 const { boolean, int32, int64, list, map, object, text, utf16 } = memoryPack;
