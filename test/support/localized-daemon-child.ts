@@ -13,6 +13,8 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createLocalized } from '../../src/daemon/localized/localized.ts';
+import { noUnits } from '../../src/domain/translation/unit-state.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { openReleaseDaemon } from './release-daemon.ts';
 import { createScriptedTexts, scriptedFreezer, textBuilders } from './scripted-texts.ts';
@@ -44,6 +46,11 @@ const localized = createLocalized({
   exchangeRoot: () => folder,
   patchRoot: () => folder,
   policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
+  configuration: () => ({ auto: false }),
+  work: () => ({ built: null, index: null, units: noUnits() }),
+  refreshTexts: async () => undefined,
+  triggers: [],
+  logger: createSilentLogger(),
   freezer: scriptedFreezer(texts, []),
   openBuilders: async () => textBuilders(texts),
   texts: { hold: async () => 1, markPublished: async () => undefined },
