@@ -20,6 +20,8 @@ export interface ScriptedTexts {
   lostUnits: number;
   /** How the patching of these destinations fails. */
   readonly failures: Map<string, Extract<PatchOutcome, { kind: 'failed' }>>;
+  /** Makes the volume full for the patcher. */
+  isFull: boolean;
   /** The containers that were patched, in their order. */
   readonly patched: string[];
   /** A catalog with the size of every file in lines, which is rewritten; `null`: there is none. */
@@ -37,6 +39,7 @@ export function createScriptedTexts(): ScriptedTexts {
     untranslatedUnits: 0,
     lostUnits: 0,
     failures: new Map(),
+    isFull: false,
     patched: [],
     catalog: null,
     onFreeze: async () => undefined,
@@ -111,6 +114,7 @@ export function textBuilders(texts: ScriptedTexts): Builders {
       patch: async ({ destination, path, editsPath, outputPath }) => {
         const failure = texts.failures.get(destination);
         if (failure !== undefined) return failure;
+        if (texts.isFull) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
         texts.patched.push(destination);
         let text = await readFile(path, 'utf8');
         const lines = (await readFile(editsPath, 'utf8')).trimEnd().split('\n');

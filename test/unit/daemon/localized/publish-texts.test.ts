@@ -149,6 +149,21 @@ describe('localized-publish of stored translations', () => {
     expect(await world.stagedFolders()).toEqual([]);
   });
 
+  test('on a full volume keeps what was current, and succeeds when there is space again', async () => {
+    const world = await withTexts();
+    await world.act('localized-publish', fromWorker);
+    world.texts.translations['b.txt'] = { さようなら: '拜拜' };
+    world.texts.isFull = true;
+    expect(await world.act('localized-publish', fromWorker)).toMatchObject({ failure_code: 'no_space' });
+    expect(world.attested().localized).toMatchObject({ release_id: '1.0-l1', result: 'PASSED' });
+    expect(await world.stagedFolders()).toEqual([]);
+    world.texts.isFull = false;
+    expect((await world.act('localized-publish', fromWorker)).result).toMatchObject({
+      localized_release_id: '1.0-l2',
+      built_containers: 1,
+    });
+  });
+
   test('takes a file of translations from the exchange folder', async () => {
     const world = await withTexts();
     const body = { translation_file: 'zh.csv' };

@@ -263,6 +263,13 @@ describe('a bad patch manifest', () => {
     expect(await refusal(world)).toMatchObject({ code });
   });
 
+  test('is refused with arguments that select texts', async () => {
+    const world = await createLocalizedWorld();
+    await world.writePatches(PATCHED);
+    expect(await refusal(world, { args: ['min_state=draft'] })).toMatchObject({ code: 'invalid_request' });
+    expect(await refusal(world, { args: ['colour=red'] })).toMatchObject({ code: 'invalid_request' });
+  });
+
   test('that is not there, or lies out of the root, is refused before a task exists', async () => {
     const world = await createLocalizedWorld();
     expect(await refusal(world)).toMatchObject({ code: 'file_not_found' });
