@@ -149,7 +149,7 @@ describe('localized-publish of stored translations', () => {
     expect(await world.stagedFolders()).toEqual([]);
   });
 
-  test('on a full volume keeps what was current, and succeeds when there is space again', async () => {
+  test('on a full volume keeps the current release, and succeeds when there is space again', async () => {
     const world = await withTexts();
     await world.act('localized-publish', fromWorker);
     world.texts.translations['b.txt'] = { さようなら: '拜拜' };
