@@ -1,0 +1,11 @@
+import { DEMO_BLOCKED } from './demo-work.ts';
+
+/**
+ * The section `localized` for the demo releases. A release has texts that are translated, also without a review, and follows the
+ * official one by itself. The file with the blocked unit stays official, because no release is published over a blocked unit.
+ */
+export const DEMO_LOCALIZED = {
+  minState: 'translated',
+  exclude: [DEMO_BLOCKED],
+  auto: true,
+} as const;
