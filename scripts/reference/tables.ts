@@ -8,6 +8,7 @@ import { GLOSSARY_JOBS } from '../../src/daemon/glossary/glossary-jobs.ts';
 import { MEMORY_JOBS } from '../../src/daemon/memory/memory-jobs.ts';
 import { PARSE_JOBS } from '../../src/daemon/parse/parse-jobs.ts';
 import { TRANSLATION_JOBS } from '../../src/daemon/translation/translation-jobs.ts';
+import { LOCALIZED_FOLLOW_JOB } from '../../src/daemon/localized/automation/follow-job.ts';
 import { LOCALIZED_ROLLBACK_JOB } from '../../src/daemon/localized/rollback/rollback-job.ts';
 import { LOCALIZED_PUBLISH_JOB } from '../../src/daemon/localized/publish/publish-job.ts';
 import { RELEASE_JOBS } from '../../src/daemon/releases/jobs/release-jobs.ts';
@@ -129,7 +130,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, LOCALIZED_PUBLISH_JOB, LOCALIZED_ROLLBACK_JOB, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, ...GLOSSARY_JOBS, BACKUP_JOB].map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, LOCALIZED_PUBLISH_JOB, LOCALIZED_ROLLBACK_JOB, LOCALIZED_FOLLOW_JOB, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, ...GLOSSARY_JOBS, BACKUP_JOB].map(jobRow))}
 `;
 }
 

@@ -138,7 +138,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, texts, keyWatch }: DaemonParts,
+  { engine, releases, schedules, texts, localized, keyWatch }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -152,6 +152,7 @@ function doctorChecks(
     laneCheck(engine),
     schedules.check,
     ...texts.checks,
+    ...localized.checks,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
     clockCheck(clock),
   ];

@@ -75,6 +75,8 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     pool,
     releases: releases.repository,
     plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
+    // The localized channel is made below, from the texts.
+    automation: () => localized.automation.status(),
   });
   const localized = createLocalizedParts(base, { engine, pool, releases, texts });
   engine.jobs.register(...releases.jobs, ...texts.jobs, ...localized.jobs);
@@ -88,7 +90,7 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     problemsOfRules: async (configuration) => await problemsOfRules(configuration.parse),
     configureSchedules: (configuration) => {
       schedules.configure(scheduleIntervals(configuration));
-      void texts.catchUp();
+      void texts.catchUp().then(localized.automation.catchUp);
     },
     logger,
   });

@@ -110,7 +110,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     const what = 'the schedules of the configuration';
     closers.add('start of tasks', storeWhenPossible({ step, what, clock: options.clock, logger }));
     readiness = { ready: true, message: 'ready' };
-    void parts.texts.catchUp();
+    void parts.texts.catchUp().then(parts.localized.automation.catchUp);
     void parts.texts.glossary.open();
   };
 

@@ -1,3 +1,4 @@
+import { noUnits } from '../domain/translation/unit-state.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import type { DaemonBase } from './daemon-base.ts';
 import { openBuilders } from './localized/builders.ts';
@@ -8,10 +9,18 @@ import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
+import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
+import { REQUALIFY_JOB, TASK_BUILD_JOB } from './translation/translation-jobs.ts';
+import { WORKER_RUN_JOB } from './translation/worker/worker-job.ts';
 import type { TextParts } from './text-parts.ts';
 
 /** Another one for every change of the program that can change the bytes of a patched file. */
 const PATCHER_VERSION = '1';
+
+/** Jobs that change texts, after which a localized release may be due. */
+const TRIGGERS = [TASK_BUILD_JOB, REQUALIFY_JOB, WORKER_RUN_JOB, PROOFREAD_IMPORT_JOB].map(
+  ({ kind }) => kind,
+);
 
 /** Assembles the localized channel over releases and texts; nothing runs yet. */
 export function createLocalizedParts(
@@ -51,6 +60,18 @@ export function createLocalizedParts(
     texts: publishing,
     freezer: createFreezer({ parse: texts.parse, publishing, patcherVersion: PATCHER_VERSION }),
     policy: () => current().localized,
+    configuration: () => current().localized,
+    work: () => {
+      const work = texts.translation.latestStatus();
+      return {
+        built: work?.built ?? null,
+        index: texts.parse.latestStatus(),
+        units: work?.units ?? noUnits(),
+      };
+    },
+    refreshTexts: async () => await texts.translation.readStatus(),
+    triggers: TRIGGERS,
+    logger: options.logger,
     openBuilders: async () =>
       await openBuilders({
         parse: () => current().parse,

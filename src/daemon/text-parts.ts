@@ -1,4 +1,5 @@
 import type { LanguagePair } from '../domain/memory/memory-record.ts';
+import type { ReportBodyOf } from '../contract/reports/reports.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { createBackup, humanDatabases, type Backup } from './backup/backup.ts';
 import type { DefinedAction } from './api/define-action.ts';
@@ -26,6 +27,8 @@ export interface TextPartsDependencies {
   readonly releases: Releases['repository'];
   /** Unix seconds of the next planned backup, or `null`. */
   readonly plannedBackupAt: () => number | null;
+  /** Whether the localized release follows by itself. */
+  readonly automation: () => ReportBodyOf<'translation.status'>['automation'];
 }
 
 /** The parts that work with the texts of releases: from their index to the databases with human work. */
@@ -46,7 +49,7 @@ export interface TextParts {
 /** Assembles the parts that work with texts; nothing runs yet. */
 export function createTextParts(
   base: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  { engine, createId, pool, releases, plannedBackupAt }: TextPartsDependencies,
+  { engine, createId, pool, releases, plannedBackupAt, automation }: TextPartsDependencies,
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
@@ -95,7 +98,7 @@ export function createTextParts(
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
-    localizedStatus: () => localizedStatusOf(releases),
+    localizedStatus: () => ({ ...localizedStatusOf(releases), automation: automation() }),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());

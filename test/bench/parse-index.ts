@@ -8,6 +8,7 @@ import { openParseIndex, type ParseIndex } from '../../src/daemon/parse/index/pa
 import type { UnitQuery } from '../../src/daemon/parse/index/unit-filter.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { processorSecondsOf } from './processor-time.ts';
 import { largest, median } from './statistics.ts';
 
 const MIB = 2 ** 20;
@@ -95,13 +96,14 @@ interface Figures {
   readonly pages: readonly number[];
   readonly destinationPages: readonly number[];
   readonly carrySeconds: number;
+  readonly carryProcessorSeconds: number;
   readonly carryRss: number;
   /** Milliseconds of the longest step of the carry-over. */
   readonly longestStep: number;
 }
 
-function stepNote({ longestStep }: Figures): string {
-  return `; longest step ${longestStep.toFixed(0)} ms`;
+function stepNote({ longestStep, carryProcessorSeconds }: Figures): string {
+  return `; ${carryProcessorSeconds.toFixed(1)} s of processor time; longest step ${longestStep.toFixed(0)} ms`;
 }
 
 function measureReleases(index: ParseIndex, corpus: Corpus, rounds: number): Figures {
@@ -131,6 +133,7 @@ function measureReleases(index: ParseIndex, corpus: Corpus, rounds: number): Fig
     pages,
     destinationPages,
     carrySeconds: changed.completeSeconds,
+    carryProcessorSeconds: changed.completeProcessorSeconds,
     carryRss: changed.completeRss / MIB,
     longestStep: changed.longestStep,
   };
@@ -141,6 +144,7 @@ interface IndexTimes {
   readonly seconds: number;
   readonly insertSeconds: number;
   readonly completeSeconds: number;
+  readonly completeProcessorSeconds: number;
   readonly completeRss: number;
   readonly longestStep: number;
   readonly batches: readonly number[];
@@ -187,18 +191,21 @@ function indexRelease(index: ParseIndex, releaseId: string, corpus: Corpus): Ind
 function complete(
   index: ParseIndex,
   indexId: number,
-): Pick<IndexTimes, 'completeSeconds' | 'completeRss' | 'longestStep'> {
+): Pick<IndexTimes, 'completeSeconds' | 'completeProcessorSeconds' | 'completeRss' | 'longestStep'> {
   const steps = index.complete(indexId);
   const started = performance.now();
   let [completeRss, longestStep, before] = [0, 0, started];
-  for (let isDone = false; !isDone;) {
-    isDone = steps.next().done === true;
-    const now = performance.now();
-    longestStep = Math.max(longestStep, now - before);
-    completeRss = Math.max(completeRss, process.memoryUsage.rss());
-    before = performance.now();
-  }
-  return { completeSeconds: (performance.now() - started) / 1000, completeRss, longestStep };
+  const completeProcessorSeconds = processorSecondsOf(() => {
+    for (let isDone = false; !isDone;) {
+      isDone = steps.next().done === true;
+      const now = performance.now();
+      longestStep = Math.max(longestStep, now - before);
+      completeRss = Math.max(completeRss, process.memoryUsage.rss());
+      before = performance.now();
+    }
+  });
+  const completeSeconds = (performance.now() - started) / 1000;
+  return { completeSeconds, completeProcessorSeconds, completeRss, longestStep };
 }
 
 /** The time of a page far into the list divided by that of the first page, each the median of many in turns. */

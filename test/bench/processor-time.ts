@@ -23,6 +23,14 @@ export function ownSeconds(pid: number): number {
   return sum(familyOf([pid]).get(pid) ?? [], USER_AND_SYSTEM) / TICKS_A_SECOND;
 }
 
+/** Seconds of processor time that this process uses for some work, with its garbage collector. */
+export function processorSecondsOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
 /** Seconds of processor time of this process and of all its children, including ended ones. */
 export function ownProcessorSeconds(): number {
   const family = familyOf([process.pid]);

@@ -1,7 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openMainMemory } from '../../src/daemon/memory/store/memory-database.ts';
-import { createWritableStore } from '../../src/daemon/memory/store/memory-store.ts';
 import { writeTextRelease } from '../support/text-release.ts';
 import { hasTool } from '../support/tools.ts';
 import { until } from '../support/until.ts';
@@ -11,6 +9,7 @@ import { findPlacement } from './bytes/placement.ts';
 import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
 import { createRandom, sentenceOf } from './japanese-texts.ts';
+import { loadRecords } from './load-records.ts';
 import { recordOf } from './memory.ts';
 import { writePrepared } from './prepared-translations.ts';
 import { startSampling } from './site-samples.ts';
@@ -22,8 +21,6 @@ const MIB = 2 ** 20;
 const FILE = 'json/000004.json';
 /** The largest file of JSON; it has 2.5 % of the units. */
 const LARGE_FILE = 'json/000000.json';
-const MEMORY_BATCH = 5000;
-const FILL_CACHE_KIBIBYTES = 1024 * 1024;
 const LONGEST_BUILD_MS = 900_000;
 const WORKERS = 2;
 const WINDOWS = 5;
@@ -94,19 +91,7 @@ export async function run({ quick, workDirectory }: BenchOptions): Promise<Bench
 /** Writes the main file of the Translation Memory, before the daemon opens it. */
 async function fillMemory(data: string, records: number): Promise<void> {
   await mkdir(data, { recursive: true, mode: 0o700 });
-  const database = openMainMemory(join(data, 'memory.db'));
-  // Nothing is lost with the machine: the bench writes it again. The indexes fit into the cache.
-  database.prepare('PRAGMA synchronous = OFF').run();
-  database.prepare(`PRAGMA cache_size = -${FILL_CACHE_KIBIBYTES}`).run();
-  const store = createWritableStore(database);
-  for (let first = 0; first < records; first += MEMORY_BATCH) {
-    const length = Math.min(MEMORY_BATCH, records - first);
-    store.propose(
-      Array.from({ length }, (_, index) => recordOf(first + index)),
-      1,
-    );
-  }
-  database.close();
+  loadRecords(join(data, 'memory.db'), { count: records, recordOf, isTrusted: () => false });
 }
 
 /**

@@ -48,4 +48,11 @@ it('a resolved conflict marks unreviewed targets with the wording that lost, and
     findings: [{ check: 'superseded_wording', severity: 'warning' }],
   });
   expect(await translationOf('reviewed.json')).toMatchObject({ state: 'proofread', findings: [] });
+  const keep = { task_id: await taskIdOf('filled.json'), status: 'proofread', ...REVIEWED };
+  await act('translation-proofread', keep);
+  expect(await translationOf('filled.json')).toMatchObject({
+    target_text: '老师',
+    state: 'proofread',
+    findings: [],
+  });
 });

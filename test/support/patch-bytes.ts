@@ -7,6 +7,7 @@ import { patchFile, type PatchFileResult } from '../../src/daemon/localized/patc
 import type { PatchContainer } from '../../src/daemon/localized/patch/write/patch-container.ts';
 import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
 import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
+import { editLines, editOf } from './frozen-edits.ts';
 import { loadedRules, parseBytes, type TestRules } from './parse-bytes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -15,11 +16,6 @@ export interface PatchedBytes {
   readonly result: PatchFileResult;
   /** The new container; `null` where nothing is at its path. */
   readonly bytes: Buffer | null;
-}
-
-/** Edits as the freeze writes them, one a line. */
-export function editLines(edits: readonly FrozenEdit[]): string {
-  return edits.map((edit) => `${JSON.stringify(edit)}\n`).join('');
 }
 
 /** Patches a container that is in memory, with its self-check, in this process. */
@@ -39,19 +35,6 @@ export async function patchBytes(
   const job = { destination, path, editsPath, outputPath, scratchDirectory };
   const result = await patchFile(job, compileRules(loadedRules(rules)), patch);
   return { result, bytes: existsSync(outputPath) ? await readFile(outputPath) : null };
-}
-
-/** An edit of a unit. */
-export function editOf(unit: ParsedUnit, target: string): FrozenEdit {
-  const { unitId, archiveEntry, pathId, fieldPath, sourceText } = unit;
-  return {
-    unitId: Buffer.from(unitId).toString('hex'),
-    archiveEntry,
-    pathId: pathId === null ? null : String(pathId),
-    fieldPath,
-    source: sourceText,
-    target,
-  };
 }
 
 /** The units of a container that is in memory. */

@@ -1,7 +1,7 @@
 """Runs the peers of the Translation Memory and the Glossary on the same texts. One JSON text a line in every file.
 
     text-peers.py fuzzy SOURCES QUERIES   RapidFuzz: the most similar source of each query by comparison with every one
-    text-peers.py terms TERMS TEXTS       pyahocorasick: every term in every text
+    text-peers.py terms TERMS TEXTS       pyahocorasick: every term in every text; its seconds are processor time
 """
 
 import json
@@ -36,12 +36,12 @@ def terms(terms, texts):
         automaton.add_word(term, index)
     automaton.make_automaton()
     texts = load(texts)
-    start = time.perf_counter()
+    start = time.process_time()
     found = 0
     for text in texts:
         for _ in automaton.iter(text):
             found += 1
-    return {"seconds": time.perf_counter() - start, "found": found}
+    return {"seconds": time.process_time() - start, "found": found}
 
 
 command, *paths = sys.argv[1:]

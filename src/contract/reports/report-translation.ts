@@ -10,6 +10,9 @@ import {
 } from '../schemas/answers/common.ts';
 import { PAGE, PAGE_EXAMPLE, report } from './report-envelope.ts';
 
+/** States of automatic publishing. */
+export const AUTOMATION_STATES = ['off', 'stopped', 'waiting', 'due', 'followed'] as const;
+
 /** One parsed container of one release, to be translated. */
 export const TranslationTaskSchema = z.object({
   task_id: z.string(),
@@ -172,6 +175,15 @@ export const TranslationStatusReport = report(
         stale: z.boolean().describe('Whether the official release has changed since.'),
       })
       .nullable(),
+    automation: z
+      .object({
+        state: z.enum(AUTOMATION_STATES),
+        message: z.string(),
+        since: UnixSeconds.nullable().describe('Since when it is stopped; null in other states.'),
+      })
+      .describe(
+        'Whether the localized release follows the official one by itself; `due`: it is published next.',
+      ),
     coverage: z
       .object({
         release_id: ReleaseIdSchema.nullable().describe('The current official release.'),
@@ -202,6 +214,11 @@ export const TranslationStatusReport = report(
       integrity: 'ok',
       published_at: EXAMPLE.at,
       stale: false,
+    },
+    automation: {
+      state: 'followed',
+      message: `the localized release is built on ${EXAMPLE.releaseId}`,
+      since: null,
     },
     coverage: {
       release_id: EXAMPLE.releaseId,

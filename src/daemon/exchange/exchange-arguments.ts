@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { flag } from '../../contract/actions/field-schemas.ts';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
+import { endingOf } from '../../exchange/file-ending.ts';
 import { TaskError } from '../tasks/task.ts';
+
+/** The part that all jobs of exchanged files have in common. A second attempt would only repeat the refusal of a file. */
+export const EXCHANGE_JOB = {
+  lane: 'i18n',
+  groups: ['i18n'],
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+} as const;
 
 const language = z
   .string()
@@ -43,14 +53,22 @@ export function statesArgument(
     .default(defaults.join(','));
 }
 
+/** The file of a job, and the name of its format where the arguments have one. */
+export interface ExchangedFile<Format extends string> {
+  readonly file: string;
+  readonly format?: Format | undefined;
+}
+
 /**
  * The format of a file: the one that is named, else that of the ending of the file's name.
  *
  * @throws TaskError `format_unknown`
  */
-export function formatOf<F extends string>(file: string, format: F | undefined, formats: readonly F[]): F {
-  const ending = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
-  const found = format ?? formats.find((each) => each === ending);
+export function formatOf<Format extends string>(
+  { file, format }: ExchangedFile<Format>,
+  formats: readonly Format[],
+): Format {
+  const found = format ?? formats.find((each) => each === endingOf(file));
   if (found !== undefined) return found;
   throw new TaskError(
     'format_unknown',

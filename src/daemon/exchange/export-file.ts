@@ -1,72 +1,66 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { placeBelowRoot } from '../../platform/files/below-root.ts';
-import { fsyncDirectory } from '../../platform/files/files.ts';
+import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
+import type { TaskContext, TaskResult } from '../tasks/task.ts';
+import { formatOf, type ExchangedFile } from './exchange-arguments.ts';
+import { exchangeTaskError } from './exchange-failure.ts';
+import { createExportReport, type ExportReport } from './export-report.ts';
+import { writeExport } from './write-export.ts';
 
-/** A file that was written for people. */
-export interface ExportedFile {
-  readonly bytes: number;
-  /** Lower-case hexadecimal. */
-  readonly sha256: string;
+/** Writes the entries of one format. */
+interface EntryWriter<Entry> {
+  begin(): string;
+  /** Empty for an entry that the format leaves out. @throws ExchangeFileError for one that it cannot carry */
+  write(entry: Entry): string;
+  end(): string;
 }
 
-/** Characters that are collected before they are written. */
-const FLUSH_CHARACTERS = 256 * 1024;
-/** Everyone may read the file, because it is for people on a volume of theirs. */
-const MODE = 0o644;
+/** How the files of one kind are exported. */
+export interface FileExport<Format extends string, Entry> {
+  readonly formats: readonly Format[];
+  readonly createWriter: (format: Format) => EntryWriter<Entry>;
+  readonly entries: () => AsyncIterable<Entry>;
+  /** The id of an entry, for the report. */
+  readonly idOf: (entry: Entry) => string;
+}
 
 /**
- * Writes a file below the folder of exchanged files. It gets its name when it is complete, and replaces a file of that name.
+ * Writes entries to a file.
  *
- * @param file relative to the root
- * @param parts its text, in order
- * @throws ServiceError `invalid_path`; the file system error; the signal's reason; the error of the parts
+ * @param exchangeRoot the folder of exchanged files
+ * @throws TaskError; the signal's reason; the error of the entries
  */
-export async function writeExport(
-  root: string,
-  file: string,
-  parts: AsyncIterable<string>,
-  signal: AbortSignal,
-): Promise<ExportedFile> {
-  const place = await placeBelowRoot(root, file);
-  const folder = dirname(place);
-  const temporary = join(folder, `.${basename(place).slice(0, 100)}.${randomUUID()}.tmp`);
-  const digest = createHash('sha256');
-  let bytes = 0;
+export async function exportFile<Format extends string, Entry>(
+  exchangeRoot: () => string,
+  { args, signal }: TaskContext<ExchangedFile<Format> & { readonly include: string }>,
+  parts: FileExport<Format, Entry>,
+): Promise<TaskResult> {
+  const { file, include } = args;
+  const format = formatOf(args, parts.formats);
+  const report = createExportReport();
   try {
-    const handle = await open(temporary, 'wx', MODE);
-    try {
-      for await (const text of inLargeParts(parts)) {
-        signal.throwIfAborted();
-        const piece = Buffer.from(text);
-        digest.update(piece);
-        bytes += piece.length;
-        await handle.writeFile(piece);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, place);
+    const written = await writeExport(exchangeRoot(), file, textsOf(parts, format, report), signal);
+    return { file, format, include, ...written, ...report.result() };
   } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+    signal.throwIfAborted();
+    throw exchangeTaskError(file, error);
   }
-  await fsyncDirectory(folder);
-  return { bytes, sha256: digest.digest('hex') };
 }
 
-async function* inLargeParts(parts: AsyncIterable<string>): AsyncGenerator<string> {
-  let collected: string[] = [];
-  let characters = 0;
-  for await (const part of parts) {
-    collected.push(part);
-    characters += part.length;
-    if (characters < FLUSH_CHARACTERS) continue;
-    yield collected.join('');
-    collected = [];
-    characters = 0;
+async function* textsOf<Format extends string, Entry>(
+  { createWriter, entries, idOf }: FileExport<Format, Entry>,
+  format: Format,
+  report: ExportReport,
+): AsyncGenerator<string> {
+  const writer = createWriter(format);
+  yield writer.begin();
+  for await (const entry of entries()) {
+    try {
+      const text = writer.write(entry);
+      if (text !== '') report.written();
+      yield text;
+    } catch (error) {
+      if (!(error instanceof ExchangeFileError)) throw error;
+      report.refused(idOf(entry), error.message);
+    }
   }
-  yield collected.join('');
+  yield writer.end();
 }

@@ -2,7 +2,7 @@ import type { TaskContext } from '../tasks/task.ts';
 import type { ImportCopy } from './import-copy.ts';
 
 /** Reads the items of one format piece by piece. */
-interface ItemReader<T> {
+export interface ItemReader<T> {
   write(bytes: Uint8Array): readonly T[];
   end(): readonly T[];
 }

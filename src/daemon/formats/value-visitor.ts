@@ -52,6 +52,8 @@ export interface ReadLimits {
   readonly entryBytes: number;
   /** Decompressed bytes for each compressed byte. */
   readonly ratio: number;
+  /** Decompressed bytes that a reader keeps to read them again. */
+  readonly cacheBytes: number;
 }
 
 /** The default bounds. */
@@ -61,6 +63,8 @@ export const READ_LIMITS: ReadLimits = {
   elements: 1_000_000,
   entryBytes: 512 * 1024 * 1024,
   ratio: 200,
+  // Enough to read the names of a usual bundle and then its objects.
+  cacheBytes: 32 * 1024 * 1024,
 };
 
 /**

@@ -1,11 +1,6 @@
 import type { ReviewStatus } from '../../domain/glossary/term.ts';
-import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
-import type { TermWriter, WrittenTerm } from '../../exchange/glossary/exchanged-term.ts';
 import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
-import { formatOf } from '../exchange/exchange-arguments.ts';
-import { exchangeTaskError } from '../exchange/exchange-failure.ts';
-import { writeExport } from '../exchange/export-file.ts';
-import { createExportReport, type ExportReport } from '../exchange/export-report.ts';
+import { exportFile } from '../exchange/export-file.ts';
 import type { ArgumentsOf } from '../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import { wantedLanguages, type GlossaryExchangeDependencies } from './glossary-exchange.ts';
@@ -22,19 +17,13 @@ export async function exportGlossary(
   dependencies: GlossaryExchangeDependencies,
   context: Context,
 ): Promise<TaskResult> {
-  const { file, format: named, include } = context.args;
-  const format = formatOf(file, named, TERM_FORMAT_NAMES);
-  const report = createExportReport();
   const pair = wantedLanguages(dependencies.languages(), context.args);
-  const writer = TERM_FORMATS[format].createWriter({ pair, version: dependencies.version });
-  try {
-    const parts = partsOf(termsOf(dependencies, context), writer, report);
-    const written = await writeExport(dependencies.exchangeRoot(), file, parts, context.signal);
-    return { file, format, include, ...written, ...report.result() };
-  } catch (error) {
-    context.signal.throwIfAborted();
-    throw exchangeTaskError(file, error);
-  }
+  return await exportFile(dependencies.exchangeRoot, context, {
+    formats: TERM_FORMAT_NAMES,
+    createWriter: (format) => TERM_FORMATS[format].createWriter({ pair, version: dependencies.version }),
+    entries: () => termsOf(dependencies, context),
+    idOf: ({ term_id }) => term_id,
+  });
 }
 
 async function* termsOf(
@@ -53,23 +42,4 @@ async function* termsOf(
     context.progress(done, null, 'entries', 'export');
     after = terms.length < PAGE_TERMS ? undefined : terms.at(-1)?.term_id;
   }
-}
-
-async function* partsOf(
-  terms: AsyncIterable<WrittenTerm>,
-  writer: TermWriter,
-  report: ExportReport,
-): AsyncGenerator<string> {
-  yield writer.begin();
-  for await (const term of terms) {
-    try {
-      const text = writer.write(term);
-      if (text !== '') report.written();
-      yield text;
-    } catch (error) {
-      if (!(error instanceof ExchangeFileError)) throw error;
-      report.refused(term.term_id, error.message);
-    }
-  }
-  yield writer.end();
 }

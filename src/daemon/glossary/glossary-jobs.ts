@@ -2,21 +2,18 @@ import { z } from 'zod';
 import { word } from '../../contract/actions/field-schemas.ts';
 import { REVIEW_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { TERM_FORMAT_NAMES } from '../../exchange/glossary/term-formats.ts';
-import { FILE_ARGUMENTS, IMPORT_ARGUMENTS, statesArgument } from '../exchange/exchange-arguments.ts';
+import {
+  EXCHANGE_JOB,
+  FILE_ARGUMENTS,
+  IMPORT_ARGUMENTS,
+  statesArgument,
+} from '../exchange/exchange-arguments.ts';
 import type { JobDefinition } from '../tasks/job.ts';
 
 const format = word(TERM_FORMAT_NAMES).optional();
 
-const EXCHANGE = {
-  lane: 'i18n',
-  groups: ['i18n'],
-  resumable: true,
-  maxAttempts: 1,
-  storeLock: 'none',
-} as const;
-
 export const GLOSSARY_IMPORT_JOB = {
-  ...EXCHANGE,
+  ...EXCHANGE_JOB,
   kind: 'glossary-import',
   summary:
     'Imports a TBX or CSV file from `exchange.root` into the Glossary: as drafts, or with the states of the file with `trusted=true` and `reviewer=`. The same file again changes nothing.',
@@ -26,7 +23,7 @@ export const GLOSSARY_IMPORT_JOB = {
 } as const satisfies JobDefinition;
 
 export const GLOSSARY_EXPORT_JOB = {
-  ...EXCHANGE,
+  ...EXCHANGE_JOB,
   kind: 'glossary-export',
   summary:
     'Writes the terms of the Glossary to a TBX or CSV file in `exchange.root`; `include` names their states. TBX has no rejected terms.',

@@ -3,16 +3,13 @@ import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
-import type { ReadTerm, ReadTermResult, TermReader } from '../../exchange/glossary/exchanged-term.ts';
+import type { ReadTerm, ReadTermResult } from '../../exchange/glossary/exchanged-term.ts';
 import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
-import { formatOf } from '../exchange/exchange-arguments.ts';
-import { exchangeTaskError } from '../exchange/exchange-failure.ts';
-import { copyForImport } from '../exchange/import-copy.ts';
+import { importFile } from '../exchange/import-file.ts';
 import { createImportReport, type ImportReport } from '../exchange/import-report.ts';
-import { readItems, validateItems } from '../exchange/read-items.ts';
 import type { ArgumentsOf } from '../tasks/job.ts';
-import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
+import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import { TERM_PREFIX } from './glossary-actions.ts';
 import { wantedLanguages, type GlossaryExchangeDependencies } from './glossary-exchange.ts';
 import type { GLOSSARY_IMPORT_JOB } from './glossary-jobs.ts';
@@ -48,30 +45,13 @@ export async function importGlossary(
   dependencies: GlossaryExchangeDependencies,
   context: Context,
 ): Promise<TaskResult> {
-  const { file, format: named, trusted, dry_run } = context.args;
-  const { signal, reviewer } = context;
-  if (trusted && (reviewer === null || reviewer.trim() === '')) {
-    throw new TaskError('reviewer_missing', 'a trusted import needs reviewer=, the person who stands for it');
-  }
-  const format = formatOf(file, named, TERM_FORMAT_NAMES);
   const pair = wantedLanguages(dependencies.languages(), context.args);
-  const { dataDirectory: privateFolder } = dependencies;
-  try {
-    const root = dependencies.exchangeRoot();
-    const copy = await copyForImport({ root, privateFolder, file, maxBytes: MAX_BYTES, signal });
-    try {
-      const createReader = (): TermReader => TERM_FORMATS[format].createReader(pair);
-      await validateItems(copy, createReader(), context);
-      const report = await apply(dependencies, readItems(copy, createReader(), context, 'import'), context);
-      const { bytes, sha256 } = copy;
-      return { file, format, bytes, sha256, trusted, dry_run, ...report.result() };
-    } finally {
-      await copy.close();
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw exchangeTaskError(file, error);
-  }
+  return await importFile(dependencies, context, {
+    formats: TERM_FORMAT_NAMES,
+    maxBytes: MAX_BYTES,
+    createReader: (format) => TERM_FORMATS[format].createReader(pair),
+    apply: async (results) => await apply(dependencies, results, context),
+  });
 }
 
 async function apply(

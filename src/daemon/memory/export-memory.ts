@@ -1,12 +1,7 @@
 import type { MemoryState } from '../../domain/memory/memory-record.ts';
-import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
 import { MEMORY_FORMAT_NAMES, MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
-import type { MemoryWriter } from '../../exchange/memory/memory-file.ts';
 import type { WrittenMemoryRecord } from '../../exchange/tmx/tmx-record.ts';
-import { formatOf } from '../exchange/exchange-arguments.ts';
-import { exchangeTaskError } from '../exchange/exchange-failure.ts';
-import { writeExport } from '../exchange/export-file.ts';
-import { createExportReport, type ExportReport } from '../exchange/export-report.ts';
+import { exportFile } from '../exchange/export-file.ts';
 import type { ArgumentsOf } from '../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import { wantedPair, type MemoryExchangeDependencies } from './import-memory.ts';
@@ -23,50 +18,30 @@ export async function exportMemory(
   dependencies: MemoryExchangeDependencies,
   context: Context,
 ): Promise<TaskResult> {
-  const { file, format: named, include } = context.args;
-  const format = formatOf(file, named, MEMORY_FORMAT_NAMES);
-  const report = createExportReport();
-  try {
-    const parts = partsOf(dependencies, context, format, report);
-    const written = await writeExport(dependencies.exchangeRoot(), file, parts, context.signal);
-    return { file, format, include, ...written, ...report.result() };
-  } catch (error) {
-    context.signal.throwIfAborted();
-    throw exchangeTaskError(file, error);
-  }
+  const { source_language } = wantedPair(dependencies.pair(), context);
+  return await exportFile(dependencies.exchangeRoot, context, {
+    formats: MEMORY_FORMAT_NAMES,
+    createWriter: (format) => MEMORY_FORMATS[format].createWriter(source_language, dependencies.version),
+    entries: () => recordsOf(dependencies, context),
+    idOf: ({ record_id }) => record_id,
+  });
 }
 
-async function* partsOf(
-  { thread, pair, version }: MemoryExchangeDependencies,
+async function* recordsOf(
+  { thread, pair }: MemoryExchangeDependencies,
   context: Context,
-  format: (typeof MEMORY_FORMAT_NAMES)[number],
-  report: ExportReport,
-): AsyncGenerator<string> {
+): AsyncGenerator<WrittenMemoryRecord> {
   const { args, signal } = context;
   const languages = wantedPair(pair(), context);
-  const writer = MEMORY_FORMATS[format].createWriter(languages.source_language, version);
   const states = args.include.split(',') as MemoryState[];
-  yield writer.begin();
+  let done = 0;
   let after: number | null = 0;
   while (after !== null) {
     const query: RecordPageQuery = { ...languages, after, states, limit: PAGE_RECORDS };
     const page: RecordPage = await thread.call('page', query, { signal });
-    for (const record of page.records) yield textOf(writer, record, report);
-    context.progress(report.result().written, null, 'entries', 'export');
+    yield* page.records;
+    done += page.records.length;
+    context.progress(done, null, 'entries', 'export');
     after = page.next;
-  }
-  yield writer.end();
-}
-
-/** A record as text; empty for one that the format cannot carry, which the report names. */
-function textOf(writer: MemoryWriter, record: WrittenMemoryRecord, report: ExportReport): string {
-  try {
-    const text = writer.write(record);
-    report.written();
-    return text;
-  } catch (error) {
-    if (!(error instanceof ExchangeFileError)) throw error;
-    report.refused(record.record_id, error.message);
-    return '';
   }
 }

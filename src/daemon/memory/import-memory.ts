@@ -1,16 +1,12 @@
 import { isSameLanguage } from '../../domain/text/language-tag.ts';
 import type { LanguagePair } from '../../domain/memory/memory-record.ts';
 import { MEMORY_FORMAT_NAMES, MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
-import type { MemoryReader } from '../../exchange/memory/memory-file.ts';
-import type { ReadMemoryRecord } from '../../exchange/tmx/tmx-record.ts';
+import type { ReadMemoryRecord, TmxUnit } from '../../exchange/tmx/tmx-record.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { exchangeTaskError } from '../exchange/exchange-failure.ts';
-import { formatOf } from '../exchange/exchange-arguments.ts';
-import { copyForImport, type ImportCopy } from '../exchange/import-copy.ts';
+import { importFile } from '../exchange/import-file.ts';
 import { createImportReport, type ImportReport } from '../exchange/import-report.ts';
-import { readItems, validateItems } from '../exchange/read-items.ts';
 import type { ArgumentsOf } from '../tasks/job.ts';
-import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
+import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import type { MEMORY_IMPORT_JOB } from './memory-exchange-jobs.ts';
 import type { MemoryThread } from './memory-thread.ts';
 import { blockingFindings } from './target-check.ts';
@@ -58,35 +54,17 @@ export async function importMemory(
   dependencies: MemoryExchangeDependencies,
   context: Context,
 ): Promise<TaskResult> {
-  const { file, format: named, trusted, dry_run: isDryRun } = context.args;
-  const { signal, reviewer } = context;
-  if (trusted && (reviewer === null || reviewer.trim() === '')) {
-    throw new TaskError('reviewer_missing', 'a trusted import needs reviewer=, the person who stands for it');
-  }
-  const format = formatOf(file, named, MEMORY_FORMAT_NAMES);
-  const { dataDirectory: privateFolder } = dependencies;
-  try {
-    const root = dependencies.exchangeRoot();
-    const copy = await copyForImport({ root, privateFolder, file, maxBytes: MAX_BYTES, signal });
-    try {
-      const createReader = MEMORY_FORMATS[format].createReader;
-      await validateItems(copy, createReader(), context);
-      const report = await apply(dependencies, copy, createReader(), context);
-      const { bytes, sha256 } = copy;
-      return { file, format, bytes, sha256, trusted, dry_run: isDryRun, ...report.result() };
-    } finally {
-      await copy.close();
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw exchangeTaskError(file, error);
-  }
+  return await importFile(dependencies, context, {
+    formats: MEMORY_FORMAT_NAMES,
+    maxBytes: MAX_BYTES,
+    createReader: (format) => MEMORY_FORMATS[format].createReader(),
+    apply: async (units) => await apply(dependencies, units, context),
+  });
 }
 
 async function apply(
   dependencies: MemoryExchangeDependencies,
-  copy: ImportCopy,
-  reader: MemoryReader,
+  units: AsyncIterable<TmxUnit>,
   context: Context,
 ): Promise<Report> {
   const report = createImportReport(OUTCOMES);
@@ -104,7 +82,7 @@ async function apply(
     }
     batch = [];
   };
-  for await (const unit of readItems(copy, reader, context, 'import')) {
+  for await (const unit of units) {
     if (unit.kind === 'problem') report.add(unit.line, 'refused', unit.message);
     else {
       for (const read of unit.records) {

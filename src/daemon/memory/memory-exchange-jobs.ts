@@ -2,21 +2,18 @@ import { z } from 'zod';
 import { word } from '../../contract/actions/field-schemas.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 import { MEMORY_FORMAT_NAMES } from '../../exchange/memory/memory-formats.ts';
-import { FILE_ARGUMENTS, IMPORT_ARGUMENTS, statesArgument } from '../exchange/exchange-arguments.ts';
+import {
+  EXCHANGE_JOB,
+  FILE_ARGUMENTS,
+  IMPORT_ARGUMENTS,
+  statesArgument,
+} from '../exchange/exchange-arguments.ts';
 import type { JobDefinition } from '../tasks/job.ts';
 
 const format = word(MEMORY_FORMAT_NAMES).optional();
 
-const EXCHANGE = {
-  lane: 'i18n',
-  groups: ['i18n'],
-  resumable: true,
-  maxAttempts: 1,
-  storeLock: 'none',
-} as const;
-
 export const MEMORY_IMPORT_JOB = {
-  ...EXCHANGE,
+  ...EXCHANGE_JOB,
   kind: 'memory-import',
   summary:
     'Imports a TMX or JSON lines file from `exchange.root` into the Translation Memory: as candidates, or as trusted records with `trusted=true` and `reviewer=`. The same file again changes nothing.',
@@ -26,7 +23,7 @@ export const MEMORY_IMPORT_JOB = {
 } as const satisfies JobDefinition;
 
 export const MEMORY_EXPORT_JOB = {
-  ...EXCHANGE,
+  ...EXCHANGE_JOB,
   kind: 'memory-export',
   summary:
     'Writes the records of the Translation Memory to a TMX or JSON lines file in `exchange.root`; `include` names their states.',

@@ -12,7 +12,10 @@ export interface TranslationReportDependencies {
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
   /** The part about localized releases. */
-  readonly localizedStatus: () => Pick<ReportBodyOf<'translation.status'>, 'current' | 'history'>;
+  readonly localizedStatus: () => Pick<
+    ReportBodyOf<'translation.status'>,
+    'current' | 'automation' | 'history'
+  >;
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */

@@ -73,6 +73,8 @@ export interface Translation {
   readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
   latestStatus(): WorkStatus | null;
+  /** Reads the state. @throws the error of the thread */
+  readStatus(): Promise<WorkStatus>;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
   catchUp(): Promise<void>;
   /** Reads the translations of the units of a page. */
@@ -147,6 +149,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       worker.check,
     ],
     latestStatus: () => latest,
+    readStatus: refresh,
     catchUp: async () => {
       try {
         const { built } = await refresh();

@@ -1,3 +1,6 @@
+import { FOUND_FIELDS, packTrie, STATE_FIELDS } from './packed-trie.ts';
+import { buildTrie, NONE } from './trie.ts';
+
 /** Finds all occurrences of many patterns in one pass over a text. */
 export interface Automaton {
   /**
@@ -8,137 +11,33 @@ export interface Automaton {
   find(text: string, visit: (pattern: number, end: number) => void): void;
 }
 
-const NONE = -1;
-/** Up to this number of children, looking at each is faster than a binary search. */
-const FEW_CHILDREN = 6;
-
-/** The tables of a trie in breadth-first order: the children of a state are neighbours, sorted by their unit. */
-interface Tables {
-  /** By state: its first child. The children end where those of the next state begin. */
-  readonly firstChild: Int32Array;
-  /** By state: the UTF-16 unit that leads to it. */
-  readonly unit: Uint16Array;
-  /** By state: the state of its longest proper suffix. */
-  readonly suffix: Int32Array;
-  /** By state: the pattern that ends there, or -1. */
-  readonly pattern: Int32Array;
-  /** By state: the nearest suffix at which a pattern ends, or -1. */
-  readonly nextPattern: Int32Array;
-  /** By UTF-16 unit: the child of the root, or the root. */
-  readonly fromRoot: Int32Array;
-}
-
 /**
- * Builds the automaton of Aho and Corasick over UTF-16 units, in flat tables: 18 bytes for each state, whose number is at
- * most the sum of the lengths of the patterns.
+ * Builds the automaton of Aho and Corasick over UTF-16 units.
  *
  * @param patterns distinct and not empty
- *
- * Source: Aho, Corasick, "Efficient string matching: an aid to bibliographic search", 1975.
  */
 export function createAutomaton(patterns: readonly string[]): Automaton {
-  const tables = buildTables(patterns);
-  const { firstChild, unit, pattern, nextPattern, fromRoot, suffix } = tables;
+  const { codes, states, found } = packTrie(buildTrie(patterns));
   return {
     find: (text, visit) => {
       let state = 0;
       for (let index = 0; index < text.length; index += 1) {
-        const wanted = text.charCodeAt(index);
-        let next = NONE;
-        while (state !== 0 && (next = childOf(firstChild, unit, state, wanted)) === NONE) {
-          state = suffix[state] ?? 0;
+        const code = codes[text.charCodeAt(index)] ?? 0;
+        state = code === 0 ? 0 : nextOf(states, state, code);
+        let end = states[state * STATE_FIELDS + 3] ?? NONE;
+        for (; end !== NONE; end = found[end * FOUND_FIELDS + 1] ?? NONE) {
+          visit(found[end * FOUND_FIELDS] ?? NONE, index + 1);
         }
-        state = state === 0 ? (fromRoot[wanted] ?? 0) : next;
-        if (state === 0) continue;
-        let found = (pattern[state] ?? NONE) === NONE ? (nextPattern[state] ?? NONE) : state;
-        for (; found !== NONE; found = nextPattern[found] ?? NONE) visit(pattern[found] ?? NONE, index + 1);
       }
     },
   };
 }
 
-function childOf(firstChild: Int32Array, unit: Uint16Array, state: number, wanted: number): number {
-  let low = firstChild[state] ?? 0;
-  let high = firstChild[state + 1] ?? 0;
-  while (high - low > FEW_CHILDREN) {
-    const middle = (low + high) >> 1;
-    if ((unit[middle] ?? 0) <= wanted) low = middle;
-    else high = middle;
+/** The state after a unit: that of the longest suffix of the text so far that begins a pattern. */
+function nextOf(states: Int32Array, from: number, code: number): number {
+  for (let state = from; ; state = states[state * STATE_FIELDS + 2] ?? 0) {
+    const child = (states[state * STATE_FIELDS] ?? 0) + code;
+    if (states[child * STATE_FIELDS + 1] === state) return child;
+    if (state === 0) return 0;
   }
-  for (; low < high; low += 1) if (unit[low] === wanted) return low;
-  return NONE;
-}
-
-/** Builds the tables level by level. The patterns below a state are a range of the sorted patterns. */
-function buildTables(patterns: readonly string[]): Tables {
-  const sorted = patterns.map((_, index) => index);
-  sorted.sort((left, right) => ((patterns[left] ?? '') < (patterns[right] ?? '') ? -1 : 1));
-  const size = patterns.reduce((sum, { length }) => sum + length, 1);
-  const [from, to, depth] = [new Int32Array(size), new Int32Array(size), new Int32Array(size)];
-  const tables: Tables = {
-    firstChild: new Int32Array(size + 1),
-    unit: new Uint16Array(size),
-    suffix: new Int32Array(size),
-    pattern: new Int32Array(size).fill(NONE),
-    nextPattern: new Int32Array(size).fill(NONE),
-    fromRoot: new Int32Array(0x1_0000),
-  };
-  to[0] = sorted.length;
-  let count = 1;
-  for (let state = 0; state < count; state += 1) {
-    tables.firstChild[state] = count;
-    const at = depth[state] ?? 0;
-    const end = to[state] ?? 0;
-    // A pattern that ends at this state sorts before those that continue.
-    let position = (from[state] ?? 0) + (tables.pattern[state] === NONE ? 0 : 1);
-    while (position < end) {
-      const unit = unitOf(patterns, sorted, position, at);
-      const start = position;
-      while (position < end && unitOf(patterns, sorted, position, at) === unit) position += 1;
-      [from[count], to[count], depth[count]] = [start, position, at + 1];
-      tables.unit[count] = unit;
-      const first = sorted[start] ?? NONE;
-      if (patterns[first]?.length === at + 1) tables.pattern[count] = first;
-      link(tables, state, count, unit);
-      count += 1;
-    }
-  }
-  tables.firstChild[count] = count;
-  return trim(tables, count);
-}
-
-/** Sets the suffix of a new child. The suffix of its parent is nearer to the root, so it has its children already. */
-function link(tables: Tables, parent: number, child: number, unit: number): void {
-  const { firstChild, unit: units, suffix, pattern, nextPattern, fromRoot } = tables;
-  if (parent === 0) {
-    fromRoot[unit] = child;
-    return;
-  }
-  let state = suffix[parent] ?? 0;
-  let found = NONE;
-  while (state !== 0 && (found = childOf(firstChild, units, state, unit)) === NONE)
-    state = suffix[state] ?? 0;
-  const target = state === 0 ? (fromRoot[unit] ?? 0) : found;
-  suffix[child] = target;
-  nextPattern[child] = (pattern[target] ?? NONE) === NONE ? (nextPattern[target] ?? NONE) : target;
-}
-
-function unitOf(
-  patterns: readonly string[],
-  sorted: readonly number[],
-  position: number,
-  at: number,
-): number {
-  return patterns[sorted[position] ?? NONE]?.charCodeAt(at) ?? 0;
-}
-
-function trim(tables: Tables, count: number): Tables {
-  return {
-    firstChild: tables.firstChild.slice(0, count + 1),
-    unit: tables.unit.slice(0, count),
-    suffix: tables.suffix.slice(0, count),
-    pattern: tables.pattern.slice(0, count),
-    nextPattern: tables.nextPattern.slice(0, count),
-    fromRoot: tables.fromRoot,
-  };
 }

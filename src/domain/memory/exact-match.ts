@@ -36,8 +36,7 @@ export function judgeExact<R extends MatchRecord>({
   const defaults = trusted.filter((record) => record.is_default);
   const deciding = [own, defaults, trusted].find((group) => group.length > 0) ?? [];
   const isCertain = deciding !== trusted || isComplete;
-  const hasOneTarget =
-    isCertain && new Set(deciding.map(({ target_text }) => normalText(target_text))).size === 1;
+  const hasOneTarget = isCertain && haveOneTarget(deciding);
   const type = deciding === own ? 'context' : 'exact';
   return records.map((record) => {
     if (record.state !== 'trusted')
@@ -52,4 +51,10 @@ export function judgeExact<R extends MatchRecord>({
     const points = score - HIGHEST_INEXACT_SCORE;
     return { ...penalize(match, 'multiple_translations', points), decision: 'conflict' };
   });
+}
+
+function haveOneTarget(records: readonly MatchRecord[]): boolean {
+  // The usual case, for which no text is normalized.
+  if (records.length < 2) return records.length === 1;
+  return new Set(records.map(({ target_text }) => normalText(target_text))).size === 1;
 }

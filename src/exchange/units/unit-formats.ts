@@ -1,4 +1,5 @@
 import { ExchangeFileError } from '../exchange-file-error.ts';
+import { endingOf } from '../file-ending.ts';
 import { createCsvReader } from './csv/read-csv.ts';
 import { createCsvWriter } from './csv/write-csv.ts';
 import { createJsonlReader } from './jsonl/read-jsonl.ts';
@@ -24,6 +25,19 @@ export const UNIT_FORMATS = {
 
 /** One of {@link UNIT_FORMATS}. */
 export type UnitFormatName = keyof typeof UNIT_FORMATS;
+
+/** XLIFF is written as 1.2, which most programs read; its reader takes both versions. */
+const BY_ENDING: ReadonlyMap<string, UnitFormatName> = new Map([
+  ['xlf', 'xliff-1.2'],
+  ['xliff', 'xliff-1.2'],
+  ['csv', 'csv'],
+  ['jsonl', 'jsonl'],
+]);
+
+/** The format that the ending of a file's name says; `null` for another ending. */
+export function unitFormatOfName(name: string): UnitFormatName | null {
+  return BY_ENDING.get(endingOf(name)) ?? null;
+}
 
 /**
  * Reads the units of a file one by one. A file that is refused later gave units before: use them only after the end.

@@ -1,3 +1,4 @@
+import { endingOf } from '../../../exchange/file-ending.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption, type CtlArguments } from '../ctl-options.ts';
 
@@ -12,7 +13,7 @@ export function fileFormat<F extends string>(
   formats: Readonly<Record<F, unknown>>,
 ): F {
   const names = Object.keys(formats) as F[];
-  const given = textOption(args, 'format') ?? path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  const given = textOption(args, 'format') ?? endingOf(path);
   const format = names.find((name) => name === given);
   if (format !== undefined) return format;
   throw new CtlFailure(

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { extname } from 'node:path';
 import { ExchangeFileError } from '../../../exchange/exchange-file-error.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { UNIT_FORMATS, unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -24,16 +23,8 @@ export interface UnitFile {
 export const MAX_FILE_BYTES = 512 * 1024 * 1024;
 export const MAX_FILE_UNITS = 200_000;
 
-/** The format of a file name. XLIFF is written as 1.2, which most programs read; its reader takes both versions. */
-const FORMAT_OF_EXTENSION: Readonly<Record<string, UnitFormatName>> = {
-  '.xlf': 'xliff-1.2',
-  '.xliff': 'xliff-1.2',
-  '.csv': 'csv',
-  '.jsonl': 'jsonl',
-};
-
 /**
- * The format of a file: `--format`, or that of its extension.
+ * The format of a file: `--format`, or that of its ending.
  *
  * @throws CtlFailure
  */
@@ -44,8 +35,8 @@ export function unitFormatOf(path: string, args: CtlArguments): UnitFormatName {
     if (Object.hasOwn(UNIT_FORMATS, given)) return given as UnitFormatName;
     throw new CtlFailure(CTL_EXITS.usage, `--format ${given}: must be one of ${names}`);
   }
-  const format = FORMAT_OF_EXTENSION[extname(path).toLowerCase()];
-  if (format !== undefined) return format;
+  const format = unitFormatOfName(path);
+  if (format !== null) return format;
   throw new CtlFailure(
     CTL_EXITS.usage,
     `${path}: the name says no format; end it with .xlf, .csv or .jsonl, or give --format (${names})`,

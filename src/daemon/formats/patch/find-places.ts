@@ -32,15 +32,19 @@ export function findPlaces(
   read: (visitor: ValueVisitor) => void,
 ): readonly EditPlace[] {
   const wanted = wantedPlaces(edits);
-  const byPath = placesByPath(wanted);
+  // Edits that come in the order of the file are found without it.
+  let byPath: ReadonlyMap<string, WantedPlace> | null = null;
+  const findByPath = (path: string): WantedPlace | undefined => {
+    byPath ??= placesByPath(wanted);
+    return byPath.get(path);
+  };
   const mayBeSource = sourceFilter(edits);
   const places: WantedPlace[] = [];
   let next = 0;
   const take: ReportValue = (value, start, end, path, fieldName) => {
-    // Edits often come in the order of the file, which saves a search for each.
     let place = wanted[next];
     if (place !== undefined && matches(place, value) && place.edit.fieldPath === path()) next += 1;
-    else place = mayBeSource(value) ? byPath.get(path()) : undefined;
+    else place = mayBeSource(value) ? findByPath(path()) : undefined;
     if (place === undefined || !matches(place, value)) return;
     if (place.end >= 0) {
       throw new PatchError(
@@ -56,7 +60,10 @@ export function findPlaces(
     places.push(place);
   };
   read(new PathVisitor(syntax, take));
-  if (places.length < edits.length) throw missingPlace(wanted, syntax, read);
+  if (places.length < edits.length) {
+    placesByPath(wanted);
+    throw missingPlace(wanted, syntax, read);
+  }
   for (const place of places) if (isNested(place.edit)) place.target = patchNested(place.edit, place);
   return places;
 }

@@ -47,7 +47,8 @@ export function nestEdits(
 
 /** Where the `#` is behind which a path leads into a file, or -1. In dotted paths a quoted name can have others. */
 function innerPathStart(path: string, form: PathForm): number {
-  if (form === 'pointer') return path.indexOf('#');
+  const first = path.indexOf('#');
+  if (form === 'pointer' || first === -1) return first;
   // A name in brackets is a string of JSON, or the key of a row in SQL, where a quote is doubled.
   const part = /\["(?:[^"\\]|\\.)*"\]|\[(?:'(?:[^']|'')*'|[^'\]])*\]|[^[#]/gsy;
   let end = 0;

@@ -34,22 +34,8 @@ export function isSameSource(left: ByteSource, right: ByteSource): boolean {
   );
 }
 
-/** Whether two files are the same in front of, between and behind the places of edits. */
-export function isSameBetween(left: EditedRange, right: EditedRange): boolean {
-  if (left.places.length !== right.places.length) return false;
-  if (!Buffer.from(left.head ?? []).equals(right.head ?? Buffer.alloc(0))) return false;
-  let [leftEnd, rightEnd] = [0, 0];
-  for (const [number, place] of left.places.entries()) {
-    const other = right.places[number];
-    if (other === undefined) return false;
-    if (!left.slice(leftEnd, place.start).equals(right.slice(rightEnd, other.start))) return false;
-    [leftEnd, rightEnd] = [place.end, other.end];
-  }
-  return left.slice(leftEnd, left.size).equals(right.slice(rightEnd, right.size));
-}
-
-/** A file with the places of edits. */
-export interface EditedRange {
+/** A file with some places in it. */
+export interface PlacedRange {
   /** Bytes that no position counts, such as a byte order mark. */
   readonly head?: Uint8Array;
   /** In their order. */
@@ -58,4 +44,24 @@ export interface EditedRange {
   readonly size: number;
   /** The bytes between two positions. */
   slice(start: number, end: number): Buffer;
+}
+
+/**
+ * Compares two files that should differ only in their places.
+ *
+ * @returns how many places differ; `null` when they have another number of places, or differ in front of, between or behind
+ * them
+ */
+export function differentPlaces(left: PlacedRange, right: PlacedRange): number | null {
+  if (left.places.length !== right.places.length) return null;
+  if (!Buffer.from(left.head ?? []).equals(right.head ?? Buffer.alloc(0))) return null;
+  let [leftEnd, rightEnd, different] = [0, 0, 0];
+  for (const [number, place] of left.places.entries()) {
+    const other = right.places[number];
+    if (other === undefined) return null;
+    if (!left.slice(leftEnd, place.start).equals(right.slice(rightEnd, other.start))) return null;
+    if (!left.slice(place.start, place.end).equals(right.slice(other.start, other.end))) different += 1;
+    [leftEnd, rightEnd] = [place.end, other.end];
+  }
+  return left.slice(leftEnd, left.size).equals(right.slice(rightEnd, right.size)) ? different : null;
 }

@@ -13,15 +13,17 @@ export interface BundleBlock {
   readonly flags: number;
 }
 
-/** Decompressed bytes to keep, beside the block in use: enough to read the names of a usual bundle and then its objects. */
-const KEPT_BYTES = 32 * 1024 * 1024;
-
 /**
  * The decompressed data of a bundle. Each block is decompressed when it is read; the ones that were used last are kept.
  *
  * @param blocks in the order of their data, without gaps
+ * @param cacheBytes decompressed bytes to keep, beside the block in use
  */
-export function createBlockSource(source: ByteSource, blocks: readonly BundleBlock[]): ByteSource {
+export function createBlockSource(
+  source: ByteSource,
+  blocks: readonly BundleBlock[],
+  cacheBytes: number,
+): ByteSource {
   const kept = new Map<number, Buffer>();
   let keptBytes = 0;
   const open = (index: number, block: BundleBlock): Buffer => {
@@ -32,7 +34,7 @@ export function createBlockSource(source: ByteSource, blocks: readonly BundleBlo
       return found;
     }
     for (const [old, bytes] of kept) {
-      if (keptBytes + block.size <= KEPT_BYTES) break;
+      if (keptBytes + block.size <= cacheBytes) break;
       kept.delete(old);
       keptBytes -= bytes.length;
     }

@@ -47,7 +47,7 @@ const KNOWN_BLOCK_FLAGS = 0x7f;
 /** A ratio says nothing about so few bytes. */
 const RATIO_FREE_BYTES = 1024 * 1024;
 
-type BundleLimits = Pick<ReadLimits, 'elements' | 'entryBytes' | 'ratio'>;
+type BundleLimits = Pick<ReadLimits, 'elements' | 'entryBytes' | 'ratio' | 'cacheBytes'>;
 
 /**
  * Opens a UnityFS bundle of version 6 to 8.
@@ -77,7 +77,7 @@ export function openBundle(source: ByteSource, limits: BundleLimits): Bundle {
   const nodesOffset = cursor.position;
   const last = blocks.at(-1);
   const nodes = readNodes(cursor, last === undefined ? 0 : last.start + last.size, limits);
-  const data = createBlockSource(source, blocks);
+  const data = createBlockSource(source, blocks, limits.cacheBytes);
   return {
     header,
     blocks,

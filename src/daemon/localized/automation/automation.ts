@@ -7,16 +7,9 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { KindHistory } from '../../tasks/task-reads.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
+import type { AutomaticPublish } from '../publish/publish-texts.ts';
 import { LOCALIZED_FOLLOW_JOB } from './follow-job.ts';
 import { followState, type FollowFacts, type FollowState } from './follow-rules.ts';
-
-/** How a publish that nobody asked for differs from another one. */
-export interface AutomaticPublish {
-  /** The localized release with whose texts the new ones are compared; `null`: there is none. */
-  readonly previousReleaseId: string | null;
-  /** @throws TaskError when the frozen texts must not be published without a hand */
-  readonly require: (frozen: FrozenRelease) => void;
-}
 
 export interface AutomationOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf'>;
@@ -27,6 +20,8 @@ export interface AutomationOptions {
   readonly rollbacks: { stoppedBy(): FollowFacts['stoppedBy'] };
   /** The releases that index and tasks are built for, and the states of the units. */
   readonly texts: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
+  /** Reads them again. */
+  readonly refreshTexts: () => Promise<unknown>;
   /** Publishes from the stored translations. */
   readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
   /** Kinds of jobs after which texts may suffice. */
@@ -41,7 +36,7 @@ export interface Automation {
   /** Whether the localized release follows, as reports show it. */
   status(): FollowState;
   /** Queues the job when a release is due. Called at the start and after a reload. */
-  catchUp(): void;
+  catchUp(): Promise<void>;
 }
 
 /**
@@ -52,6 +47,7 @@ export function createAutomation(options: AutomationOptions): Automation {
   const { engine, triggers } = options;
   const status = (): FollowState => followState(factsOf(options));
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
+    await options.refreshTexts();
     const { state, message } = status();
     if (state !== 'due') return { published: false, state, reason: message };
     const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
@@ -63,12 +59,17 @@ export function createAutomation(options: AutomationOptions): Automation {
     };
     return { published: true, ...(await options.publish(context, automatic)) };
   });
-  const catchUp = (): void => {
-    if (status().state === 'due') requested.request();
+  const catchUp = async (): Promise<void> => {
+    try {
+      await options.refreshTexts();
+      if (status().state === 'due') requested.request();
+    } catch (error) {
+      options.logger.warn({ err: error }, 'nobody looked whether a localized release is due');
+    }
   };
   const afterwards = new Set(triggers);
   engine.onFinished(({ kind, status: ended }) => {
-    if (afterwards.has(kind) && ended === 'succeeded') catchUp();
+    if (afterwards.has(kind) && ended === 'succeeded') void catchUp();
   });
   return {
     job: requested.job,

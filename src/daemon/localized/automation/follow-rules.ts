@@ -1,3 +1,4 @@
+import type { AUTOMATION_STATES } from '../../../contract/reports/report-translation.ts';
 import {
   countedUnits,
   coverageOf,
@@ -28,7 +29,7 @@ export interface FollowFacts {
 
 /** Whether a localized release follows the official one. `due`: it is to be published now. */
 export interface FollowState {
-  readonly state: 'off' | 'stopped' | 'waiting' | 'due' | 'followed';
+  readonly state: (typeof AUTOMATION_STATES)[number];
   readonly message: string;
   /** Since when it is stopped, Unix seconds; `null` in other states. */
   readonly since: number | null;

@@ -4,10 +4,12 @@ export interface NameSearch {
   find(bytes: Buffer): ReadonlySet<string>;
 }
 
-/** A form is found by its last bytes, as one number. */
-const END_BYTES = 4;
-/** Bits of the table that tells which ends are worth a look. */
+/** Bytes that are looked at together. */
+const BLOCK_BYTES = 4;
+/** Bits of the table with the way to the next place where a form can end. */
 const TABLE_BITS = 20;
+/** Longest part of a form that decides this way. */
+const MOST_WINDOW_BYTES = 64;
 
 /** The forms with one end: the names by their bytes, by length. */
 type FormsOfEnd = Map<number, Map<string, string>>;
@@ -31,44 +33,57 @@ export function nameForms(name: string): readonly Buffer[] {
 }
 
 /**
- * Prepares the search of names. The bytes are read once, whatever the number of names.
+ * Prepares the search of names. The bytes are read once, whatever the number of names, and most of them are skipped: from four bytes
+ * that stand in no name, the next place where a name can end is the length of the shortest name ahead (Wu and Manber, "A fast algorithm
+ * for multi-pattern searching").
  *
  * @param names well-formed and not empty
  */
 export function createNameSearch(names: Iterable<string>): NameSearch {
+  const forms = Array.from(names, (name) => nameForms(name).map((form) => ({ name, form }))).flat();
+  const short = forms.filter(({ form }) => form.length < BLOCK_BYTES);
+  const long = forms.filter(({ form }) => form.length >= BLOCK_BYTES);
+  const shortest = long.reduce((least, { form }) => Math.min(least, form.length), MOST_WINDOW_BYTES);
+  const steps = new Uint8Array(2 ** TABLE_BITS).fill(shortest - BLOCK_BYTES + 1);
   const byEnd = new Map<number, FormsOfEnd>();
-  const short: { readonly name: string; readonly form: Buffer }[] = [];
-  const table = new Uint8Array(2 ** TABLE_BITS);
-  for (const name of names) {
-    for (const form of nameForms(name)) {
-      if (form.length < END_BYTES) {
-        short.push({ name, form });
-        continue;
-      }
-      const end = form.readInt32LE(form.length - END_BYTES);
-      table[slotOf(end)] = 1;
-      const byLength = byEnd.get(end) ?? new Map<number, Map<string, string>>();
-      byEnd.set(end, byLength);
-      const forms = byLength.get(form.length) ?? new Map<string, string>();
-      byLength.set(form.length, forms.set(form.toString('latin1'), name));
+  for (const { name, form } of long) {
+    for (let ahead = 0; ahead <= shortest - BLOCK_BYTES; ahead += 1) {
+      const slot = slotOf(form.readInt32LE(form.length - BLOCK_BYTES - ahead));
+      steps[slot] = Math.min(steps[slot] ?? 0, ahead);
     }
+    const end = form.readInt32LE(form.length - BLOCK_BYTES);
+    const byLength = byEnd.get(end) ?? new Map<number, Map<string, string>>();
+    byEnd.set(end, byLength);
+    const ofLength = byLength.get(form.length) ?? new Map<string, string>();
+    byLength.set(form.length, ofLength.set(form.toString('latin1'), name));
   }
   return {
     find: (bytes) => {
       const found = new Set<string>();
       for (const { name, form } of short) if (bytes.includes(form)) found.add(name);
-      let end = 0;
-      for (let at = 0; at < bytes.length; at += 1) {
-        end = (end >>> 8) | ((bytes[at] ?? 0) << 24);
-        if (table[slotOf(end)] === 1) noteNames(bytes, at + 1, byEnd.get(end), found);
+      for (let behind = shortest; behind <= bytes.length;) {
+        const block = blockBefore(bytes, behind);
+        const step = steps[slotOf(block)] ?? 1;
+        if (step === 0) noteNames(bytes, behind, byEnd.get(block), found);
+        behind += Math.max(step, 1);
       }
       return found;
     },
   };
 }
 
-function slotOf(end: number): number {
-  return Math.imul(end, 0x9e37_79b1) >>> (32 - TABLE_BITS);
+/** The four bytes before a position. Faster than `readInt32LE`, which checks its argument. */
+function blockBefore(bytes: Buffer, behind: number): number {
+  return (
+    (bytes[behind - 4] ?? 0) |
+    ((bytes[behind - 3] ?? 0) << 8) |
+    ((bytes[behind - 2] ?? 0) << 16) |
+    ((bytes[behind - 1] ?? 0) << 24)
+  );
+}
+
+function slotOf(block: number): number {
+  return Math.imul(block, 0x9e37_79b1) >>> (32 - TABLE_BITS);
 }
 
 /** Notes the names that end at a position. */

@@ -3,7 +3,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { fileSource, type ByteSource } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { READ_LIMITS } from '../../formats/value-visitor.ts';
+import { READ_LIMITS, type ReadLimits } from '../../formats/value-visitor.ts';
 import type { Part } from '../../parse/container/container-run.ts';
 import type { CompiledRules } from '../../parse/rules/compile-rules.ts';
 import { compareContainer } from './check/compare-container.ts';
@@ -22,6 +22,12 @@ export interface PatchFileJob extends PatchJob {
 export type PatchFileResult =
   | PatchOutcome
   | { readonly kind: 'unwritable'; readonly errno: string; readonly message: string };
+
+/**
+ * The limits of parsing, with less memory to read blocks again: objects are read in the order of their bytes, and two
+ * containers at the same time.
+ */
+const LIMITS: ReadLimits = { ...READ_LIMITS, cacheBytes: 4 * 1024 * 1024 };
 
 /** An error of the disk. */
 class OutputError extends Error {}
@@ -58,7 +64,7 @@ function writePatched(
 ): void {
   const { source, close } = openObject(path);
   try {
-    const run = { destination, rules, limits: READ_LIMITS, scratchDirectory };
+    const run = { destination, rules, limits: LIMITS, scratchDirectory };
     const output = createOutput(outputPath);
     try {
       for (const chunk of patch(run, wholePart(destination, source), root)) output.write(chunk);
@@ -77,13 +83,19 @@ async function checkPatched(
 ): Promise<PatchOutcome> {
   const [before, after] = [openObject(path), openObject(outputPath)];
   try {
-    const container = { before: before.source, after: after.source, destination, scratchDirectory };
+    const container = {
+      before: before.source,
+      after: after.source,
+      destination,
+      scratchDirectory,
+      limits: LIMITS,
+    };
     const units = await checkUnits(container, rules, edits);
     const pair = {
       before: wholePart(destination, before.source),
       after: wholePart(destination, after.source),
     };
-    const run = { destination, rules, limits: READ_LIMITS, scratchDirectory };
+    const run = { destination, rules, limits: LIMITS, scratchDirectory };
     const untouchedParts = compareContainer(run, pair, edits.root);
     return { kind: 'patched', size: after.source.size, checked: { ...units, untouchedParts } };
   } catch (error) {
@@ -144,6 +156,11 @@ function attempt<Result>(step: () => Result): Result {
   }
 }
 
+/** The code of an error of the system, such as that of a temporary file on a full disk. */
+function systemErrorCode(error: unknown): string | null {
+  return error instanceof Error && 'syscall' in error ? errorCode(error) : null;
+}
+
 function failureOf(error: unknown): PatchFileResult {
   if (error instanceof OutputError) {
     return { kind: 'unwritable', errno: errorCode(error.cause) ?? 'EIO', message: error.message };
@@ -152,6 +169,8 @@ function failureOf(error: unknown): PatchFileResult {
     const { message, archiveEntry, fieldPath } = error;
     return { kind: 'failed', code: 'patch_selfcheck_failed', message, archiveEntry, fieldPath };
   }
+  const errno = systemErrorCode(error);
+  if (errno !== null) return { kind: 'unwritable', errno, message: messageOf(error) };
   if (!(error instanceof PlacedError)) throw error;
   const { code, message, archiveEntry, fieldPath } = error;
   return { kind: 'failed', code, message, archiveEntry, fieldPath };

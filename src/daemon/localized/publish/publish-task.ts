@@ -1,6 +1,7 @@
+import { unixSeconds } from '../../../platform/process/clock.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
-import { implementJob, type Job } from '../../tasks/job.ts';
+import { callOf, implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { finishRollbacks, type RollbackTexts } from '../rollback/rollback-texts.ts';
@@ -9,7 +10,7 @@ import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
-import { markTasks, publishTexts, type TextDependencies } from './publish-texts.ts';
+import { markTasks, publishTexts, type AutomaticPublish, type TextDependencies } from './publish-texts.ts';
 import { publishContent, publishedFields } from './publish-content.ts';
 import { checkPatches, stagePatches } from './stage-patches.ts';
 
@@ -29,18 +30,39 @@ export interface PublishDependencies extends TextDependencies {
  */
 export function createPublishTask(deps: PublishDependencies): Job {
   return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
-    try {
-      await finishRollbacks(deps.rollbacks, deps.texts);
-      const { patch_manifest: path } = context.args;
-      return path === undefined
-        ? await publishTexts(deps, context)
-        : await publishPatches(deps, path, context);
-    } catch (error) {
-      throw publishTaskError(error);
-    } finally {
-      await deps.writer.removeStaging(context.taskId);
-    }
+    const { patch_manifest: path, dry_run: isDryRun, resume } = context.args;
+    const result = await guarded(deps, context, async () =>
+      path === undefined ? await publishTexts(deps, context) : await publishPatches(deps, path, context),
+    );
+    if (resume !== true || isDryRun) return result;
+    return { ...result, resumed: deps.rollbacks.resume(unixSeconds(deps.clock)) };
   });
+}
+
+/** Publishes from the stored translations, as no person asked for. */
+export async function publishAutomatically(
+  deps: PublishDependencies,
+  context: TaskContext,
+  automatic: AutomaticPublish,
+): Promise<TaskResult> {
+  const { args } = callOf(LOCALIZED_PUBLISH_JOB, { from_worker: true });
+  return await guarded(deps, context, async () => await publishTexts(deps, { ...context, args }, automatic));
+}
+
+/** Runs a publish after the rollbacks before it have ended. */
+async function guarded(
+  deps: PublishDependencies,
+  { taskId }: Pick<TaskContext, 'taskId'>,
+  run: () => Promise<TaskResult>,
+): Promise<TaskResult> {
+  try {
+    await finishRollbacks(deps.rollbacks, deps.texts);
+    return await run();
+  } catch (error) {
+    throw publishTaskError(error);
+  } finally {
+    await deps.writer.removeStaging(taskId);
+  }
 }
 
 async function publishPatches(

@@ -53,10 +53,23 @@ export interface TextDependencies
   readonly openBuilders: () => Promise<Builders>;
 }
 
-/** Publishes a release from stored translations, or from those of a file. */
+/** The demands on a publish that nobody asked for, beside the policy. */
+export interface AutomaticPublish {
+  /** The localized release with whose texts the new ones are compared; `null`: there is none. */
+  readonly previousReleaseId: string | null;
+  /** @throws TaskError when the texts must not be published without a hand */
+  readonly require: (frozen: FrozenRelease) => void;
+}
+
+/**
+ * Publishes a release from stored translations, or from those of a file.
+ *
+ * @param automatic absent when someone asked for the publish
+ */
 export async function publishTexts(
   deps: TextDependencies,
   context: TaskContext<PublishArguments>,
+  automatic?: AutomaticPublish,
 ): Promise<TaskResult> {
   const { args } = context;
   const base = requireBase(deps.releases);
@@ -71,6 +84,7 @@ export async function publishTexts(
         baseReleaseId: base.release_id,
         translationFile: args.translation_file ?? null,
         policy,
+        previousReleaseId: automatic?.previousReleaseId ?? null,
         workDirectory,
       },
       context,
@@ -78,6 +92,7 @@ export async function publishTexts(
     hit(deps, 'localized.texts.frozen');
     if (args.dry_run) return dryRunOf(base, frozen, policy);
     requirePublishable(frozen, policy, args.force);
+    automatic?.require(frozen);
     return await publishFrozen(deps, { base, frozen }, context);
   } finally {
     await rm(workDirectory, { recursive: true, force: true });

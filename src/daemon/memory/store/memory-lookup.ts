@@ -123,9 +123,8 @@ function createSimilarLookup(database: ReadableDatabase): Finder {
   const choose = createTrigramChoice(database);
   const select = database.prepare(
     `SELECT ${MATCH_COLUMNS} FROM (${candidates('source_search')}) s CROSS JOIN record r ON r.id = s.rowid
-     JOIN pair p USING (pair_id)
      WHERE r.length BETWEEN ? AND ? AND r.state IN ('trusted', 'candidate')
-       AND p.source_language = ? AND p.target_language = ?`,
+       AND r.pair_id = (SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?)`,
   );
   return ({ normalized, contextKey }, { source_language, target_language }) => {
     const { length } = comparedCodePoints(normalized);

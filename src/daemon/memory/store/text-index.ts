@@ -6,7 +6,9 @@ import type { ReadableDatabase } from './memory-database.ts';
 
 /** Trigrams of one fuzzy search: enough to find 99 of 100 texts that are 75 % similar. */
 const SEARCHED_TRIGRAMS = 8;
-/** Most records that one search looks at, so that it takes milliseconds on any data. */
+/** Most records to which the trigrams of one fuzzy search lead together: to read and compare them takes some 20 ms. */
+const MOST_SIMILAR = 4000;
+/** Most records that one search looks at, where a single trigram leads to more, so that its time is bounded on any data. */
 const MOST_CANDIDATES = 20_000;
 /** Most trigrams of a searched text that a concordance looks for; the candidates are compared in full. */
 const CONCORDANCE_TRIGRAMS = 32;
@@ -77,7 +79,7 @@ export function createTrigramChoice(
   return (trigrams) => {
     const rows = read.all(JSON.stringify(trigrams));
     const frequencies = new Map(rows.map((row) => [row['trigram'] as string, row['records'] as number]));
-    return rarestTrigrams(frequencies, { count: SEARCHED_TRIGRAMS, records: MOST_CANDIDATES });
+    return rarestTrigrams(frequencies, { count: SEARCHED_TRIGRAMS, records: MOST_SIMILAR });
   };
 }
 

@@ -1,4 +1,4 @@
-import { READ_LIMITS } from '../../formats/value-visitor.ts';
+import { READ_LIMITS, type ReadLimits } from '../../formats/value-visitor.ts';
 import type { ByteSource } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { SNIFFED_BYTES, sniffFormat } from '../../formats/sniff.ts';
@@ -48,20 +48,26 @@ export async function parseContainer(
   return await visitContainer({ source, destination, scratchDirectory }, rules, { collector, emitter });
 }
 
+/** The parts of a run that take the texts of a container and its outcome. */
+export interface ContainerReceivers {
+  readonly collector: OutcomeCollector;
+  readonly emitter: UnitEmitter;
+  readonly limits?: ReadLimits;
+}
+
 /**
  * Hands over the texts of a container as they are found. Errors are part of the outcome.
  *
- * @param receivers take the texts, and what the container ends with
  */
 export async function visitContainer(
   { source, destination, scratchDirectory }: Omit<Container, 'destinationKey'>,
   rules: Pick<CompiledRules, 'ruleFor' | 'secrets'>,
-  { collector, emitter }: { readonly collector: OutcomeCollector; readonly emitter: UnitEmitter },
+  { collector, emitter, limits = READ_LIMITS }: ContainerReceivers,
 ): Promise<ContainerOutcome> {
   const run: ContainerRun = {
     destination,
     rules,
-    limits: READ_LIMITS,
+    limits,
     scratchDirectory,
     emitter,
     report: collector.report,

@@ -1,5 +1,6 @@
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import type { CheckName } from '../work/check-cursor.ts';
 import type { CheckDone, ConsistencyPart } from '../work/task-check.ts';
 import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
@@ -12,7 +13,7 @@ const PAGE_TASKS = 100;
 
 /**
  * Judges the targets of translated tasks again, has a provider evaluate them when one is named, and compares the targets of equal
- * sources over the whole release. Findings are stored, and nothing is accepted. A target with a new error is blocked. A trial only
+ * sources over the whole release. Each run continues after the tasks of the run before. Findings are stored, and nothing is accepted. A target with a new error is blocked. A trial only
  * estimates what the evaluation would use.
  *
  * @throws TaskError `text_not_indexed`, the codes of providers; errors of the translation thread; the signal's reason
@@ -22,7 +23,9 @@ export async function checkTasks(ports: EvaluationPorts, context: CheckContext):
   const evaluation = args.provider === undefined ? null : await openEvaluation(ports, args, signal);
   const isTrial = evaluation?.isTrial ?? false;
   const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
-  for await (const taskSeq of translatedTasks(ports, args.max_tasks, signal)) {
+  const name: CheckName = evaluation === null ? 'checked' : 'evaluated';
+  const last = await ports.thread.call('checkCursor', name, { signal });
+  for await (const taskSeq of translatedTasks(ports, last, args.max_tasks, signal)) {
     const { reviewId, units } = await ports.thread.call('beginCheck', taskSeq, { signal });
     try {
       const done = isTrial ? { units, changed: 0, blocked: 0 } : await judgeTask(ports, reviewId, signal);
@@ -32,6 +35,7 @@ export async function checkTasks(ports: EvaluationPorts, context: CheckContext):
       const isWhole = evaluation === null || (await evaluation.evaluate(reviewId));
       if (!isWhole) break;
       sums.tasks += 1;
+      if (!isTrial) await ports.thread.call('setCheckCursor', { name, taskSeq });
     } finally {
       await ports.thread.call('endReview', reviewId).catch(() => undefined);
     }
@@ -50,20 +54,30 @@ async function judgeTask(ports: ReviewPorts, reviewId: string, signal: AbortSign
   return await ports.thread.call('applyCheck', reviewId);
 }
 
+/** The tasks of a run: those after the last one of the run before, and then from the first one on. */
 async function* translatedTasks(
   { thread }: Pick<ReviewPorts, 'thread'>,
+  last: number,
   most: number,
   signal: AbortSignal,
 ): AsyncGenerator<number> {
-  let after = -1;
   let count = 0;
-  while (count < most) {
-    const limit = Math.min(PAGE_TASKS, most - count);
-    const page = await thread.call('translatedTasks', { after, limit }, { signal });
-    for (const { taskSeq } of page) yield taskSeq;
-    count += page.length;
-    after = page.at(-1)?.taskSeq ?? after;
-    if (page.length < limit) return;
+  for (const { from, upTo } of [
+    { from: last, upTo: null },
+    { from: -1, upTo: last },
+  ]) {
+    let after: number | null = from;
+    while (after !== null && count < most) {
+      const limit = Math.min(PAGE_TASKS, most - count);
+      const page: readonly number[] = await thread.call(
+        'translatedTasks',
+        { after, upTo, limit },
+        { signal },
+      );
+      yield* page;
+      count += page.length;
+      after = page.length < limit ? null : (page.at(-1) ?? null);
+    }
   }
 }
 

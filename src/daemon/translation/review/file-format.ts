@@ -1,12 +1,5 @@
-import type { UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 
-/** Formats by the ending of the name. Both versions of XLIFF have the same reader. */
-const BY_EXTENSION: Readonly<Record<string, UnitFormatName>> = {
-  xlf: 'xliff-2.1',
-  xliff: 'xliff-2.1',
-  csv: 'csv',
-  jsonl: 'jsonl',
-};
 /** Bytes that are looked at in a file whose name does not say its format. */
 const LOOKED_AT = 256;
 
@@ -15,8 +8,8 @@ export async function formatOfFile(
   name: string,
   content: AsyncIterable<Uint8Array>,
 ): Promise<UnitFormatName> {
-  const known = BY_EXTENSION[name.slice(name.lastIndexOf('.') + 1).toLowerCase()];
-  if (known !== undefined) return known;
+  const known = unitFormatOfName(name);
+  if (known !== null) return known;
   let start = '';
   for await (const bytes of content) {
     // The byte order mark, the zeros of UTF-16 and blanks say nothing.
@@ -25,6 +18,7 @@ export async function formatOfFile(
   }
   // oxlint-disable-next-line no-control-regex
   const [first] = start.replace(/^[\u0000\s\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '');
-  if (first === '<') return 'xliff-2.1';
+  // Both versions of XLIFF have the same reader.
+  if (first === '<') return 'xliff-1.2';
   return first === '{' ? 'jsonl' : 'csv';
 }

@@ -4,7 +4,7 @@ import type { Thread } from '../../../platform/threads/thread.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { UNIT_FORMATS, writeUnits, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
-import { writeExport } from '../../exchange/export-file.ts';
+import { writeExport } from '../../exchange/write-export.ts';
 import { createDestinationGlob } from '../../parse/index/destination-glob.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/units-after.ts';

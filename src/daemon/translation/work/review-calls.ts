@@ -12,8 +12,9 @@ import type {
   StagedLine,
   TaskReview,
 } from './review.ts';
+import type { CheckName } from './check-cursor.ts';
 import type { Reviews } from './reviewer.ts';
-import type { CheckDone, ConsistencyPart, TaskCheck } from './task-check.ts';
+import type { CheckDone, ConsistencyPart, TranslatedTasksQuery } from './task-check.ts';
 import type { UpdateRefusal } from './task-update.ts';
 
 /** The functions of the thread that reviews use. */
@@ -43,11 +44,11 @@ export interface ReviewCalls {
   }): ReviewDone | UpdateRefusal;
   /** Accepts the rows of a file. */
   applyFileReview(request: { readonly reviewId: string; readonly by: FileReviewBy }): ImportDone;
-  /** Ids of tasks that are translated, from a place on. */
-  translatedTasks(query: {
-    readonly after: number;
-    readonly limit: number;
-  }): ReturnType<TaskCheck['translatedTasks']>;
+  /** The tasks that are translated, after a place and up to another one. */
+  translatedTasks(query: TranslatedTasksQuery): readonly number[];
+  /** The last task that a check has finished; -1 before the first. */
+  checkCursor(name: CheckName): number;
+  setCheckCursor(cursor: { readonly name: CheckName; readonly taskSeq: number }): void;
   /** Collects the targets of a task to be judged again. */
   beginCheck(taskSeq: number): BegunReview;
   /** Stores the judgements of a check, without accepting anything. */
@@ -86,6 +87,12 @@ export function createReviewCalls(
     applyReview: ({ reviewId, review }) => use(({ reviewer }) => reviewer.apply(reviewId, review, now())),
     applyFileReview: ({ reviewId, by }) => use(({ reviewer }) => reviewer.applyFile(reviewId, by, now())),
     translatedTasks: (query) => use(({ check }) => check.translatedTasks(query)),
+    checkCursor: (name) => use(({ check }) => check.cursor.get(name)),
+    setCheckCursor: ({ name, taskSeq }) => {
+      use(({ check }) => {
+        check.cursor.set(name, taskSeq);
+      });
+    },
     beginCheck: (taskSeq) => use(({ check }) => check.begin(taskSeq)),
     applyCheck: (reviewId) => use(({ check }) => check.apply(reviewId, now())),
     compareTargets: (after) => use(({ check }) => check.compare(after)),

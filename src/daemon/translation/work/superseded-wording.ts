@@ -65,9 +65,12 @@ export function createSupersededWordings({
         .all(targetLanguage, digest, windows, after ?? new Uint8Array())
         .map((row) => targetOf(row));
       const old = normalText(wording.targetText);
-      const affected = found.filter((target) => normalText(target.text) === old && !isMarked(target));
+      const message = `the Translation Memory has ${shown(wording.wordingNow)} for this text now`;
+      const affected = found.filter(
+        (target) => normalText(target.text) === old && !isMarked(target, message),
+      );
       for (const target of affected) {
-        targets.put(marked(target, wording, now), { ...NO_PROVENANCE, reason: wording.reason });
+        targets.put(marked(target, message, now), { ...NO_PROVENANCE, reason: wording.reason });
       }
       counts.refresh(now);
       const next = found.length < PART_TARGETS ? null : (found.at(-1)?.unitId ?? null);
@@ -75,18 +78,18 @@ export function createSupersededWordings({
     });
 }
 
-function isMarked({ findings }: StoredTarget): boolean {
-  return findings.some(({ check }) => check === SUPERSEDED_WORDING);
+function isMarked({ findings }: StoredTarget, message: string): boolean {
+  return findings.some((each) => each.check === SUPERSEDED_WORDING && each.message === message);
 }
 
-function marked(target: StoredTarget, { wordingNow }: SupersededWording, now: number): StoredTarget {
-  const message = `the Translation Memory has ${shown(wordingNow)} for this text now`;
+/** The target with one mark: a later wording takes the place of an earlier one. */
+function marked(target: StoredTarget, message: string, now: number): StoredTarget {
   const mark: Finding = { ...finding(SUPERSEDED_WORDING, message), origin: 'target' };
   return {
     ...target,
     state: target.state === 'translated' ? 'draft' : target.state,
     stateBefore: target.stateBefore === 'translated' ? 'draft' : target.stateBefore,
-    findings: [...target.findings, mark],
+    findings: [...target.findings.filter(({ check }) => check !== SUPERSEDED_WORDING), mark],
     updatedAt: now,
   };
 }

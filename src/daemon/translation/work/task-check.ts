@@ -1,5 +1,6 @@
 import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
+import { createCheckCursor, type CheckCursor } from './check-cursor.ts';
 import { createFindingsWriter, createNewJudgements, INCONSISTENT_TARGET } from './new-judgement.ts';
 import { createTaskReasons } from './requalified-reason.ts';
 import type { BegunReview } from './review.ts';
@@ -25,13 +26,19 @@ export interface ConsistencyPart {
   readonly inconsistent: number;
 }
 
+/** A part of the translated tasks, in their order. */
+export interface TranslatedTasksQuery {
+  readonly after: number;
+  /** `null`: to the last one. */
+  readonly upTo: number | null;
+  readonly limit: number;
+}
+
 /** Checks of stored targets. They store findings and accept nothing. */
 export interface TaskCheck {
-  /** Ids of tasks that are translated, from a place on. */
-  translatedTasks(query: { readonly after: number; readonly limit: number }): readonly {
-    readonly taskSeq: number;
-    readonly taskId: string;
-  }[];
+  /** The tasks that are translated, after a place and up to another one. */
+  translatedTasks(query: TranslatedTasksQuery): readonly number[];
+  readonly cursor: CheckCursor;
   /** Collects the targets of a task to be judged. */
   begin(taskSeq: number): BegunReview;
   /** Stores the judgements of collected targets that have not changed meanwhile. */
@@ -46,17 +53,18 @@ const PART_UNITS = 2000;
 /** Creates the checks of one target language. */
 export function createTaskCheck(tools: ReviewTools): TaskCheck {
   const { database, targetLanguage, targets, counts, rows, createId } = tools;
-  const translated = database.prepare(`SELECT task_seq, task_id FROM task
-    WHERE is_visible = 1 AND status = 'translated' AND target_language = ? AND task_seq > ?
-    ORDER BY task_seq LIMIT ?`);
+  const translated = database.prepare(`SELECT task_seq FROM task
+    WHERE is_visible = 1 AND status = 'translated' AND target_language = :language AND task_seq > :after
+    AND coalesce(task_seq <= :up_to, 1) ORDER BY task_seq LIMIT :limit`);
   const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
   const reasons = createTaskReasons(database, targetLanguage);
   const storeJudgement = createNewJudgements(tools);
   return {
-    translatedTasks: ({ after, limit }) =>
+    translatedTasks: ({ after, upTo, limit }) =>
       translated
-        .all(targetLanguage, after, limit)
-        .map((row) => ({ taskSeq: Number(row['task_seq']), taskId: String(row['task_id']) })),
+        .all({ language: targetLanguage, after, up_to: upTo, limit })
+        .map((row) => Number(row['task_seq'])),
+    cursor: createCheckCursor(database, targetLanguage),
     begin: (taskSeq) =>
       database.transaction(() => {
         const reviewId = createId();

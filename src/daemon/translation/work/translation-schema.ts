@@ -7,6 +7,8 @@ import type { Migration } from '../../database/migrate.ts';
  * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
+ * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider.
+ *
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
@@ -289,6 +291,13 @@ CREATE TABLE review_row (
   findings TEXT NOT NULL DEFAULT '[]',
   qa_identity TEXT,
   PRIMARY KEY (review_id, task_seq, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE check_cursor (
+  name TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  task_seq INTEGER NOT NULL,
+  PRIMARY KEY (name, target_language)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE handoff_export (

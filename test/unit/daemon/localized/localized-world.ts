@@ -2,6 +2,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createLocalized } from '../../../../src/daemon/localized/localized.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
+import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
+import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createScriptedTexts, scriptedFreezer, textBuilders, type ScriptedTexts } from './scripted-texts.ts';
@@ -58,6 +60,18 @@ export async function createLocalizedWorld(
         patchRoot: () => patchRoot,
         exchangeRoot: () => patchRoot,
         dataDirectory,
+        configuration: () => ({ auto: true }),
+        work: () => {
+          const releaseId = parts.releases.repository.current('official')?.release_id ?? '';
+          return {
+            built: { releaseId, generation: 1 },
+            index: { release_id: releaseId, generation: 1 },
+            units: { ...noUnits(), proofread: 2 },
+          };
+        },
+        refreshTexts: () => Promise.resolve(),
+        triggers: [],
+        logger: createSilentLogger(),
         policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
         freezer: scriptedFreezer(texts, textCalls),
         openBuilders: async () => textBuilders(texts),

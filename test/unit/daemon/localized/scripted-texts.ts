@@ -16,6 +16,8 @@ export interface ScriptedTexts {
   official: Record<string, string>;
   blockedUnits: number;
   untranslatedUnits: number;
+  /** Units that the release before has and the next one loses. */
+  lostUnits: number;
   /** How the patching of these destinations fails. */
   readonly failures: Map<string, Extract<PatchOutcome, { kind: 'failed' }>>;
   /** The containers that were patched, in their order. */
@@ -33,6 +35,7 @@ export function createScriptedTexts(): ScriptedTexts {
     official: {},
     blockedUnits: 0,
     untranslatedUnits: 0,
+    lostUnits: 0,
     failures: new Map(),
     patched: [],
     catalog: null,
@@ -89,8 +92,8 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         excludedUnits: 0,
         destinations: [],
         blocked: [],
+        lostUnits: texts.lostUnits,
         translationFileSha256: null,
-        lostUnits: 0,
       };
     },
     record: async (_frozen, releaseId) => {

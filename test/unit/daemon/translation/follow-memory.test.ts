@@ -67,6 +67,8 @@ describe('a wording that another record has replaced', () => {
     expect(reasons).toHaveLength(3);
     expect(reasons[0]).toEqual({ reason: 'the Translation Memory replaced tm_old by tm_new' });
     expect(await world.follow()).toBe(0);
+    expect(await world.follow({ target_text: '导师' })).toBe(3);
+    expect(world.shown('draft')[2]).toEqual(['the Translation Memory has "导师" for this text now']);
   });
 
   it('stays with people, and while the other record says the same or is not trusted', async () => {

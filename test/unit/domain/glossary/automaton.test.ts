@@ -70,6 +70,21 @@ describe('createAutomaton', () => {
     expect(search(patterns, text)).toEqual(expected);
   });
 
+  it('finds what a naive search finds in a wide alphabet with many patterns', () => {
+    // Few first characters have hundreds of children, and most have a few: their places are packed between each other.
+    const letter = (index: number): string => String.fromCharCode(0x4e00 + ((index * 7919) % 997));
+    const patterns = Array.from(
+      { length: 4000 },
+      (_, index) =>
+        letter(index % (index % 3 === 0 ? 5 : 600)) +
+        letter(index) +
+        (index % 4 === 0 ? letter(index * index) : ''),
+    );
+    const distinct = [...new Set(patterns)];
+    const text = Array.from({ length: 300 }, (_, index) => distinct[(index * 31) % distinct.length]).join('');
+    expect(search(distinct, text)).toEqual(naive(distinct, text));
+  });
+
   it('has states with more children than are looked at one by one', () => {
     const patterns = Array.from({ length: 3000 }, (_, index) => `あ${String.fromCharCode(0x4e00 + index)}`);
     const text = patterns.join('');

@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { Script } from 'node:vm';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { SaxesParser } from 'saxes';
+import { describe, expect, it, vi } from 'vitest';
 import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
 import {
   createXmlReader,
@@ -126,6 +129,26 @@ describe('a document', () => {
       for (; bytes < 2 ** 20; bytes += 1024) reader.write(Buffer.from(part.repeat(1024)));
     }).toThrow(/a part of the document has more than 1000 characters|name/);
     expect(bytes).toBeLessThan(64 * 1024);
+  });
+});
+
+describe('the parser', () => {
+  it('is an object whose fields V8 does not keep in a hash table, which takes four times as long', () => {
+    setFlagsFromString('--allow-natives-syntax');
+    const hasFastFields = new Script('(object) => %HasFastProperties(object)').runInThisContext() as (
+      object: object,
+    ) => boolean;
+    const write = vi.spyOn(SaxesParser.prototype, 'write');
+    try {
+      const reader = createXmlReader({ open: () => {}, text: () => {}, close: () => {} });
+      reader.write(
+        Buffer.from('<?xml version="1.0" encoding="UTF-8"?><a b="c">d<!-- e --><![CDATA[f]]></a>'),
+      );
+      const [parser] = write.mock.contexts;
+      expect(hasFastFields(parser as object)).toBe(true);
+    } finally {
+      write.mockRestore();
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import { createOutcomeCollector, type OutcomeCollector } from '../../../parse/co
 import { visitContainer, type Container } from '../../../parse/container/parse-container.ts';
 import type { CompiledRules } from '../../../parse/rules/compile-rules.ts';
 import type { ByteSource } from '../../../formats/byte-source.ts';
+import type { ReadLimits } from '../../../formats/value-visitor.ts';
 import type { ContainerEdits } from '../edits/edit-tree.ts';
 import { expectedTexts } from './expected-texts.ts';
 import { everyText } from './every-text.ts';
@@ -28,6 +29,7 @@ export class SelfCheckError extends Error {
 export interface CheckedContainer extends Omit<Container, 'source' | 'destinationKey'> {
   readonly before: ByteSource;
   readonly after: ByteSource;
+  readonly limits: ReadLimits;
 }
 
 /** How many texts were compared. */
@@ -43,7 +45,7 @@ export interface CheckedUnits {
  * @throws SelfCheckError for the first difference
  */
 export async function checkUnits(
-  { before, after, destination, scratchDirectory }: CheckedContainer,
+  { before, after, destination, scratchDirectory, limits }: CheckedContainer,
   rules: Pick<CompiledRules, 'ruleFor' | 'secrets'>,
   edits: ContainerEdits,
 ): Promise<CheckedUnits> {
@@ -61,11 +63,10 @@ export async function checkUnits(
   const parse = async (side: Side, source: ByteSource): Promise<ContainerOutcome> => {
     const collector = createOutcomeCollector();
     const outcome = await visitContainer({ source, destination, scratchDirectory }, everyRule, {
+      limits,
       collector: withoutKeys(collector),
       emitter: {
-        emit: async (location, { fieldPath, sourceText: text }) => {
-          await pairs.push(side, { location, fieldPath, text });
-        },
+        emit: (location, { fieldPath, sourceText: text }) => pairs.push(side, { location, fieldPath, text }),
         flush: async () => {
           await Promise.resolve();
         },

@@ -12,7 +12,7 @@ import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
 import { formOf } from '../edits/leaf-edits.ts';
 import { placedError } from '../placed-error.ts';
-import { compareFieldFiles, compareTexts } from './compare-fields.ts';
+import { compareFieldFiles, comparePlainTexts, compareTexts } from './compare-fields.ts';
 import { differs, type CompareRun, type PartPair } from './compare-run.ts';
 import { compareDatabases, compareFlatBuffers } from './compare-tables.ts';
 import { compareUnity } from './compare-unity.ts';
@@ -53,9 +53,13 @@ function compareAs(run: CompareRun, pair: PartPair, tree: EditTree): void {
   if (chooseFormat(run, pair.after).format !== format)
     throw differs('', 'the file looks like another format');
   if (isTextFormat(format)) {
+    const [before, after] = [readWhole(run, pair.before), readWhole(run, pair.after)];
+    if (!tree.mayNest(null)) {
+      comparePlainTexts(run, { before, after, format }, rule, tree.countOf(null));
+      return;
+    }
     const leaf = { pathId: null, form: formOf(format) };
     const looks = { before: lookAtLeaf('before', tree, leaf), after: lookAtLeaf('after', tree, leaf) };
-    const [before, after] = [readWhole(run, pair.before), readWhole(run, pair.after)];
     compareTexts(run, { before, after, format }, rule, looks);
     compareFieldFiles(run, { ...pair, rule, pathId: null }, looks);
     return;

@@ -1,6 +1,7 @@
 import { findPlaces } from '../../../formats/patch/find-places.ts';
+import { textPlaces } from '../../../formats/patch/text-places.ts';
 import type { ValueEdit } from '../../../formats/patch/value-edit.ts';
-import { isSameBetween, type EditedRange } from '../../../formats/patch/same-bytes.ts';
+import { differentPlaces, type PlacedRange } from '../../../formats/patch/same-bytes.ts';
 import { byteOffsets, type DecodedText } from '../../../formats/text/decode-text.ts';
 import { decodedValue, readText, syntaxOf, type TextFormat } from '../../../parse/container/collect-text.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
@@ -34,7 +35,7 @@ export function compareTexts(
   rule: CompiledRule,
   looks: { readonly before: Look; readonly after: Look },
 ): void {
-  const rangeOf = (value: string | Uint8Array, edits: readonly ValueEdit[]): EditedRange => {
+  const rangeOf = (value: string | Uint8Array, edits: readonly ValueEdit[]): PlacedRange => {
     const decoded = decodedValue(value, rule);
     const places = findPlaces(edits, syntaxOf(format), (visitor) => {
       readText(decoded, format, rule, { visitor, limits, reportPartError: () => undefined });
@@ -43,15 +44,49 @@ export function compareTexts(
   };
   const left = rangeOf(before, looks.before.edits);
   const right = rangeOf(after, looks.after.edits);
-  if (!isSameBetween(left, right)) throw differs('', 'the text differs outside of the edits');
+  if (differentPlaces(left, right) === null) throw differs('', 'the text differs outside of the edits');
+}
+
+/**
+ * Checks that two text files differ only in as many texts as have edits, none of them inside of a file in a field. Which
+ * texts these are is checked where the texts themselves are compared.
+ *
+ * @throws PatchError for the first difference; FormatError when a file cannot be read
+ */
+export function comparePlainTexts(
+  { limits }: Pick<CompareRun, 'limits'>,
+  { before, after, format }: TextPair,
+  rule: CompiledRule,
+  edits: number,
+): void {
+  const rangeOf = (value: string | Uint8Array): PlacedRange => {
+    const decoded = decodedValue(value, rule);
+    const places = textPlaces((visitor) => {
+      readText(decoded, format, rule, { visitor, limits, reportPartError: () => undefined });
+    });
+    return textRange(value, decoded, places);
+  };
+  checkPlaces(differentPlaces(rangeOf(before), rangeOf(after)), edits, 'the text');
+}
+
+/**
+ * Checks how many texts differ.
+ *
+ * @param different `null` where something else differs
+ * @param what names the file or the object
+ * @throws PatchError
+ */
+export function checkPlaces(different: number | null, edits: number, what: string): void {
+  if (different === null) throw differs('', `${what} differs outside of the edits`);
+  if (different > edits) throw differs('', `${what} has ${different} other texts, and ${edits} edits`);
 }
 
 /** Positions are those of the decoded text, without the byte order mark. */
 function textRange(
   value: string | Uint8Array,
   decoded: DecodedText,
-  places: EditedRange['places'],
-): EditedRange {
+  places: PlacedRange['places'],
+): PlacedRange {
   const { text, byteOrderMark } = decoded;
   if (typeof value === 'string') {
     const slice = (start: number, end: number): Buffer => Buffer.from(text.slice(start, end), 'utf16le');

@@ -1,14 +1,16 @@
-import { isSameBetween, type EditedRange } from '../../../formats/patch/same-bytes.ts';
+import { differentPlaces, type PlacedRange } from '../../../formats/patch/same-bytes.ts';
+import { textPlaces } from '../../../formats/patch/text-places.ts';
 import { compareBundles, compareSerializedFiles } from '../../../formats/unity/compare-unity.ts';
 import { objectPlaces } from '../../../formats/unity/object-splices.ts';
 import type { SerializedFile, SerializedObject } from '../../../formats/unity/serialized-file.ts';
 import { filesOf, isBundle, openUnityFile } from '../../../parse/container/unity-files.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
+import { objectLimits, readObjectBytes, visitObject } from '../../../formats/unity/visit-object.ts';
 import { editedFiles } from '../edits/edited-files.ts';
 import { editedObjects } from '../edits/edited-objects.ts';
 import { placedError } from '../placed-error.ts';
-import { compareFieldFiles } from './compare-fields.ts';
+import { checkPlaces, compareFieldFiles } from './compare-fields.ts';
 import { differs, type CompareRun, type PartPair } from './compare-run.ts';
 import { lookAtLeaf, type Look } from './seen-files.ts';
 
@@ -41,25 +43,43 @@ function compareFiles(run: CompareRun, pair: PartPair, rule: CompiledRule, tree:
   const changed = new Set(editedObjects(left, tree));
   const untouched = compareSerializedFiles(left, right, changed, (object, other) => {
     const { pathId } = object;
+    const what = `object ${pathId}`;
+    if (!tree.mayNest(pathId)) {
+      const [before, after] = [textsOf(run, left, object), textsOf(run, right, other)];
+      checkPlaces(differentPlaces(before, after), tree.countOf(pathId), what);
+      return;
+    }
     const looks = {
       before: lookAtLeaf('before', tree, { pathId, form: 'dotted' }),
       after: lookAtLeaf('after', tree, { pathId, form: 'dotted' }),
     };
     const before = rangeOf(run, left, object, looks.before);
-    if (!isSameBetween(before, rangeOf(run, right, other, looks.after))) {
-      throw differs('', `object ${pathId} differs outside of the edits`);
-    }
+    const after = rangeOf(run, right, other, looks.after);
+    checkPlaces(differentPlaces(before, after), before.places.length, what);
     compareFieldFiles(run, { ...pair, rule, pathId }, looks);
   });
   run.countUntouched(untouched);
 }
 
+/** An object with the places of all of its texts. */
+function textsOf({ limits }: CompareRun, file: SerializedFile, object: SerializedObject): PlacedRange {
+  const places = textPlaces((visitor) => {
+    visitObject(file, object, visitor, objectLimits(object, limits));
+  });
+  return objectRange(readObjectBytes(file, object), places);
+}
+
+/** An object with the places of its edits. */
 function rangeOf(
   { limits }: CompareRun,
   file: SerializedFile,
   object: SerializedObject,
   { edits }: Look,
-): EditedRange {
+): PlacedRange {
   const { bytes, places } = objectPlaces(file, object, edits, limits);
+  return objectRange(bytes, places);
+}
+
+function objectRange(bytes: Buffer, places: PlacedRange['places']): PlacedRange {
   return { places, size: bytes.length, slice: (start, end) => bytes.subarray(start, end) };
 }

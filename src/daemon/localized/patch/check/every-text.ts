@@ -17,6 +17,7 @@ export function everyText({
         ...rule,
         hasSourceScript: () => true,
         isSelectedField: () => true,
+        rowKeys: [],
       };
       widened.set(rule, known);
       return known;

@@ -1,4 +1,6 @@
 import type { ContainerEdits } from '../edits/edit-tree.ts';
+import type { FieldEdit } from '../../../formats/patch/value-edit.ts';
+import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { PlacedText } from './unit-pairs.ts';
 
 /** The targets of the edits, by the places of the texts. */
@@ -7,39 +9,48 @@ export interface ExpectedTexts {
   targetOf(text: PlacedText): string | null;
 }
 
-/**
- * Parts whose edits are in memory. The texts of a part come together, except that those of files inside of its fields come
- * between them: as many as files can be nested.
- */
-const KEPT_PARTS = 5;
+/** The edits of a part, which are mostly asked for in their order. */
+interface ExpectedPart {
+  readonly location: PartLocation;
+  readonly edits: readonly FieldEdit[];
+  next: number;
+  /** Made when a text is asked for that is not the next one. */
+  byPath: ReadonlyMap<string, string> | null;
+}
 
-/** Looks up targets in the order of the container, with the edits of a few parts in memory. */
+/** Looks up targets in the order of the container, with the edits of a part and of the parts around it in memory. */
 export function expectedTexts(edits: ContainerEdits): ExpectedTexts {
-  const parts = new Map<string, ReadonlyMap<string, string>>();
-  const load = ({ location }: PlacedText, key: string): ReadonlyMap<string, string> => {
-    const loaded = new Map(edits.at(location).map(({ fieldPath, target }) => [fieldPath, target]));
-    parts.set(key, loaded);
-    const [oldest] = parts.keys();
-    if (parts.size > KEPT_PARTS && oldest !== undefined) parts.delete(oldest);
-    return loaded;
+  const around: ExpectedPart[] = [];
+  const partAt = (location: PartLocation): ExpectedPart => {
+    for (let last = around.at(-1); last !== undefined; last = around.at(-1)) {
+      if (isSame(last.location, location)) return last;
+      // The texts of a file inside of a field come between those of the part around it.
+      if (isAround(last.location, location)) break;
+      around.pop();
+    }
+    const part = { location, edits: edits.at(location), next: 0, byPath: null };
+    around.push(part);
+    return part;
   };
-  let last: { readonly text: PlacedText; readonly targets: ReadonlyMap<string, string> } | null = null;
-  return {
-    targetOf: (text) => {
-      const { archiveEntry, pathId } = text.location;
-      const isSame =
-        last?.text.location.archiveEntry === archiveEntry && last.text.location.pathId === pathId;
-      if (last === null || !isSame) {
-        const key = `${pathId ?? ''}\0${archiveEntry ?? '\0'}`;
-        const known = parts.get(key);
-        if (known !== undefined) {
-          // The part that was used last stays longest.
-          parts.delete(key);
-          parts.set(key, known);
-        }
-        last = { text, targets: known ?? load(text, key) };
-      }
-      return last.targets.get(text.fieldPath) ?? null;
-    },
-  };
+  return { targetOf: ({ location, fieldPath }) => targetIn(partAt(location), fieldPath) };
+}
+
+function isSame(left: PartLocation, right: PartLocation): boolean {
+  return left.archiveEntry === right.archiveEntry && left.pathId === right.pathId;
+}
+
+/** Whether a file can be inside of a part. */
+function isAround({ archiveEntry }: PartLocation, inner: PartLocation): boolean {
+  if (inner.archiveEntry === null) return false;
+  return archiveEntry === null || inner.archiveEntry.startsWith(`${archiveEntry}!/`);
+}
+
+function targetIn(part: ExpectedPart, fieldPath: string): string | null {
+  const next = part.edits[part.next];
+  if (next?.fieldPath === fieldPath) {
+    part.next += 1;
+    return next.target;
+  }
+  part.byPath ??= new Map(part.edits.map((edit) => [edit.fieldPath, edit.target]));
+  return part.byPath.get(fieldPath) ?? null;
 }

@@ -13,6 +13,9 @@ export type Side = 'before' | 'after';
 /** Texts of one side that wait for the other one. */
 const MAX_AHEAD = 1000;
 
+/** One promise for most texts, of which there can be millions. */
+const DONE = Promise.resolve();
+
 /** Brings the texts of two containers together, one by one, while both are parsed. */
 export class UnitPairs {
   readonly #queues = { before: new Queue(), after: new Queue() };
@@ -27,13 +30,17 @@ export class UnitPairs {
     this.#compare = compare;
   }
 
-  /** Hands over a text; waits while the other side is behind. */
-  async push(side: Side, text: PlacedText): Promise<void> {
+  /**
+   * Hands over a text.
+   *
+   * @returns resolves when the other side is no longer behind
+   */
+  push(side: Side, text: PlacedText): Promise<void> {
     if (this.#error !== null) throw this.#error.cause;
     const queue = this.#queues[side];
     queue.add(text);
     this.#comparePairs();
-    if (queue.length > MAX_AHEAD) await queue.untilShort();
+    return queue.length > MAX_AHEAD ? queue.untilShort() : DONE;
   }
 
   /** No text of this side follows. */
@@ -90,9 +97,9 @@ class Queue {
     return text;
   }
 
-  async untilShort(): Promise<void> {
+  untilShort(): Promise<void> {
     this.#waiting = Promise.withResolvers<void>();
-    await this.#waiting.promise;
+    return this.#waiting.promise;
   }
 
   wake(): void {

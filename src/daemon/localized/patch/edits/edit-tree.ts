@@ -1,8 +1,8 @@
 import type { FieldEdit } from '../../../formats/patch/value-edit.ts';
-import { namesOnTheWay } from '../../../parse/container/container-run.ts';
+import { fieldFileName, namesOnTheWay } from '../../../parse/container/container-run.ts';
 import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { FrozenEdit } from '../../freeze/frozen-container.ts';
-import { readLine, readLines, type LineRange } from './line-ranges.ts';
+import { readLines, type LineRange } from './line-ranges.ts';
 
 /** The edits of a file and of the files inside of it. Only their places are in memory. */
 export interface EditTree {
@@ -12,6 +12,9 @@ export interface EditTree {
   readonly children: ReadonlyMap<string, EditTree>;
   /** Reads the edits of an object, or of a file without objects. */
   edits(pathId: bigint | null): readonly FieldEdit[];
+  countOf(pathId: bigint | null): number;
+  /** Whether an edit can be inside of a file that is in a field. */
+  mayNest(pathId: bigint | null): boolean;
 }
 
 /** The edits of a container. */
@@ -22,9 +25,16 @@ export interface ContainerEdits {
   at(location: Pick<PartLocation, 'archiveEntry' | 'pathId'>): readonly FieldEdit[];
 }
 
+/** The edits of one object, or of a file without objects. */
+interface EditsOfObject {
+  readonly ranges: LineRange[];
+  count: number;
+  mayNest: boolean;
+}
+
 class EditNode implements EditTree {
   readonly children = new Map<string, EditNode>();
-  readonly #ranges = new Map<string, LineRange[]>();
+  readonly #objects = new Map<string, EditsOfObject>();
   readonly #descriptor: number;
 
   constructor(descriptor: number) {
@@ -32,29 +42,35 @@ class EditNode implements EditTree {
   }
 
   get pathIds(): readonly (bigint | null)[] {
-    return Array.from(this.#ranges.keys(), (key) => (key === '' ? null : BigInt(key)));
+    return Array.from(this.#objects.keys(), (key) => (key === '' ? null : BigInt(key)));
   }
 
   edits(pathId: bigint | null): readonly FieldEdit[] {
     const edits: FieldEdit[] = [];
-    for (const range of this.#ranges.get(String(pathId ?? '')) ?? []) {
-      for (const line of readLines(this.#descriptor, range)) {
-        const { fieldPath, source, target } = parseEdit(line);
-        edits.push({ fieldPath, source, target });
+    for (const range of this.#objects.get(String(pathId ?? ''))?.ranges ?? []) {
+      for (const { bytes } of readLines(this.#descriptor, range)) {
+        for (const edit of parseLines(bytes)) edits.push(edit);
       }
     }
     return edits;
   }
 
-  /** Notes a line; neighbours become one range. */
-  add(pathId: string | null, { offset, length }: LineRange): void {
+  countOf(pathId: bigint | null): number {
+    return this.#objects.get(String(pathId ?? ''))?.count ?? 0;
+  }
+
+  mayNest(pathId: bigint | null): boolean {
+    const prefix = fieldFileName({ pathId }, '');
+    if (this.#objects.get(String(pathId ?? ''))?.mayNest === true) return true;
+    return this.children.keys().some((name) => name.startsWith(prefix));
+  }
+
+  /** The edits of an object, to which more are added. */
+  object(pathId: string | null): EditsOfObject {
     const key = pathId ?? '';
-    const ranges = this.#ranges.get(key) ?? [];
-    const last = ranges.at(-1);
-    if (last?.offset !== undefined && last.offset + last.length === offset) {
-      ranges[ranges.length - 1] = { offset: last.offset, length: last.length + length };
-    } else ranges.push({ offset, length });
-    this.#ranges.set(key, ranges);
+    const found = this.#objects.get(key) ?? { ranges: [], count: 0, mayNest: false };
+    this.#objects.set(key, found);
+    return found;
   }
 
   child(name: string): EditNode {
@@ -72,12 +88,25 @@ class EditNode implements EditTree {
 export function openEdits(descriptor: number): ContainerEdits {
   const root = new EditNode(descriptor);
   let count = 0;
-  let last: { readonly entry: string | null; readonly node: EditNode } = { entry: null, node: root };
-  for (const { text, offset, length } of readLine(descriptor)) {
-    const { archiveEntry, pathId } = parseEdit(text);
-    if (archiveEntry !== last.entry) last = { entry: archiveEntry, node: nodeOf(root, archiveEntry) };
-    last.node.add(pathId, { offset, length });
-    count += 1;
+  let lastPart: string | null = null;
+  let object: EditsOfObject = { ranges: [], count: 0, mayNest: false };
+  for (const { offset, bytes } of readLines(descriptor)) {
+    // One character for each byte: positions are those of the file.
+    const text = bytes.toString('latin1');
+    for (let from = 0; from < text.length;) {
+      const to = text.indexOf('\n', from) + 1;
+      const head = headOf(text, from, to);
+      if (head.part === null || head.part !== lastPart) {
+        const { archiveEntry, pathId } = JSON.parse(bytes.toString('utf8', from, to)) as FrozenEdit;
+        object = nodeOf(root, archiveEntry).object(pathId);
+        lastPart = head.part;
+      }
+      addRange(object.ranges, { offset: offset + from, length: to - from });
+      object.count += 1;
+      object.mayNest ||= head.mayNest;
+      count += 1;
+      from = to;
+    }
   }
   return {
     root,
@@ -86,8 +115,35 @@ export function openEdits(descriptor: number): ContainerEdits {
   };
 }
 
-function parseEdit(line: string): FrozenEdit {
-  return JSON.parse(line) as FrozenEdit;
+/** The facts that the beginning of a line shows, so that most lines need not be parsed. */
+interface LineHead {
+  /** The text of the fields that name the part; `null` where the fields have another order. Lines of one part share it. */
+  readonly part: string | null;
+  /** Whether the path has the mark behind which it leads into a file, or is not seen. */
+  readonly mayNest: boolean;
+}
+
+/** Quotes in values are escaped, so the names that are found here are those of fields. */
+function headOf(text: string, from: number, to: number): LineHead {
+  const part = text.indexOf('"archiveEntry":', from);
+  const path = text.indexOf('"fieldPath":', part);
+  const source = text.indexOf('"source":', path);
+  if (part === -1 || path === -1 || source === -1 || source > to) return { part: null, mayNest: true };
+  return { part: text.slice(part, path), mayNest: text.slice(path, source).includes('#') };
+}
+
+function addRange(ranges: LineRange[], { offset, length }: LineRange): void {
+  const last = ranges.at(-1);
+  if (last !== undefined && last.offset + last.length === offset) {
+    ranges[ranges.length - 1] = { offset: last.offset, length: last.length + length };
+  } else ranges.push({ offset, length });
+}
+
+/** Parses several lines in one step, which is faster. */
+function parseLines(bytes: Buffer): readonly FrozenEdit[] {
+  // No line end is inside of a JSON string.
+  const items = bytes.toString('utf8', 0, bytes.length - 1).replaceAll('\n', ',');
+  return JSON.parse(`[${items}]`) as FrozenEdit[];
 }
 
 function nodeOf(root: EditNode, entry: string | null): EditNode {

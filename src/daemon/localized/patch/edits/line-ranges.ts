@@ -10,32 +10,37 @@ export interface LineRange {
 const CHUNK_BYTES = 256 * 1024;
 const LINE_END = 0x0a;
 
-/** Reads the lines of a file one after the other, each with its place. Its length includes the line end. */
-export function* readLine(
-  descriptor: number,
-  { offset, length }: LineRange = { offset: 0, length: Infinity },
-): Generator<LineRange & { readonly text: string }, void, undefined> {
-  const end = offset + length;
-  let rest: Buffer = Buffer.alloc(0);
-  let start = offset;
-  for (let at = offset; at < end;) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
-    const count = readSync(descriptor, chunk, 0, chunk.length, at);
-    if (count === 0) break;
-    at += count;
-    const bytes = Buffer.concat([rest, chunk.subarray(0, count)]);
-    let from = 0;
-    for (let to = bytes.indexOf(LINE_END); to !== -1; to = bytes.indexOf(LINE_END, from)) {
-      yield { text: bytes.toString('utf8', from, to), offset: start + from, length: to + 1 - from };
-      from = to + 1;
-    }
-    rest = bytes.subarray(from);
-    start += from;
-  }
-  if (rest.length > 0) throw new Error('the last line of the edits has no end');
+/** Whole lines of a file, with their place. */
+export interface Lines {
+  readonly offset: number;
+  /** They end with a line end. The bytes are valid until the next lines are read. */
+  readonly bytes: Buffer;
 }
 
-/** The texts of the lines of a range. */
-export function* readLines(descriptor: number, range: LineRange): Generator<string, void, undefined> {
-  for (const { text } of readLine(descriptor, range)) yield text;
+/**
+ * Reads the lines of a range, some at a time.
+ *
+ * @throws Error when the range ends within a line
+ */
+export function* readLines(
+  descriptor: number,
+  { offset, length }: LineRange = { offset: 0, length: Infinity },
+): Generator<Lines, void, undefined> {
+  const end = offset + length;
+  let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, length));
+  // The beginning of a line, of which the end is not read yet.
+  let rest = 0;
+  for (let at = offset; at < end;) {
+    // A line that is longer than the buffer.
+    if (rest === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    const count = readSync(descriptor, buffer, rest, Math.min(buffer.length - rest, end - at), at);
+    if (count === 0) break;
+    const filled = rest + count;
+    const whole = buffer.subarray(0, filled).lastIndexOf(LINE_END) + 1;
+    if (whole > 0) yield { offset: at - rest, bytes: buffer.subarray(0, whole) };
+    buffer.copyWithin(0, whole, filled);
+    rest = filled - whole;
+    at += count;
+  }
+  if (rest > 0) throw new Error('the last line of the edits has no end');
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   automationFinding,
   createAutomation,
-  type AutomaticPublish,
 } from '../../../../../src/daemon/localized/automation/automation.ts';
 import type { FollowFacts } from '../../../../../src/daemon/localized/automation/follow-rules.ts';
+import type { AutomaticPublish } from '../../../../../src/daemon/localized/publish/publish-texts.ts';
 import type { FrozenRelease } from '../../../../../src/daemon/localized/freeze/frozen-release.ts';
 import type { ReleaseRepository } from '../../../../../src/daemon/releases/records/release-repository.ts';
 import type { Task } from '../../../../../src/daemon/tasks/task.ts';
@@ -47,6 +47,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
       index: { release_id: world.built, generation: 1 },
       units: { ...noUnits(), proofread: 1 },
     }),
+    refreshTexts: () => Promise.resolve(),
     publish: (_context, { previousReleaseId, require }: AutomaticPublish) => {
       require(frozen as FrozenRelease);
       world.published.push(previousReleaseId);
@@ -80,10 +81,10 @@ describe('a localized release', () => {
       result: { published: true, localized_release_id: 'r1-l1' },
     });
     expect(automation.status().state).toBe('followed');
-    automation.catchUp();
+    await automation.catchUp();
     expect(world.published).toEqual([null]);
     Object.assign(world, { official: 'r2', built: 'r2' });
-    automation.catchUp();
+    await automation.catchUp();
     await until(() => world.published.length === 2);
     expect(world.published).toEqual([null, 'r1-l1']);
   });
@@ -95,7 +96,7 @@ describe('a localized release', () => {
   ])('is not queued while %s, and not published when a schedule asks', async (_why, facts) => {
     const { world, engine, automation, ended } = open();
     Object.assign(world, facts);
-    automation.catchUp();
+    await automation.catchUp();
     expect(engine.list(10)).toEqual([]);
     engine.submit({ kind: KIND, args: {}, dedupe: true });
     expect(await ended()).toMatchObject({
@@ -111,7 +112,7 @@ describe('a localized release', () => {
   ])('is not published by itself when it loses %s units', async (lostUnits, message) => {
     const { world, automation, ended } = open({ lostUnits });
     world.localizedBase = 'r0';
-    automation.catchUp();
+    await automation.catchUp();
     const task = await ended();
     expect(task).toMatchObject({ status: 'failed', failure_code: 'coverage_would_fall' });
     expect(task.failure_reason).toContain(message);

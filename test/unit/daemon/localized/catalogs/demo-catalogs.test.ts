@@ -8,7 +8,8 @@ import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
 import { READ_LIMITS } from '../../../../../src/daemon/formats/value-visitor.ts';
 import { openZip } from '../../../../../src/daemon/formats/zip/open-zip.ts';
 import { bundlesOfJson } from '../../../../support/addressables-catalogs.ts';
-import { editOf, patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
+import { editOf } from '../../../../support/frozen-edits.ts';
+import { patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
 import { contentHash, rewriteRelease, statedBundle } from '../../../../support/rewritten-release.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 

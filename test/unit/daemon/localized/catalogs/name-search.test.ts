@@ -3,6 +3,12 @@ import { createNameSearch, nameForms } from '../../../../../src/daemon/localized
 import { seededBytes } from '../../../../support/generate-release.ts';
 
 const NAMES = ['texts.csv', 'more texts.csv', 'シナリオ.zip', 'a', 'ab', '5c1b0f', 'x"y.json', '100%.bin'];
+const LONG_NAMES = [
+  'scenario_5c1b0f.bundle',
+  'my scenario_5c1b0f.bundle',
+  'scenario_5c1b0f.bundle.manifest',
+  'table.bytes',
+];
 
 describe('the search of names', () => {
   it('finds every form of every name at the start, within and at the end, and no other name', () => {
@@ -29,17 +35,22 @@ describe('the search of names', () => {
     expect(createNameSearch([]).find(Buffer.from('texts.csv'))).toEqual(new Set());
   });
 
-  it('finds the same as a search of each name alone', () => {
-    const alphabet = ['a', 'b', '.csv', '\0', 'texts', '5c1b', '0f', 'シ', 'ナリオ.zip', ' '];
-    const search = createNameSearch(NAMES);
-    for (let round = 0; round < 500; round += 1) {
-      const parts = Array.from(
+  // With a short name every place is looked at; without one most are skipped.
+  it.for([NAMES, LONG_NAMES])('finds the same as a search of each name alone: %j', (names) => {
+    const parts = names.flatMap((name) => [name, name.slice(0, -1), name.slice(1), name.slice(3, 7)]);
+    const alphabet = [...parts, '.csv', '\0', '5c1b', 'シ', ' '];
+    const search = createNameSearch(names);
+    let hits = 0;
+    for (let round = 0; round < 1000; round += 1) {
+      const picked = Array.from(
         seededBytes(`names ${round}`, 12),
         (byte) => alphabet[byte % alphabet.length]!,
       );
-      const bytes = Buffer.from(parts.join(''), round % 3 === 0 ? 'utf16le' : 'utf8');
-      const alone = NAMES.filter((name) => nameForms(name).some((form) => bytes.includes(form)));
+      const bytes = Buffer.from(picked.join(''), round % 3 === 0 ? 'utf16le' : 'utf8');
+      const alone = names.filter((name) => nameForms(name).some((form) => bytes.includes(form)));
       expect([...search.find(bytes)].toSorted()).toEqual(alone.toSorted());
+      hits += alone.length;
     }
+    expect(hits).toBeGreaterThan(1000);
   });
 });

@@ -10,7 +10,8 @@ import type {
 import { createContainerPatcher } from '../../../../../src/daemon/localized/patch/create-container-patcher.ts';
 import { systemClock } from '../../../../../src/platform/process/clock.ts';
 import { loadedRules } from '../../../../support/parse-bytes.ts';
-import { editLines, editOf, unitsOf } from '../../../../support/patch-bytes.ts';
+import { editLines, editOf } from '../../../../support/frozen-edits.ts';
+import { unitsOf } from '../../../../support/patch-bytes.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 /** A process that leaves half a file, and then does what the name of the container says. */

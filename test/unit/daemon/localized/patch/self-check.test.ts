@@ -5,7 +5,8 @@ import {
   patchContainer,
   type PatchContainer,
 } from '../../../../../src/daemon/localized/patch/write/patch-container.ts';
-import { editOf, patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
+import { editOf } from '../../../../support/frozen-edits.ts';
+import { patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
 import { sampleTextAsset } from '../../../../support/unity-samples.ts';
 import { zipOf } from '../../../../support/zip-of.ts';
 

@@ -44,6 +44,23 @@ describe('the lookup', () => {
     });
   });
 
+  it('finds similar texts only in its pair of languages', async () => {
+    const { files } = await memoryFiles();
+    const text = 'ガチャ券をもらった';
+    trust(
+      files,
+      proposal(text, '뽑기권을 받았다', { target_language: 'ko' }),
+      proposal(text, '获得了抽卡券'),
+    );
+    const found = (target_language: string): string[] =>
+      files.read(null, (store) =>
+        store
+          .find(lookup('ガチャ券をもらったよ', { target_language }))
+          .map(({ proposed_text }) => proposed_text),
+      );
+    expect([found('zh-Hans'), found('ko'), found('fr')]).toEqual([['获得了抽卡券'], ['뽑기권을 받았다'], []]);
+  });
+
   it('does not read search syntax from texts', async () => {
     const { files } = await memoryFiles();
     trust(files, proposal('"a" OR text:b* NEAR(c)', '甲'));

@@ -92,6 +92,17 @@ describe('the evaluation of translated tasks', () => {
     expect(findingsOf(world, 'new')).toEqual([]);
   });
 
+  it('comes around to all tasks by itself, and an estimate does not move it', async () => {
+    const world = await open();
+    world.store('a.json', [{ text: 'A0' }, { text: 'A1' }, { text: 'A2' }]);
+    const units = async (args: object): Promise<unknown> =>
+      (await world.run('proofread', { max_tasks: 1, ...args }))['units'];
+    expect(await units({})).toBe(3);
+    expect(await units({ ...FIXTURE, dry_run: true })).toBe(3);
+    expect([await units(FIXTURE), await units(FIXTURE), await units(FIXTURE)]).toEqual([3, 2, 3]);
+    expect(await units({})).toBe(2);
+  });
+
   it('only estimates with dry_run', async () => {
     const world = await open();
     const before = world.everything();

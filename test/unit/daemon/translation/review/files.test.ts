@@ -423,6 +423,19 @@ describe('the check of translated tasks', () => {
     expect(marked()).toEqual([]);
   });
 
+  it('comes around to all tasks, a part with each run', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [{ text: 'T0' }, { text: 'T1' }, { text: 'T2' }]);
+    world.store('b.json', [{ text: 'T3' }, { text: 'T4' }]);
+    const units = async (args: Readonly<Record<string, number>>): Promise<unknown> =>
+      (await world.run('proofread', args))['units'];
+    const one = { max_tasks: 1 };
+    expect([await units(one), await units(one), await units(one)]).toEqual([3, 2, 3]);
+    expect(await units({})).toBe(5);
+    // The last one was the first task again: the second one follows.
+    expect(await units(one)).toBe(2);
+  });
+
   it('refuses a provider that cannot evaluate, and entries of args', async () => {
     const world = await openReviewWorld();
     for (const provider of ['x', 'libre', 'memory-only']) {

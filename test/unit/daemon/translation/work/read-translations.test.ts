@@ -303,10 +303,14 @@ describe('the history of a unit', () => {
     const work = open(...SOURCES);
     translate(work, SOURCES);
     work.database
-      .prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state,
+      .prepare(`INSERT INTO target_history (entry_before, unit_id, target_language, revision, target_text, state,
       source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, at)
-      SELECT unit_id, target_language, 2, target_text, 'proofread', source_text, source_digest, 'person', 'ann',
+      SELECT entry, unit_id, target_language, 2, target_text, 'proofread', source_text, source_digest, 'person', 'ann',
       'Rin', 'rin-2', 60 FROM target_history WHERE revision = 1`)
+      .run();
+    work.database
+      .prepare(`UPDATE target SET entry = (SELECT max(entry) FROM target_history
+      WHERE target_history.unit_id = target.unit_id)`)
       .run();
     const { history } = read(work, { withHistory: true });
     expect(history?.items.at(-1)).toMatchObject({

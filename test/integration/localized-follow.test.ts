@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { startTranslationSystem, type TextFiles } from '../support/translation-system.ts';
+import { until } from '../support/until.ts';
+
+const FILES: TextFiles = { 'a.json': ['おはよう', 'さようなら'], 'b.json': ['先生'] };
+
+it('follows the official release by itself, also over a restart, until it is rolled back', async () => {
+  const localization = await startTranslationSystem(FILES, {
+    localized: { auto: true, minState: 'translated' },
+  });
+  const { system } = localization;
+  const status = async (): Promise<Record<string, unknown>> =>
+    await localization.report('translation.status');
+  const untilCurrent = async (id: string): Promise<void> => {
+    await until(async () => {
+      const { current } = await status();
+      return (current as { localized_release_id?: string } | null)?.localized_release_id === id;
+    }, 60_000);
+  };
+  expect(await status()).toMatchObject({
+    current: null,
+    automation: { state: 'waiting', message: 'no unit is translated yet' },
+  });
+  const translation_results = (await localization.units('a.json')).map(({ unit_id, source_text }) => ({
+    unit_id,
+    source_text,
+    translated_text: `译${source_text.length}`,
+  }));
+  const { task_id } = await localization.task('a.json');
+  await localization.act('translation-task-update', { task_id, status: 'translated', translation_results });
+  await system.daemon.stop();
+  await system.startDaemon();
+  await untilCurrent('r1-l1');
+  expect(await status()).toMatchObject({ automation: { state: 'followed' } });
+
+  // New text does not keep the texts that are translated already from their players.
+  await localization.publish('r2', { ...FILES, 'c.json': ['新しい'] });
+  await untilCurrent('r2-l1');
+  expect(await status()).toMatchObject({ current: { base_release_id: 'r2', stale: false } });
+
+  await system.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong tone' });
+  await localization.publish('r3', { ...FILES, 'c.json': ['もっと新しい'] });
+  expect(await status()).toMatchObject({ current: null, automation: { state: 'stopped' } });
+  const doctor = await localization.report('daemon.doctor');
+  expect(doctor['checks']).toContainEqual(
+    expect.objectContaining({
+      id: 'localized.automation',
+      status: 'degraded',
+      message: expect.stringContaining('resume=true') as string,
+    }),
+  );
+});
