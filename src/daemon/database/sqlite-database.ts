@@ -30,7 +30,7 @@ export interface Database {
 
 export interface TransactionOptions {
   /**
-   * Default: true, the commit waits for the disk. False: it survives the end of the process, but not always that of the
+   * Default: that of the database. True: the commit waits for the disk. False: it survives the end of the process, but not always that of the
    * machine. Inside a section this has no effect.
    */
   readonly durable?: boolean;
@@ -44,6 +44,11 @@ export interface SqliteDatabaseOptions {
   readonly migrations: readonly Migration[];
   /** Identifies whose file it is; refuses a file of someone else. */
   readonly applicationId: number;
+  /**
+   * Default of all transactions: true. False for content that can be made again: a power failure may lose the last transactions,
+   * but damages nothing (sqlite.org/pragma.html, synchronous).
+   */
+  readonly durable?: boolean;
 }
 
 /** Milliseconds after which the check at the start begins no further step; the doctor checks the rest. */
@@ -60,14 +65,14 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
  * Source: sqlite.org/wal.html (one host only), sqlite.org/pragma.html.
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
-  const { path } = options;
+  const { path, durable = true } = options;
   const raw = openFile(path);
   try {
-    configure(raw, path);
+    configure(raw, path, durable);
     const finding = checkAtStart(raw);
     if (finding !== null) throw new DatabaseDamagedError(path, finding);
     claimFile(raw, options);
-    const transaction = createTransaction(raw);
+    const transaction = createTransaction(raw, durable);
     const schemaVersion = migrate(raw, path, options.migrations, transaction);
     return {
       path,
@@ -100,14 +105,14 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
-function configure(raw: DatabaseSync, path: string): void {
+function configure(raw: DatabaseSync, path: string, durable: boolean): void {
   const mode = pragma(raw, 'journal_mode = WAL');
   if (mode !== 'wal' && path !== ':memory:') {
     throw new DatabaseError(
       `the file system of ${path} does not support a write-ahead log (mode ${String(mode)}); use a local one, not NFS`,
     );
   }
-  raw.exec(`PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
+  raw.exec(`${synchronous(durable)}; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
     PRAGMA journal_size_limit = ${JOURNAL_LIMIT_BYTES}; PRAGMA trusted_schema = OFF;`);
 }
 
@@ -138,7 +143,11 @@ function pragma(raw: DatabaseSync, text: string): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-function createTransaction(raw: DatabaseSync): Database['transaction'] {
+function synchronous(durable: boolean): string {
+  return `PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`;
+}
+
+function createTransaction(raw: DatabaseSync, isDurable: boolean): Database['transaction'] {
   let depth = 0;
   const undo = (point: string | null): void => {
     raw.exec(point === null ? 'ROLLBACK' : `ROLLBACK TO ${point}; RELEASE ${point}`);
@@ -162,13 +171,13 @@ function createTransaction(raw: DatabaseSync): Database['transaction'] {
       depth -= 1;
     }
   };
-  return (section, { durable = true, isTrial = false } = {}) => {
-    if (durable || depth > 0) return run(section, isTrial);
-    raw.exec('PRAGMA synchronous = NORMAL');
+  return (section, { durable = isDurable, isTrial = false } = {}) => {
+    if (durable === isDurable || depth > 0) return run(section, isTrial);
+    raw.exec(synchronous(durable));
     try {
       return run(section, isTrial);
     } finally {
-      raw.exec('PRAGMA synchronous = FULL');
+      raw.exec(synchronous(isDurable));
     }
   };
 }

@@ -1,6 +1,7 @@
 import type { Thread } from '../../platform/threads/thread.ts';
 import type { UnitPlace, UnitsAfter, UnitsAfterQuery } from '../parse/index/units-after.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
+import type { BuildResult } from './work/finish-build.ts';
 import { translationTaskError } from './work/translation-failure.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
 
@@ -58,7 +59,11 @@ async function buildOnce(
     build = await thread.call('addUnits', { buildId: build.buildId, page }, { signal });
     progress(build.units, total, 'entries', 'building tasks');
   }
-  const result = isDone ? null : await thread.call('finishBuild', build.buildId, { signal });
+  let result: BuildResult | null = null;
+  if (!isDone) {
+    while (await thread.call('countTasks', build.buildId, { signal }));
+    result = await thread.call('finishBuild', build.buildId, { signal });
+  }
   while (await thread.call('cleanUp', null, { signal }));
   return { release_id: releaseId, generation, units: build.units, ...(result ?? { unchanged: true }) };
 }

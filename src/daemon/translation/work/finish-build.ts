@@ -36,36 +36,33 @@ export function createFinish({
     WHERE build_id IN (SELECT build_id FROM build WHERE target_language = ? AND state = 'current')`);
   const endLeases =
     database.prepare(`UPDATE chunk SET state = 'cancelled', lease_token = NULL WHERE state = 'leased'
-    AND task_seq IN (SELECT task_seq FROM task WHERE stored_status = 'superseded')`);
+    AND +task_seq IN (SELECT task_seq FROM task WHERE stored_status = 'superseded')`);
   // The plus keeps SQLite from its index on archive_entry: most tasks have none, so each would be compared with all others.
   const keepSkipped = database.prepare(`UPDATE task SET stored_status = 'skipped', reason = old.reason
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
     WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
     AND old.release_id = task.release_id AND old.destination = task.destination
-    AND +old.archive_entry IS task.archive_entry`);
+    AND +old.archive_entry IS task.archive_entry RETURNING task.task_seq`);
   // A container whose targets stay in their places needs no new judgement.
   const keepJudged = database.prepare(`UPDATE task SET judged_by = old.judged_by
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
     WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
     AND old.destination = task.destination AND old.archive_entry IS task.archive_entry
-    AND (old.release_id = task.release_id OR NOT EXISTS
-      (SELECT 1 FROM task_unit WHERE task_unit.task_seq = task.task_seq AND tier IN ('moved', 'unique')))`);
+    AND (old.release_id = task.release_id OR NOT task.has_moved)`);
   const endBuild = database.prepare(
     `UPDATE build SET state = 'superseded' WHERE target_language = ? AND state = 'current'`,
   );
   const show = database.prepare(`UPDATE build SET state = 'current', finished_at = ? WHERE build_id = ?`);
   const showTasks = database.prepare('UPDATE task SET is_visible = 1 WHERE build_id = ?');
-  const tasks = database.prepare('SELECT task_seq FROM task WHERE build_id = ?');
+  const tasks = database.prepare('SELECT count(*) AS count FROM task WHERE build_id = ?');
   const applyAll = createCarrier(database, targetLanguage, targets);
   const sameTasks = createSameTasks(database, targetLanguage);
   const renew = database.prepare(`UPDATE build SET finished_at = ?,
     generation = (SELECT generation FROM build WHERE build_id = ?) WHERE build_id = ?`);
   const drop = createDrop(database);
   const count = (buildId: number, now: number): number => {
-    const built = tasks.all(buildId);
-    for (const row of built) counts.touch(Number(row['task_seq']));
     counts.refresh(now);
-    return built.length;
+    return Number(tasks.get(buildId)?.['count']);
   };
   return (buildId, now) => {
     const currentId = sameTasks(buildId);
@@ -75,7 +72,7 @@ export function createFinish({
       drop(buildId);
       return { tasks: count(currentId, now), carried, superseded: 0 };
     }
-    keepSkipped.run(buildId);
+    for (const row of keepSkipped.all(buildId)) counts.touch(Number(row['task_seq']));
     keepJudged.run(buildId);
     const superseded = Number(supersede.run(now, targetLanguage).changes);
     endLeases.run();

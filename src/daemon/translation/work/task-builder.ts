@@ -4,6 +4,7 @@ import type { TaskCounts } from './task-counts.ts';
 import { createCleanup, createDrop } from './build-cleanup.ts';
 import { createFinish, type BuildResult } from './finish-build.ts';
 import type { Row } from './target-rows.ts';
+import { createTaskCounter } from './task-counter.ts';
 import type { TargetStore } from './target-store.ts';
 import { createUnitAdder } from './unit-adder.ts';
 
@@ -32,6 +33,8 @@ export interface TaskBuilder {
   begin(releaseId: string, generation: number, now: number): BuildProgress;
   /** Adds the units of a page; a page of another release or another place is refused with an Error. */
   add(buildId: number, page: UnitsAfter, now: number): BuildProgress;
+  /** Writes the status of a bounded part of the tasks of a complete build. @returns whether there may be more */
+  countTasks(buildId: number, now: number): boolean;
   finish(buildId: number, now: number): BuildResult;
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(): boolean;
@@ -49,7 +52,8 @@ export interface TaskBuilderOptions {
 /** Creates the builder of tasks for one target language. */
 export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
   const { database, targetLanguage } = options;
-  const addUnit = createUnitAdder(options);
+  const addUnits = createUnitAdder(options);
+  const countTasks = createTaskCounter(options);
   const finish = createFinish(options);
   const byState = database.prepare('SELECT * FROM build WHERE target_language = ? AND state = ?');
   const byId = database.prepare('SELECT * FROM build WHERE build_id = ?');
@@ -91,17 +95,20 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
         const before = byState.get(targetLanguage, 'current')?.['release_id'];
         const followsTiers =
           before !== undefined && before === page.previousReleaseId && before !== build.releaseId;
-        const growing = { ...build, followsTiers, isRebuild: before === build.releaseId, now };
-        for (const unit of page.items) addUnit(growing, unit);
+        const isRebuild = before === build.releaseId;
+        addUnits({ ...build, followsTiers, isRebuild, hasCurrent: before !== undefined, now }, page.items);
         const next = page.next ?? { position: -1, ordinal: 0 };
         advance.run(next.position, next.ordinal, page.items.length, buildId);
         return progressOf(byId.get(buildId) ?? {});
       }),
+    countTasks: (buildId, now) => database.transaction(() => countTasks(buildId, now)),
     finish: (buildId, now) =>
       database.transaction(() => {
         if (!progressOf(byId.get(buildId) ?? {}).isComplete) {
           throw new Error(`build ${buildId} has not all units yet`);
         }
+        // Most of it was done before, so that this transaction is short.
+        while (countTasks(buildId, now));
         return finish(buildId, now);
       }),
     cleanUp: () => database.transaction(cleanUp),

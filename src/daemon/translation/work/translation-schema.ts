@@ -21,6 +21,9 @@ import type { Migration } from '../../database/migrate.ts';
  * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
+ * `task.units_digest` is a digest of the units in their order, `has_moved` says whether one of them follows a unit of another place,
+ * and `build.counted_until` how far the status of the tasks of a complete build was written.
+ *
  * `task.judged_by` names the rules and the Glossary that all stored targets of a task were last judged by, and `judging_by` and
  * `judging_from` how far judging again has come. A target that was judged by something else removes them.
  */
@@ -36,6 +39,7 @@ CREATE TABLE build (
   units INTEGER NOT NULL DEFAULT 0,
   cleaned_until INTEGER NOT NULL DEFAULT 0,
   is_clean INTEGER NOT NULL DEFAULT 0,
+  counted_until INTEGER NOT NULL DEFAULT 0,
   swept_until BLOB DEFAULT (x''),
   started_at INTEGER NOT NULL,
   finished_at INTEGER
@@ -56,6 +60,8 @@ CREATE TABLE task (
   parse_status TEXT NOT NULL,
   is_visible INTEGER NOT NULL DEFAULT 0,
   repeats INTEGER NOT NULL DEFAULT 1,
+  has_moved INTEGER NOT NULL DEFAULT 0,
+  units_digest BLOB NOT NULL DEFAULT (x''),
   judged_by TEXT,
   judging_by TEXT,
   judging_from INTEGER NOT NULL DEFAULT -1,

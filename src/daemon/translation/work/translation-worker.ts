@@ -30,6 +30,8 @@ export interface TranslationCalls extends PublicationCalls, RepetitionCalls, Req
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
   addUnits(batch: { readonly buildId: number; readonly page: UnitsAfter }): BuildProgress;
+  /** Writes the status of a bounded part of the tasks of a complete build. @returns whether there may be more */
+  countTasks(buildId: number): boolean;
   /** Replaces the tasks of the release before. */
   finishBuild(buildId: number): BuildResult;
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
@@ -91,6 +93,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     beginBuild: ({ releaseId, generation }) =>
       holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
     addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),
+    countTasks: (buildId) => holder.use(({ builder }) => builder.countTasks(buildId, now())),
     finishBuild: (buildId) => holder.use(({ builder }) => builder.finish(buildId, now())),
     cleanUp: () => holder.use(({ builder }) => builder.cleanUp()),
     tasks: (query) =>

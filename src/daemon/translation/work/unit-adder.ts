@@ -1,11 +1,9 @@
 import type { CarriedTier } from '../../../domain/translation/carry-over.ts';
-import { isOpen, UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { IndexedUnit } from '../../parse/index/units-after.ts';
-import { CHUNK_UNITS } from './task-counts.ts';
+import { createGrowingTasks } from './growing-tasks.ts';
 import { repetitionDigest } from './repetition-digest.ts';
 import { sameBytes, type StoredTarget } from './target-rows.ts';
-import type { TargetStore } from './target-store.ts';
 
 /** The build that units are added to. */
 export interface GrowingBuild {
@@ -15,13 +13,14 @@ export interface GrowingBuild {
   readonly followsTiers: boolean;
   /** Whether the current tasks are of the same release. */
   readonly isRebuild: boolean;
+  /** Whether there are current tasks. */
+  readonly hasCurrent: boolean;
   readonly now: number;
 }
 
 export interface UnitAdderOptions {
   readonly database: Database;
   readonly targetLanguage: string;
-  readonly targets: Pick<TargetStore, 'get'>;
   /** Makes the id of a task, without its prefix. */
   readonly createId: () => string;
 }
@@ -39,83 +38,72 @@ interface Origin {
 
 type Shown = Pick<Origin, 'tier' | 'from'>;
 
+/** The target that a unit has under its own id. */
+type OwnTarget = Pick<StoredTarget, 'state' | 'sourceDigest'>;
+
 /** A unit of the current tasks. */
 interface LiveUnit extends Shown {
   readonly sourceDigest: Uint8Array;
 }
 
-/** Adds one unit to its task, and records that its target must change, if it must. */
-export function createUnitAdder(options: UnitAdderOptions): (build: GrowingBuild, unit: IndexedUnit) => void {
-  const { database, targets } = options;
-  const taskOf = createTaskFinder(options);
+/**
+ * Adds the units of a page to their tasks, and records the targets that must change. The counts of a task are written once for the
+ * page.
+ */
+export function createUnitAdder(
+  options: UnitAdderOptions,
+): (build: GrowingBuild, units: readonly IndexedUnit[]) => void {
+  const { database, targetLanguage } = options;
+  const tasks = createGrowingTasks(options);
   const originOf = createOriginReader(options);
-  const lastNumber = database.prepare('SELECT max(number) AS number FROM task_unit WHERE task_seq = ?');
+  const target = database.prepare(
+    'SELECT state, source_digest FROM target WHERE unit_id = ? AND target_language = ?',
+  );
+  const ownOf = (unitId: Uint8Array): OwnTarget | null => {
+    const row = target.get(unitId, targetLanguage);
+    if (row === undefined) return null;
+    return {
+      state: row['state'] as StoredTarget['state'],
+      sourceDigest: row['source_digest'] as Uint8Array,
+    };
+  };
   const addUnit =
     database.prepare(`INSERT INTO task_unit (task_seq, number, ordinal, unit_id, source_digest, repetition,
     tier, carried_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
-  const addChunk = database.prepare(`INSERT INTO chunk (task_seq, number, open_units) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET open_units = open_units + excluded.open_units`);
-  const counts = new Map(
-    UNIT_STATES.map((state) => [
-      state,
-      database.prepare(`UPDATE task SET ${state} = ${state} + 1 WHERE task_seq = ?`),
-    ]),
-  );
   const addCarried = database.prepare(
     'INSERT INTO carried (build_id, unit_id, from_unit_id, tier, source_digest) VALUES (?, ?, ?, ?, ?)',
   );
-  return (build, unit) => {
-    const { unitId, sourceDigest } = unit;
-    const own = targets.get(unitId);
-    const { tier, from, isSettled, shown } = originOf(build, unit, own);
-    const taskSeq = taskOf(build, unit);
-    const number = Number(lastNumber.get(taskSeq)?.['number'] ?? -1) + 1;
-    addUnit.run(
-      taskSeq,
-      number,
-      unit.ordinal,
-      unitId,
-      sourceDigest,
-      repetitionDigest(unit),
-      shown.tier === 'new' ? null : shown.tier,
-      shown.from === null || sameBytes(shown.from, unitId) ? null : shown.from,
-    );
-    const state = own?.state ?? 'untranslated';
-    counts.get(state)?.run(taskSeq);
-    addChunk.run(taskSeq, Math.floor(number / CHUNK_UNITS), isOpen(state) ? 1 : 0);
-    if (!isSettled) addCarried.run(build.buildId, unitId, from, tier, sourceDigest);
-  };
-}
-
-/** Finds the task of a unit, or makes it. */
-function createTaskFinder({
-  database,
-  targetLanguage,
-  createId,
-}: UnitAdderOptions): (build: GrowingBuild, unit: IndexedUnit) => number {
-  const find = database.prepare(`SELECT task_seq FROM task WHERE build_id = ? AND destination = ?
-    AND (archive_entry IS NULL) = ? AND coalesce(archive_entry, '') = ?`);
-  const add =
-    database.prepare(`INSERT INTO task (task_id, build_id, release_id, target_language, index_position,
-    destination, archive_entry, format, parse_status, status, created_at, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`);
-  return ({ buildId, releaseId, now }, { position, destination, archiveEntry, format, parseStatus }) => {
-    const found = find.get(buildId, destination, archiveEntry === null ? 1 : 0, archiveEntry ?? '');
-    if (found !== undefined) return Number(found['task_seq']);
-    const id = `tt_${createId()}`;
-    const container = [position, destination, archiveEntry, format, parseStatus] as const;
-    const added = add.run(id, buildId, releaseId, targetLanguage, ...container, now, now);
-    return Number(added.lastInsertRowid);
+  return (build, units) => {
+    const page = tasks.page(build);
+    for (const unit of units) {
+      const { unitId, sourceDigest, ordinal } = unit;
+      const own = ownOf(unitId);
+      const { tier, from, isSettled, shown } = originOf(build, unit, own);
+      const repetition = repetitionDigest(unit);
+      const { taskSeq, number } = page.add(unit, repetition, own?.state ?? 'untranslated', shown.tier);
+      addUnit.run(
+        taskSeq,
+        number,
+        ordinal,
+        unitId,
+        sourceDigest,
+        repetition,
+        shown.tier === 'new' ? null : shown.tier,
+        shown.from === null || sameBytes(shown.from, unitId) ? null : shown.from,
+      );
+      if (!isSettled) addCarried.run(build.buildId, unitId, from, tier, sourceDigest);
+    }
+    page.write();
   };
 }
 
 function createOriginReader({
   database,
   targetLanguage,
-}: UnitAdderOptions): (build: GrowingBuild, unit: IndexedUnit, own: StoredTarget | null) => Origin {
+}: UnitAdderOptions): (build: GrowingBuild, unit: IndexedUnit, own: OwnTarget | null) => Origin {
   const liveOf = createLiveReader(database, targetLanguage);
-  return ({ followsTiers, isRebuild }, { unitId, sourceDigest, carriedBy }, own) => {
-    const live = liveOf(unitId);
+  return ({ followsTiers, isRebuild, hasCurrent }, { unitId, sourceDigest, carriedBy }, own) => {
+    const live = hasCurrent ? liveOf(unitId) : null;
     const stored = own ?? live;
     const fits = stored !== null && sameBytes(stored.sourceDigest, sourceDigest);
     const indexed: Shown = { tier: carriedBy?.tier ?? 'new', from: carriedBy?.unitId ?? null };

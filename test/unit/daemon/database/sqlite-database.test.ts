@@ -63,6 +63,23 @@ describe('a database', () => {
     expect(level()).toBe(2);
   });
 
+  it('does not wait where all of its content can be made again, also after a transaction that waited', async () => {
+    const database = openSqliteDatabase({
+      path: await file(),
+      migrations: [FIRST],
+      applicationId: 77,
+      durable: false,
+    });
+    onTestFinished(() => {
+      database.close();
+    });
+    const level = (): unknown => database.prepare('PRAGMA synchronous').get()?.['synchronous'];
+    expect(database.transaction(level)).toBe(1);
+    expect(database.transaction(level, { durable: true })).toBe(2);
+    expect(database.transaction(level, { durable: false })).toBe(1);
+    expect(level()).toBe(1);
+  });
+
   it('migrates its schema step by step and keeps its content', async () => {
     const path = await file();
     const old = open(path);

@@ -6,7 +6,12 @@ import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { createScriptedTexts, scriptedFreezer, textBuilders, type ScriptedTexts } from './scripted-texts.ts';
+import {
+  createScriptedTexts,
+  scriptedFreezer,
+  textBuilders,
+  type ScriptedTexts,
+} from '../../../support/scripted-texts.ts';
 import { createWorld, type World } from '../releases/release-world.ts';
 
 /** Files by destination. */

@@ -1,12 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BaseEntry } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
-import type { Freezer } from '../../../../src/daemon/localized/freeze/freezer.ts';
-import type { FrozenContainer } from '../../../../src/daemon/localized/freeze/frozen-container.ts';
-import type { PatchOutcome } from '../../../../src/daemon/localized/patch/container-patcher.ts';
-import type { Builders } from '../../../../src/daemon/localized/publish/publish-texts.ts';
-import { noOutcomes } from '../../../../src/domain/translation/publish-outcome.ts';
-import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+import type { BaseEntry } from '../../src/daemon/localized/catalogs/catalog-rewriter.ts';
+import type { Freezer } from '../../src/daemon/localized/freeze/freezer.ts';
+import type { FrozenContainer } from '../../src/daemon/localized/freeze/frozen-container.ts';
+import type { PatchOutcome } from '../../src/daemon/localized/patch/container-patcher.ts';
+import type { Builders } from '../../src/daemon/localized/publish/publish-texts.ts';
+import { noOutcomes } from '../../src/domain/translation/publish-outcome.ts';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 
 /** Translations of the official files of the world, and how their patching goes. */
 export interface ScriptedTexts {

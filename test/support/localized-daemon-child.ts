@@ -1,0 +1,81 @@
+/**
+ * The releases and the localized part of a daemon, without its API: recovers, runs one job, and prints the attested releases
+ * after each.
+ *
+ * node test/support/localized-daemon-child.ts FOLDER sync|localized-publish|localized-rollback|none [FAILPOINT|NUMBER]
+ *
+ * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of this job, and `texts.json`, those of the job before,
+ * which continues if it was killed. When the job reaches the failpoint,
+ * or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. At the end it prints how
+ * many failpoints the job has reached.
+ */
+import { readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createLocalized } from '../../src/daemon/localized/localized.ts';
+import { noUnits } from '../../src/domain/translation/unit-state.ts';
+import { createSilentLogger } from '../../src/platform/logging/logging.ts';
+import { systemClock as clock } from '../../src/platform/process/clock.ts';
+import { openReleaseDaemon } from './release-daemon.ts';
+import { createScriptedTexts, scriptedFreezer, textBuilders } from './scripted-texts.ts';
+
+const [folder = '', kind = 'none', place = ''] = process.argv.slice(2);
+let armed = false;
+let reached = 0;
+const failpoints = {
+  hit: (name: string): void => {
+    if (!armed) return;
+    reached += 1;
+    if (name === place || String(reached) === place) process.kill(process.pid, 'SIGKILL');
+  },
+};
+const daemon = await openReleaseDaemon(folder, { failpoints });
+const { engine, releases } = daemon;
+const texts = createScriptedTexts();
+const readTexts = async (): Promise<void> => {
+  Object.assign(texts, JSON.parse(await readFile(join(folder, 'texts.json'), 'utf8')));
+};
+await readTexts();
+const localized = createLocalized({
+  ...daemon,
+  ...releases,
+  clock,
+  failpoints,
+  releases: releases.repository,
+  dataDirectory: folder,
+  exchangeRoot: () => folder,
+  patchRoot: () => folder,
+  policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
+  configuration: () => ({ auto: false }),
+  work: () => ({ built: null, index: null, units: noUnits() }),
+  refreshTexts: async () => undefined,
+  triggers: [],
+  logger: createSilentLogger(),
+  freezer: scriptedFreezer(texts, []),
+  openBuilders: async () => textBuilders(texts),
+  texts: { hold: async () => 1, markPublished: async () => undefined },
+});
+engine.jobs.register(...[...releases.jobs, ...localized.jobs].map((job) => ({ ...job, maxAttempts: 1 })));
+// The timers of the daemon alone do not keep a process alive.
+const alive = setInterval(() => undefined, 1000);
+await daemon.start();
+daemon.printAttested();
+// The job that was killed continues, without another kill.
+engine.start();
+await daemon.settle();
+daemon.printAttested();
+if (kind !== 'none') {
+  await rename(join(folder, 'next.json'), join(folder, 'texts.json'));
+  await readTexts();
+  armed = true;
+  const args = kind === 'localized-publish' ? { from_worker: true } : {};
+  const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });
+  armed = false;
+  // Without a localized release there is nothing to roll back.
+  if (task.status !== 'succeeded' && task.failure_code !== 'nothing_to_roll_back')
+    throw new Error(`${task.failure_code}: ${task.failure_reason}`);
+  daemon.printAttested();
+}
+process.stdout.write(`${reached}\n`);
+await daemon.stop();
+clearInterval(alive);
