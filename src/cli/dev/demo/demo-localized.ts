@@ -7,5 +7,6 @@ import { DEMO_BLOCKED } from './demo-work.ts';
 export const DEMO_LOCALIZED = {
   minState: 'translated',
   exclude: [DEMO_BLOCKED],
+  minCoverage: 0.02,
   auto: true,
 } as const;
