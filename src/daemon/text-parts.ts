@@ -98,6 +98,7 @@ export function createTextParts(
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
+    minState: () => current().localized.minState,
     localizedStatus: () => ({ ...localizedStatusOf(releases), automation: automation() }),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });

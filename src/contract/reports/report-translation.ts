@@ -202,7 +202,7 @@ export const TranslationStatusReport = report(
     publish_blockers: z
       .array(z.object({ code: z.string(), message: z.string(), count: Count }))
       .describe(
-        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `stale`, `untranslated`, `not_proofread`. Units of skipped tasks block nothing.',
+        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `stale`, `untranslated`, `not_proofread` (below `localized.minState`). Units of skipped tasks block nothing.',
       ),
   },
   {

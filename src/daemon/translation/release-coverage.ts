@@ -1,5 +1,11 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import { noUnits, UNIT_STATES, type UnitCounts } from '../../domain/translation/unit-state.ts';
+import { publishOutcome } from '../../domain/translation/publish-outcome.ts';
+import {
+  noUnits,
+  UNIT_STATES,
+  type UnitCounts,
+  type UsableState,
+} from '../../domain/translation/unit-state.ts';
 import type { WorkStatus } from './work/work-status.ts';
 
 type StatusBody = ReportBodyOf<'translation.status'>;
@@ -13,8 +19,13 @@ type Blocker = StatusBody['publish_blockers'][number];
  * Says how much of a release is translated, and what stands against its publication.
  *
  * @param releaseId the current official release; `null` when there is none
+ * @param minState the lowest state of a translation that a localized release has
  */
-export function coverageOf(status: WorkStatus, releaseId: string | null): ReleaseCoverage {
+export function coverageOf(
+  status: WorkStatus,
+  releaseId: string | null,
+  minState: UsableState,
+): ReleaseCoverage {
   const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
   const units = isBuilt ? status.units : noUnits();
   const skipped = isBuilt ? status.skippedUnits : noUnits();
@@ -30,12 +41,14 @@ export function coverageOf(status: WorkStatus, releaseId: string | null): Releas
       skipped: sumOf(skipped),
       by_state: byState,
     },
-    publish_blockers: isBuilt ? blockersOf(units) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(units, minState) : [missingTasks(releaseId)],
   };
 }
 
-function blockersOf(units: UnitCounts): Blocker[] {
-  const open = units.draft + units.translated;
+function blockersOf(units: UnitCounts, minState: UsableState): Blocker[] {
+  const unaccepted = UNIT_STATES.filter(
+    (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'below_min_state',
+  );
   const all: Blocker[] = [
     {
       code: 'qa_blocked',
@@ -54,8 +67,8 @@ function blockersOf(units: UnitCounts): Blocker[] {
     },
     {
       code: 'not_proofread',
-      message: 'drafts and translated units that no reviewer has accepted',
-      count: open,
+      message: `drafts and translated units that are not ${minState} yet, which localized.minState demands`,
+      count: unaccepted.reduce((sum, state) => sum + units[state], 0),
     },
   ];
   return all.filter(({ count }) => count > 0);

@@ -1,4 +1,5 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import type { UsableState } from '../../domain/translation/unit-state.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import { coverageOf } from './release-coverage.ts';
@@ -11,6 +12,8 @@ export interface TranslationReportDependencies {
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
+  /** The lowest state of a translation that a localized release has. */
+  readonly minState: () => UsableState;
   /** The part about localized releases. */
   readonly localizedStatus: () => Pick<
     ReportBodyOf<'translation.status'>,
@@ -23,6 +26,7 @@ export function createTranslationReports({
   thread,
   openConflicts,
   officialReleaseId,
+  minState,
   localizedStatus,
 }: TranslationReportDependencies): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
@@ -44,7 +48,7 @@ export function createTranslationReports({
     }),
     defineReport('translation.status', async (_query, signal) => {
       const status = await guarded(thread.call('status', null, { signal }), signal);
-      return { ...localizedStatus(), ...coverageOf(status, officialReleaseId()) };
+      return { ...localizedStatus(), ...coverageOf(status, officialReleaseId(), minState()) };
     }),
   ];
 }

@@ -16,7 +16,7 @@ const STATUS: WorkStatus = {
 
 describe('the coverage of the official release', () => {
   it('counts units, and what stands against a publication', () => {
-    expect(coverageOf(STATUS, 'r1')).toEqual({
+    expect(coverageOf(STATUS, 'r1', 'proofread')).toEqual({
       coverage: {
         release_id: 'r1',
         target_language: 'zh-Hans',
@@ -42,7 +42,7 @@ describe('the coverage of the official release', () => {
         {
           code: 'not_proofread',
           count: 9,
-          message: 'drafts and translated units that no reviewer has accepted',
+          message: 'drafts and translated units that are not proofread yet, which localized.minState demands',
         },
       ],
     });
@@ -50,14 +50,22 @@ describe('the coverage of the official release', () => {
 
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
-    expect(coverageOf({ ...STATUS, units }, 'r1').publish_blockers).toEqual([]);
+    expect(coverageOf({ ...STATUS, units }, 'r1', 'proofread').publish_blockers).toEqual([]);
+  });
+
+  it.each([
+    ['translated', 5],
+    ['draft', 0],
+  ] as const)('counts only units below the minimum state %s', (minState, count) => {
+    const { publish_blockers: blockers } = coverageOf(STATUS, 'r1', minState);
+    expect(blockers.find(({ code }) => code === 'not_proofread')?.count ?? 0).toBe(count);
   });
 
   it.each([
     [null, 'no_official_release'],
     ['r2', 'tasks_not_built'],
   ])('is 0 while there are no tasks for the official release %s', (releaseId, code) => {
-    const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId);
+    const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId, 'proofread');
     expect(coverage).toMatchObject({ release_id: releaseId, units: 0, accepted: 0, skipped: 0 });
     expect(blockers.map((blocker) => blocker.code)).toEqual([code]);
   });

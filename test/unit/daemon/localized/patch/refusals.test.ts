@@ -1,8 +1,17 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { writeSqliteTable } from '../../../../../src/cli/dev/demo/sqlite-table.ts';
 import { writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
 import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
 import type { FrozenEdit } from '../../../../../src/daemon/localized/freeze/frozen-container.ts';
+import { patchFile } from '../../../../../src/daemon/localized/patch/patch-file.ts';
+import { compileRules } from '../../../../../src/daemon/parse/rules/compile-rules.ts';
+import { editLines } from '../../../../support/frozen-edits.ts';
+import { loadedRules } from '../../../../support/parse-bytes.ts';
 import { patchBytes } from '../../../../support/patch-bytes.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { sampleTextAsset } from '../../../../support/unity-samples.ts';
 import { zipOf } from '../../../../support/zip-of.ts';
 
@@ -93,5 +102,22 @@ describe('an edit that cannot be made', () => {
     const { result, bytes } = await patchBytes('a.zip', archive, both);
     expect(result).toMatchObject({ kind: 'failed', archiveEntry: 'in/a.json', code: 'source_differs' });
     expect(bytes).toBeNull();
+  });
+
+  it('is not blamed on the container when a temporary file cannot be written', async () => {
+    const directory = await temporaryDirectory();
+    const at = (name: string): string => join(directory, name);
+    await writeSqliteTable(at('official'), [{ id: 1n, speaker: 'a', text: 'はい' }]);
+    await writeFile(at('edits'), editLines([edit({ fieldPath: 'Dialog[1].TextJp' })]));
+    const job = {
+      destination: 'a.db',
+      path: at('official'),
+      editsPath: at('edits'),
+      outputPath: at('patched'),
+      scratchDirectory: '/dev/null/scratch',
+    };
+    const result = await patchFile(job, compileRules(loadedRules()));
+    expect(result).toMatchObject({ kind: 'unwritable', errno: 'ENOTDIR' });
+    expect(existsSync(at('patched'))).toBe(false);
   });
 });
