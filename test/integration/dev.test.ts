@@ -84,7 +84,6 @@ async function pasteLines({ directory, env }: Checkout, output: string): Promise
   return lines;
 }
 
-/** How the daemon carried the text of the current release over. */
 /** Waits until the tasks of the second release are built, and compares them with the work that was done on the first one. */
 async function expectTranslations(summary: DevSummary): Promise<void> {
   const { coverage } = await until(async () => {
@@ -101,6 +100,7 @@ async function expectTranslations(summary: DevSummary): Promise<void> {
   expect(await admin(summary, '/admin/translation/memory/conflicts')).toMatchObject({ total: 1 });
 }
 
+/** How the daemon carried the text of the current release over. */
 async function carryOver(summary: DevSummary): Promise<unknown> {
   return ((await admin(summary, '/admin/parse/status')) as { carry_over: unknown }).carry_over;
 }
@@ -164,6 +164,8 @@ describe('slipway dev', () => {
       expect.stringMatching(
         /^bin\/slipway ctl .* translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
       ),
+      expect.stringMatching(/^curl .*r90_demo-l\d+\/TableBundles\/Localize000\.csv' \| grep 老师$/),
+      expect.stringMatching(/^curl .*\.bundle' && bin\/slipway parse .*patched\.bundle\S* --limit 3$/),
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
     expect(first.output()).not.toMatch(/INFO {2}request method=/);
@@ -203,6 +205,7 @@ describe('slipway dev', () => {
     const played = await next();
     expect(played.code).toBe(0);
     expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
+    expect(played.output).toContain('The localized release 1.67.412528-r91_demo-l1 has followed by itself.');
     expect(played.output).toMatch(
       /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,
     );

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { DEMO_LOCALIZED } from './demo/demo-localized.ts';
 import { demoParseSection } from './demo/demo-parse-section.ts';
 import { demoUpstreamPath } from './demo-upstream.ts';
 import type { DevOptions, DevUpstream } from './dev-options.ts';
@@ -87,6 +88,7 @@ export async function writeDaemonConfiguration(
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
       upstream: sections[upstream.kind],
       ...(await parseSection(layout, { upstream, rules })),
+      ...(upstream.kind === 'demo' ? { localized: DEMO_LOCALIZED } : {}),
     }),
   );
 }

@@ -19,9 +19,10 @@ import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from '.
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts } from './free-port.ts';
 import { playRelease, waitForIndex, type IndexedRelease, type RunningService } from './play-release.ts';
+import { currentLocalized, publishLocalized, waitForLocalized } from './play-localized.ts';
 import { playTranslations } from './play-translations.ts';
 import { runNext } from './run-next.ts';
-import { renderAddresses, renderFailedSync, renderWelcome } from './welcome.ts';
+import { renderAddresses, renderFailedSync, renderWelcome, type WelcomeLocalized } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -166,8 +167,10 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
     onProgress: progressWriter(io),
     onFailure: (failure) => io.stdout.write(renderFailedSync(failure, service)),
   });
-  const { releaseId, carryOver } =
-    demo === null ? { ...first, carryOver: null } : await playSecond(demo, first.releaseId, service, io);
+  const { releaseId, carryOver, localized } =
+    demo === null
+      ? { ...first, carryOver: null, localized: null }
+      : await playSecond(demo, first.releaseId, service, io);
   await writeDevSummary(layout.summary, { ...summary, release_id: releaseId });
   io.stdout.write(
     await renderWelcome({
@@ -183,15 +186,21 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
               dataDirectory: dirname(layout.summary),
               previousReleaseId: carryOver?.previous_release_id ?? null,
               nextReleaseId: await demo.following(),
+              localized,
             },
     }),
   );
   return await new Promise<never>(() => undefined);
 }
 
+interface PlayedRelease extends IndexedRelease {
+  /** The localized release that is built on it, if any. */
+  readonly localized: WelcomeLocalized | null;
+}
+
 /**
- * Plays the work of translators and the second demo release when the first one is on offer, so that there are two releases to
- * compare, and translations that are carried over.
+ * Plays the work of translators, its publication and the second demo release when the first one is on offer, so that there are
+ * two releases to compare, translations that are carried over, and a localized release that follows by itself.
  *
  * @returns the release that is served; without a comparison when its text cannot be indexed
  */
@@ -200,22 +209,37 @@ async function playSecond(
   served: string,
   service: RunningService,
   io: DevIo,
-): Promise<IndexedRelease> {
+): Promise<PlayedRelease> {
   const [first, second] = DEMO_RELEASE_IDS;
   try {
-    if ((await demo.offered()) !== first) return await waitForIndex(service, served, io);
+    if ((await demo.offered()) !== first) {
+      const index = await waitForIndex(service, served, io);
+      return { ...index, localized: await currentLocalized(service, served, io) };
+    }
     io.stdout.write(`\nSlipway serves release ${served}. Playing the work of its translators.\n`);
     await waitForIndex(service, served, io);
-    await playTranslations(service, served, io).catch((error: unknown) => {
-      io.signal.throwIfAborted();
-      io.stdout.write(`${messageOf(error)}\n`);
-    });
+    const isLocalized = await playLocalization(service, served, io);
     io.stdout.write(`Playing ${second}, the next demo release.\n`);
-    return await playRelease(demo, second, service, io);
+    const played = await playRelease(demo, second, service, io);
+    const localized = isLocalized ? await waitForLocalized(service, played.releaseId, io) : null;
+    return { ...played, localized };
   } catch (error) {
     io.signal.throwIfAborted();
     io.stdout.write(`${messageOf(error)}\n`);
-    return { ...(await waitForRelease(service, io)), carryOver: null };
+    return { ...(await waitForRelease(service, io)), carryOver: null, localized: null };
+  }
+}
+
+/** @returns whether a localized release is published; else the reason is printed */
+async function playLocalization(service: RunningService, served: string, io: DevIo): Promise<boolean> {
+  try {
+    await playTranslations(service, served, io);
+    await publishLocalized(service, io);
+    return true;
+  } catch (error) {
+    io.signal.throwIfAborted();
+    io.stdout.write(`${messageOf(error)}\n`);
+    return false;
   }
 }
 

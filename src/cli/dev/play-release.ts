@@ -84,7 +84,7 @@ export async function waitForIndex(
  * @returns its output
  * @throws Error with its output when it fails; the signal's reason
  */
-async function callCtl(
+export async function callCtl(
   { serverUrl, tokenFile }: RunningService,
   words: readonly string[],
   { clock, signal }: Pick<CtlIo, 'clock' | 'signal'>,

@@ -89,8 +89,8 @@ async function addTerm(desk: Desk, term: DemoTerm, now: number): Promise<void> {
 }
 
 async function translate(desk: Desk, { destination, units, result }: DemoWork): Promise<void> {
-  const taskId = await taskOf(desk, destination);
   const all = await unitsOf(desk, destination);
+  const taskId = await taskOf(desk, all[0]?.destination ?? destination);
   await send(desk, taskId, all.slice(0, units), result === 'drafts' ? 'in_progress' : 'translated');
   if (result === 'accepted') await accept(desk, taskId);
 }
@@ -132,7 +132,7 @@ async function taskOf(desk: Desk, destination: string): Promise<string> {
 }
 
 async function unitsOf(desk: Desk, destination: string): Promise<readonly Unit[]> {
-  const { items } = await desk.read('parse.text_units', { destination, limit: '1000' });
+  const { items } = await desk.read('parse.text_units', { path_pattern: destination, limit: '1000' });
   return items;
 }
 

@@ -7,6 +7,7 @@ import { DEFAULT_DATA } from './dev-options.ts';
 import { createDemoUpstream } from './demo-upstream.ts';
 import { devLayout } from './dev-files.ts';
 import { findRunningDev } from './dev-summary.ts';
+import { currentLocalized, waitForLocalized } from './play-localized.ts';
 import { playRelease, type RunningService } from './play-release.ts';
 import { renderChanges } from './render-changes.ts';
 import { ctlCommand } from './welcome.ts';
@@ -79,7 +80,12 @@ async function playNext(data: string, io: DevIo): Promise<void> {
     );
   }
   io.stdout.write(`playing the demo release ${after} after ${before}\n`);
+  const isLocalized = (await currentLocalized(service, running.release_id, io)) !== null;
   const played = await playRelease(upstream, after, service, io);
+  const localized = isLocalized ? await waitForLocalized(service, played.releaseId, io) : null;
   const ctl = ctlCommand({ ...service, programDirectory: io.programDirectory });
   io.stdout.write(renderChanges({ ...played, before, after, ctl }));
+  if (localized !== null) {
+    io.stdout.write(`The localized release ${localized.releaseId} has followed by itself.\n`);
+  }
 }

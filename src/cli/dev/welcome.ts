@@ -31,6 +31,15 @@ export interface WelcomeDemo {
   readonly previousReleaseId: string | null;
   /** The release to play next, if any. */
   readonly nextReleaseId: string | null;
+  /** The current localized release, if any. */
+  readonly localized: WelcomeLocalized | null;
+}
+
+/** A localized release. */
+export interface WelcomeLocalized {
+  readonly releaseId: string;
+  /** The destination of a bundle with translated text. */
+  readonly bundle: string;
 }
 
 /**
@@ -47,6 +56,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
   const slipway = shellWord(shortPath(join(options.programDirectory, 'bin/slipway')));
   const ctl = ctlCommand(options);
+  const { demo } = options;
   const lines = [
     `curl -s '${serverUrl}/readyz?verbose'`,
     `curl -s '${serverUrl}/v1/distribution?limit=2'`,
@@ -56,7 +66,8 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     `${ctl} run sync --wait`,
     `${ctl} report parse.status`,
     `${ctl} report parse.text_units limit=2`,
-    ...(options.demo === null ? [] : demoLines(options, options.demo, ctl)),
+    ...(demo === null ? [] : demoLines(options, demo, ctl)),
+    ...(demo === null ? [] : localizedLines(options, demo, slipway)),
     `${slipway} verify ${shellWord(shortPath(options.snapshotRoot))} --keys ${shellWord(shortPath(options.publicKeyFile))}`,
   ];
   return `
@@ -82,6 +93,21 @@ function demoLines(
     ...(previousReleaseId === null ? [] : [`${ctl} texts diff ${previousReleaseId} ${releaseId}`]),
     `${ctl} translations status`,
     `${ctl} translations unit TableBundles/Localize000.csv 'row[2].TextJp'`,
+  ];
+}
+
+/** Command lines that show a translated line in a patched table and in a patched bundle. */
+function localizedLines(
+  { serverUrl, cdnHost }: WelcomeOptions,
+  { dataDirectory, localized }: WelcomeDemo,
+  slipway: string,
+): string[] {
+  if (localized === null) return [];
+  const folder = `${serverUrl}/${cdnHost}/${localized.releaseId}`;
+  const copy = shellWord(shortPath(join(dataDirectory, 'patched.bundle')));
+  return [
+    `curl -s '${folder}/TableBundles/Localize000.csv' | grep 老师`,
+    `curl -s -o ${copy} '${folder}/${localized.bundle}' && ${slipway} parse ${copy} --limit 3`,
   ];
 }
 

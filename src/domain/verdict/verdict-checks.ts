@@ -1,4 +1,9 @@
-import { CLOCK_SKEW_SECONDS, type ReleaseFailure } from './attestation.ts';
+import {
+  CLOCK_SKEW_SECONDS,
+  type AttestationStatement,
+  type AttestedRelease,
+  type ReleaseFailure,
+} from './attestation.ts';
 import { highestVersion, type EntryTrouble } from './evidence.ts';
 import { isManifestOf, retainedUntil, type ReleaseEvidence } from './release-evidence.ts';
 import type { Fault } from './verdict.ts';
@@ -64,6 +69,8 @@ export const CHECKS: readonly Check[] = [
     run: ({ statement, named, subject }) => {
       if (statement === null) return null;
       if (named !== null) return true;
+      const stale = staleRelease(statement, subject);
+      if (stale !== null) return baseChanged(stale, statement);
       return {
         reason: 'ReleaseNotAuthorized',
         message:
@@ -104,10 +111,7 @@ export const CHECKS: readonly Check[] = [
       if (subject.channel !== 'localized' || retainedUntil(authorized) !== null) return true;
       const official = statement?.official ?? null;
       if (official?.result === 'PASSED' && authorized.base_release_id === official.release_id) return true;
-      return {
-        reason: 'BaseReleaseChanged',
-        message: `localized release ${authorized.release_id} was made for ${authorized.base_release_id ?? 'no release'}, the current official release is ${official?.release_id ?? 'none'}`,
-      };
+      return baseChanged(authorized, statement);
     },
   },
   {
@@ -163,6 +167,25 @@ export const CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/** The localized release that was current until the official one changed, when the statement still retains it. */
+function staleRelease(
+  { official, retained }: AttestationStatement,
+  { channel, release }: ReleaseEvidence['subject'],
+): AttestedRelease | null {
+  if (channel !== 'localized' || release !== undefined) return null;
+  return (
+    retained.find((each) => each.channel === 'localized' && each.base_release_id !== official?.release_id) ??
+    null
+  );
+}
+
+function baseChanged(localized: AttestedRelease, statement: AttestationStatement | null): Fault {
+  return {
+    reason: 'BaseReleaseChanged',
+    message: `localized release ${localized.release_id} was made for ${localized.base_release_id ?? 'no release'}, the current official release is ${statement?.official?.release_id ?? 'none'}`,
+  };
+}
 
 function describeFailure({ reason, entry_count, missing_count, examples }: ReleaseFailure): string {
   switch (reason) {

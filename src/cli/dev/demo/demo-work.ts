@@ -7,6 +7,7 @@ export interface DemoTerm {
 
 /** The work of the demo's translators on one container of the first release. */
 export interface DemoWork {
+  /** A glob over the destination: the name of a bundle holds a hash. */
   readonly destination: string;
   /** How many of its units get a target, from the first on. */
   readonly units: number;
@@ -25,6 +26,9 @@ export const DEMO_TERMS: readonly DemoTerm[] = [
   { source_term: '生徒会', recommended_translation: '学生会', category: 'organisation' },
 ];
 
+/** The bundle of the first chapter; its name ends in a hash. */
+export const DEMO_BUNDLE = 'Windows_PatchPack/scenario-chapter0_assets_all_*';
+
 /**
  * Work that the second release changes: lines of these containers are changed, inserted, removed and moved, so that targets are
  * carried over, and some become stale.
@@ -34,6 +38,7 @@ export const DEMO_WORK: readonly DemoWork[] = [
   { destination: 'Scenario/Scene0010.json', units: 20, result: 'accepted' },
   { destination: 'Scenario/Scene0003.json', units: 20, result: 'translated' },
   { destination: 'Scenario/Scene0007.json', units: 20, result: 'translated' },
+  { destination: DEMO_BUNDLE, units: 40, result: 'accepted' },
   { destination: 'TableBundles/ExcelDB.db', units: 60, result: 'drafts' },
 ];
 

@@ -57,7 +57,13 @@ export function createAutomation(options: AutomationOptions): Automation {
         requireNoLoss(frozen, previousReleaseId);
       },
     };
-    return { published: true, ...(await options.publish(context, automatic)) };
+    try {
+      return { published: true, ...(await options.publish(context, automatic)) };
+    } catch (error) {
+      // With globs the states of the units do not tell the coverage, so the publish finds it.
+      if (!(error instanceof TaskError) || error.code !== 'coverage_incomplete') throw error;
+      return { published: false, state: 'waiting', reason: error.message };
+    }
   });
   const catchUp = async (): Promise<void> => {
     try {

@@ -137,6 +137,16 @@ const FAULTS: readonly Fault[] = [
     apply: withStatement(() => ({ official: attestedRelease('o2') })),
   },
   {
+    name: 'left out because the official release has changed',
+    reason: 'BaseReleaseChanged',
+    channels: ['localized'],
+    apply: withStatement(({ localized }) => ({
+      official: attestedRelease('o2'),
+      localized: null,
+      retained: localized === null ? [] : [{ ...localized, channel: 'localized', retained_until: 10_000 }],
+    })),
+  },
+  {
     name: 'made for a withdrawn official release',
     reason: 'BaseReleaseChanged',
     channels: ['localized'],

@@ -7,7 +7,7 @@ import type { FollowFacts } from '../../../../../src/daemon/localized/automation
 import type { AutomaticPublish } from '../../../../../src/daemon/localized/publish/publish-texts.ts';
 import type { FrozenRelease } from '../../../../../src/daemon/localized/freeze/frozen-release.ts';
 import type { ReleaseRepository } from '../../../../../src/daemon/releases/records/release-repository.ts';
-import type { Task } from '../../../../../src/daemon/tasks/task.ts';
+import { TaskError, type Task } from '../../../../../src/daemon/tasks/task.ts';
 import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';
 import { EVERYTHING } from '../../../../support/freeze-world.ts';
@@ -24,6 +24,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     localizedBase: null as string | null,
     stoppedBy: null as FollowFacts['stoppedBy'],
     built: 'r1',
+    isCovered: true,
     published: [] as (string | null)[],
   };
   const { engine } = createTestEngine();
@@ -49,6 +50,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     }),
     refreshTexts: () => Promise.resolve(),
     publish: (_context, { previousReleaseId, require }: AutomaticPublish) => {
+      if (!world.isCovered) throw new TaskError('coverage_incomplete', 'too little is translated');
       require(frozen as FrozenRelease);
       world.published.push(previousReleaseId);
       world.localizedBase = world.official;
@@ -102,6 +104,17 @@ describe('a localized release', () => {
     expect(await ended()).toMatchObject({
       status: 'succeeded',
       result: { published: false, state: automation.status().state },
+    });
+    expect(world.published).toEqual([]);
+  });
+
+  it('waits without a failure while a publish finds that too little is translated', async () => {
+    const { world, automation, ended } = open();
+    world.isCovered = false;
+    await automation.catchUp();
+    expect(await ended()).toMatchObject({
+      status: 'succeeded',
+      result: { published: false, state: 'waiting', reason: 'too little is translated' },
     });
     expect(world.published).toEqual([]);
   });

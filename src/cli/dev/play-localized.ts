@@ -1,0 +1,74 @@
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
+import { REPORTS } from '../../contract/reports/reports.ts';
+import type { CtlIo } from '../ctl/ctl-context.ts';
+import { DEMO_BUNDLE, DEMO_PEOPLE } from './demo/demo-work.ts';
+import { callCtl, type RunningService } from './play-release.ts';
+import type { WelcomeLocalized } from './welcome.ts';
+
+type Io = Pick<CtlIo, 'clock' | 'signal'>;
+const POLL_MS = 250;
+const STATUS = REPORTS['translation.status'].answer.schema;
+const UNITS = REPORTS['parse.text_units'].answer.schema;
+
+/**
+ * Publishes the finished translations of the served release as a localized release, and returns when it is current.
+ *
+ * @throws Error with the output when it fails; the signal's reason
+ */
+export async function publishLocalized(service: RunningService, io: Io): Promise<void> {
+  const fields = ['from_worker=true', `reviewer=${DEMO_PEOPLE.reviewer}`, 'reason=first localized release'];
+  await callCtl(service, ['run', 'localized-publish', ...fields, '--wait'], io);
+}
+
+/**
+ * Waits until a localized release follows the official one by itself.
+ *
+ * @param baseReleaseId the official release
+ * @throws Error with the reason when the run that publishes it has failed; the signal's reason
+ */
+export async function waitForLocalized(
+  service: RunningService,
+  baseReleaseId: string,
+  io: Io,
+): Promise<WelcomeLocalized> {
+  for (;;) {
+    const current = await currentLocalized(service, baseReleaseId, io);
+    if (current !== null) return current;
+    await requireNoFailure(service, io);
+    await io.clock.sleep(POLL_MS, io.signal);
+  }
+}
+
+/**
+ * The localized release that is current.
+ *
+ * @param baseReleaseId the official release
+ * @returns `null` without one that is built on it
+ */
+export async function currentLocalized(
+  service: RunningService,
+  baseReleaseId: string,
+  io: Io,
+): Promise<WelcomeLocalized | null> {
+  const report = await callCtl(service, ['report', 'translation.status', '--output', 'json'], io);
+  const { current } = STATUS.parse(parseJsonExact(report));
+  if (current?.base_release_id !== baseReleaseId) return null;
+  const units = await callCtl(
+    service,
+    ['report', 'parse.text_units', `path_pattern=${DEMO_BUNDLE}`, 'limit=1', '--output', 'json'],
+    io,
+  );
+  const [unit] = UNITS.parse(parseJsonExact(units)).items;
+  return unit === undefined ? null : { releaseId: current.localized_release_id, bundle: unit.destination };
+}
+
+/** @throws Error when the last run that should publish has failed */
+async function requireNoFailure(service: RunningService, io: Io): Promise<void> {
+  const report = await callCtl(service, ['report', 'task.list', '--output', 'json'], io);
+  const { items } = REPORTS['task.list'].answer.schema.parse(parseJsonExact(report));
+  const last = items.find(({ kind }) => kind === 'localized-follow');
+  if (last?.status !== 'failed') return;
+  throw new Error(
+    `no localized release follows: ${last.failure_reason ?? 'the run failed'}; see "slipway ctl task show ${last.task_id}"`,
+  );
+}
