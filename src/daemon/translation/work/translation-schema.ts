@@ -329,6 +329,7 @@ CREATE TABLE publication (
   base_release_id TEXT NOT NULL,
   target_language TEXT NOT NULL,
   at INTEGER NOT NULL,
+  current_since INTEGER,
   taken_back_at INTEGER,
   UNIQUE (target_language, localized_release_id)
 ) STRICT;
