@@ -6,6 +6,7 @@ import { createAutomation, type Automation, type AutomationOptions } from './aut
 import { createPatchedContainers } from './publish/patched-containers.ts';
 import { createPublishAction, type PublishActionOptions } from './publish/publish-action.ts';
 import { createPublishTask, publishAutomatically, type PublishDependencies } from './publish/publish-task.ts';
+import { markTasks } from './publish/publish-texts.ts';
 import { createRollbackAction } from './rollback/rollback-action.ts';
 import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';
 import { createRollbackTask } from './rollback/rollback-task.ts';
@@ -14,7 +15,10 @@ export interface LocalizedOptions
   extends
     Omit<PublishDependencies, 'rollbacks' | 'patched'>,
     PublishActionOptions,
-    Omit<AutomationOptions, 'engine' | 'publish' | 'rollbacks' | 'texts' | 'policy' | 'releases'> {
+    Omit<
+      AutomationOptions,
+      'engine' | 'publish' | 'markTasks' | 'rollbacks' | 'texts' | 'policy' | 'releases'
+    > {
   readonly database: SqlDatabase;
   /** The releases that index and tasks are built for, and the states of the units. */
   readonly work: AutomationOptions['texts'];
@@ -40,6 +44,9 @@ export function createLocalized(options: LocalizedOptions): Localized {
     rollbacks,
     texts: options.work,
     publish: async (context, automatic) => await publishAutomatically(deps, context, automatic),
+    markTasks: async (context) => {
+      await markTasks(deps, options.releases.pointer('localized')?.release_id ?? null, context);
+    },
   });
   return {
     jobs: [createPublishTask(deps), createRollbackTask(deps), automation.job],

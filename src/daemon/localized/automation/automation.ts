@@ -24,6 +24,8 @@ export interface AutomationOptions {
   readonly refreshTexts: () => Promise<unknown>;
   /** Publishes from the stored translations. */
   readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
+  /** Marks the tasks whose texts the current localized release has. */
+  readonly markTasks: (context: TaskContext) => Promise<void>;
   /** Kinds of jobs after which texts may suffice. */
   readonly triggers: readonly string[];
   readonly logger: Pick<Logger, 'warn'>;
@@ -49,6 +51,8 @@ export function createAutomation(options: AutomationOptions): Automation {
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
     await options.refreshTexts();
     const { state, message } = status();
+    // A run that was ended between its switch and the marks of the tasks continues here.
+    if (state === 'followed') await options.markTasks(context);
     if (state !== 'due') return { published: false, state, reason: message };
     const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
     const automatic = {
@@ -89,10 +93,12 @@ export function createAutomation(options: AutomationOptions): Automation {
 }
 
 function factsOf({ configuration, policy, releases, rollbacks, texts }: AutomationOptions): FollowFacts {
+  const localized = releases.current('localized');
   return {
     isOn: configuration().auto,
     officialId: releases.current('official')?.release_id ?? null,
-    localizedBaseId: releases.current('localized')?.base_release_id ?? null,
+    // No upstream has the files of a damaged one, so only another publish repairs it.
+    localizedBaseId: localized?.state === 'current' ? localized.base_release_id : null,
     stoppedBy: rollbacks.stoppedBy(),
     policy: policy(),
     ...texts(),

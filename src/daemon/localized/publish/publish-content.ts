@@ -34,7 +34,7 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
-  /** Called with the name when the release is complete, before it becomes current. */
+  /** Called with the name when the release is complete, before it becomes current; for content that is current already, too. */
   readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
 
@@ -71,6 +71,9 @@ export async function publishContent(
       context.log('info', 'the current localized release has this content', {
         release_id: current.release_id,
       });
+      // An earlier attempt can have ended before it did this, and texts that change no byte can be new.
+      await beforeCurrent?.(current.release_id);
+      deps.rollbacks.reinstate(current.release_id, unixSeconds(deps.clock));
       return { release: current, unchanged: true, attestationVersion: null };
     }
     const release = await publisher.register(draft, context);

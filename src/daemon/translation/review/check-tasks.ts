@@ -1,6 +1,6 @@
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
-import type { CheckName } from '../work/check-cursor.ts';
+import type { CheckName, CheckPlace } from '../work/check-cursor.ts';
 import type { CheckDone, ConsistencyPart } from '../work/task-check.ts';
 import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
@@ -13,8 +13,9 @@ const PAGE_TASKS = 100;
 
 /**
  * Judges the targets of translated tasks again, has a provider evaluate them when one is named, and compares the targets of equal
- * sources over the whole release. Each run continues after the tasks of the run before. Findings are stored, and nothing is accepted. A target with a new error is blocked. A trial only
- * estimates what the evaluation would use.
+ * sources over the whole release. Each run continues where the run before ended; an evaluation that reached a cap continues within its
+ * task. Findings are stored, and nothing is accepted. A target with a new error is blocked. A trial only estimates what the
+ * evaluation would use.
  *
  * @throws TaskError `text_not_indexed`, the codes of providers; errors of the translation thread; the signal's reason
  */
@@ -24,18 +25,23 @@ export async function checkTasks(ports: EvaluationPorts, context: CheckContext):
   const isTrial = evaluation?.isTrial ?? false;
   const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
   const name: CheckName = evaluation === null ? 'checked' : 'evaluated';
-  const last = await ports.thread.call('checkCursor', name, { signal });
-  for await (const taskSeq of translatedTasks(ports, last, args.max_tasks, signal)) {
+  const start = await ports.thread.call('checkCursor', name, { signal });
+  const moveCursor = async (place: CheckPlace): Promise<void> => {
+    await ports.thread.call('setCheckCursor', { name, place });
+  };
+  for await (const taskSeq of translatedTasks(ports, start, args.max_tasks, signal)) {
     const { reviewId, units } = await ports.thread.call('beginCheck', taskSeq, { signal });
     try {
       const done = isTrial ? { units, changed: 0, blocked: 0 } : await judgeTask(ports, reviewId, signal);
       sums.units += done.units;
       sums.changed += done.changed;
       sums.blocked += done.blocked;
-      const isWhole = evaluation === null || (await evaluation.evaluate(reviewId));
+      const after =
+        start.number === null || taskSeq !== start.taskSeq ? null : { taskSeq, number: start.number };
+      const isWhole = evaluation === null || (await evaluation.evaluate(reviewId, after, moveCursor));
       if (!isWhole) break;
       sums.tasks += 1;
-      if (!isTrial) await ports.thread.call('setCheckCursor', { name, taskSeq });
+      if (!isTrial) await moveCursor({ taskSeq, number: null });
     } finally {
       await ports.thread.call('endReview', reviewId).catch(() => undefined);
     }
@@ -54,17 +60,19 @@ async function judgeTask(ports: ReviewPorts, reviewId: string, signal: AbortSign
   return await ports.thread.call('applyCheck', reviewId);
 }
 
-/** The tasks of a run: those after the last one of the run before, and then from the first one on. */
+/** The tasks of a run: from the place where the run before ended, and then from the first one on. */
 async function* translatedTasks(
   { thread }: Pick<ReviewPorts, 'thread'>,
-  last: number,
+  { taskSeq: last, number }: CheckPlace,
   most: number,
   signal: AbortSignal,
 ): AsyncGenerator<number> {
   let count = 0;
+  // A task that is not done comes first.
+  const done = number === null ? last : last - 1;
   for (const { from, upTo } of [
-    { from: last, upTo: null },
-    { from: -1, upTo: last },
+    { from: done, upTo: null },
+    { from: -1, upTo: done },
   ]) {
     let after: number | null = from;
     while (after !== null && count < most) {

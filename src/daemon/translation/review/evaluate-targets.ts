@@ -7,7 +7,7 @@ import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import { addUsage, createSpending, NO_USAGE } from '../providers/spending.ts';
 import type { EvaluatedTarget } from '../work/evaluated-targets.ts';
-import type { ReviewPage } from '../work/review.ts';
+import type { ReviewPage, ReviewPlace } from '../work/review.ts';
 import type { ProviderAccess, ProviderArguments } from '../worker/provider-access.ts';
 import { reportedUsage } from '../worker/run-tally.ts';
 import { placed, reviewPages, sourcesOf, type ReviewPorts } from './review-pages.ts';
@@ -30,10 +30,16 @@ export interface Evaluation {
   /**
    * Evaluates the collected targets of a review, and stores the findings of each batch.
    *
+   * @param after the place after which it begins; `null`: with the first one
+   * @param onEvaluated hears the last place of each batch; not called in a trial
    * @returns whether all were asked; false when the next request does not fit under the caps
    * @throws TaskError with the code of the provider, and `report` as its details, when it cannot be used; the signal's reason
    */
-  evaluate(reviewId: string): Promise<boolean>;
+  evaluate(
+    reviewId: string,
+    after: ReviewPlace | null,
+    onEvaluated: (place: ReviewPlace) => Promise<void>,
+  ): Promise<boolean>;
   /** The counts and the usage until now, as the result of the task shows them. */
   report(): TaskResult;
 }
@@ -77,12 +83,15 @@ export async function openEvaluation(
   };
   return {
     isTrial,
-    evaluate: async (reviewId) => {
-      for await (const page of reviewPages(ports.thread, reviewId, signal)) {
+    evaluate: async (reviewId, after, onEvaluated) => {
+      for await (const page of reviewPages(ports.thread, reviewId, signal, after)) {
         const units = await unitsOf(ports, page, signal);
         for (const batch of splitIntoBatches(units, provider.stepSize)) {
           signal.throwIfAborted();
           if (!(await ask(batch))) return false;
+          const last = batch.at(-1);
+          if (!isTrial && last !== undefined)
+            await onEvaluated({ taskSeq: page.taskSeq, number: last.number });
         }
       }
       return true;
@@ -94,6 +103,8 @@ export async function openEvaluation(
 /** A unit to evaluate with its id in translation.db. */
 interface EvaluatedUnit extends UnitToEvaluate {
   readonly id: Uint8Array;
+  /** Its number in the task. */
+  readonly number: number;
 }
 
 async function unitsOf(
@@ -102,10 +113,11 @@ async function unitsOf(
   signal: AbortSignal,
 ): Promise<readonly EvaluatedUnit[]> {
   const sources = await sourcesOf(units, page, signal);
-  return page.rows.map(({ unitId, sourceText, text }, at) => {
+  return page.rows.map(({ unitId, number, sourceText, text }, at) => {
     const { unit, before, after } = placed(sources, at);
     return {
       id: unitId,
+      number,
       unitId: unitIdText(unitId),
       sourceText,
       targetText: text,

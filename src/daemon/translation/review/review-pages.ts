@@ -11,13 +11,14 @@ export interface ReviewPorts {
   readonly units: UnitSource;
 }
 
-/** Reads the collected targets of a review, page by page. */
+/** Reads the collected targets of a review, page by page, after a place. */
 export async function* reviewPages(
   thread: ReviewPorts['thread'],
   reviewId: string,
   signal?: AbortSignal,
+  place: ReviewPlace | null = null,
 ): AsyncGenerator<ReviewPage> {
-  let after: ReviewPlace | null = null;
+  let after = place;
   for (;;) {
     const page: ReviewPage | null = await thread.call('reviewPage', { reviewId, after }, { signal });
     const last: ReviewRow | undefined = page?.rows.at(-1);

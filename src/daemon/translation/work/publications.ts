@@ -51,7 +51,7 @@ export interface Publications {
   /**
    * Marks a bounded part of the tasks all of whose targets are texts of the release, and no others.
    *
-   * @param localizedReleaseId `null`: no release is published, so no task is
+   * @param localizedReleaseId `null`: no release is published, so no task is; the same for one whose texts are not recorded
    * @returns the task to continue after; `null` at the end
    */
   markPublished(localizedReleaseId: string | null, afterTask: number, now: number): number | null;
@@ -180,12 +180,15 @@ function createMarks({
     return { count, isPublished: true };
   };
   const set = database.prepare('UPDATE task SET stored_status = ? WHERE task_seq = ?');
+  const noteCurrent = database.prepare(
+    'UPDATE publication SET current_since = ?, taken_back_at = NULL WHERE publication_id = ?',
+  );
   return {
     markPublished: (localizedReleaseId, afterTask, now) =>
       database.transaction(() => {
-        const found = localizedReleaseId === null ? NONE : publication(localizedReleaseId);
-        if (found === null) return null;
-        const { publicationId, baseReleaseId } = found;
+        const recorded = localizedReleaseId === null ? null : publication(localizedReleaseId);
+        const { publicationId, baseReleaseId } = recorded ?? NONE;
+        if (afterTask < 0) noteCurrent.run(now, publicationId);
         const query = { publication: publicationId, language: targetLanguage, base: baseReleaseId };
         let last: number | null = null;
         let seen = 0;
@@ -210,7 +213,7 @@ function createHolds({
 }: PublicationsOptions): Pick<Publications, 'holdDifferences'> {
   const publication = createFinder(database, targetLanguage);
   const before = database.prepare(`SELECT max(publication_id) AS publication_id FROM publication
-    WHERE target_language = ? AND publication_id < ? AND taken_back_at IS NULL`);
+    WHERE target_language = ? AND publication_id < ? AND current_since IS NOT NULL AND taken_back_at IS NULL`);
   const mark = database.prepare('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?');
   const hold = database.prepare(`INSERT OR IGNORE INTO hold
     SELECT text.unit_id, :language, :reviewer, :reason, :now FROM publication_container AS container

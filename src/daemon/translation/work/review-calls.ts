@@ -12,7 +12,7 @@ import type {
   StagedLine,
   TaskReview,
 } from './review.ts';
-import type { CheckName } from './check-cursor.ts';
+import type { CheckName, CheckPlace } from './check-cursor.ts';
 import type { Reviews } from './reviewer.ts';
 import type { CheckDone, ConsistencyPart, TranslatedTasksQuery } from './task-check.ts';
 import type { UpdateRefusal } from './task-update.ts';
@@ -47,8 +47,8 @@ export interface ReviewCalls {
   /** The tasks that are translated, after a place and up to another one. */
   translatedTasks(query: TranslatedTasksQuery): readonly number[];
   /** The last task that a check has finished; -1 before the first. */
-  checkCursor(name: CheckName): number;
-  setCheckCursor(cursor: { readonly name: CheckName; readonly taskSeq: number }): void;
+  checkCursor(name: CheckName): CheckPlace;
+  setCheckCursor(cursor: { readonly name: CheckName; readonly place: CheckPlace }): void;
   /** Collects the targets of a task to be judged again. */
   beginCheck(taskSeq: number): BegunReview;
   /** Stores the judgements of a check, without accepting anything. */
@@ -88,9 +88,9 @@ export function createReviewCalls(
     applyFileReview: ({ reviewId, by }) => use(({ reviewer }) => reviewer.applyFile(reviewId, by, now())),
     translatedTasks: (query) => use(({ check }) => check.translatedTasks(query)),
     checkCursor: (name) => use(({ check }) => check.cursor.get(name)),
-    setCheckCursor: ({ name, taskSeq }) => {
+    setCheckCursor: ({ name, place }) => {
       use(({ check }) => {
-        check.cursor.set(name, taskSeq);
+        check.cursor.set(name, place);
       });
     },
     beginCheck: (taskSeq) => use(({ check }) => check.begin(taskSeq)),

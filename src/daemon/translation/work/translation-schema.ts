@@ -7,7 +7,8 @@ import type { Migration } from '../../database/migrate.ts';
  * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
  * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
  *
- * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider.
+ * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider, and the last unit of a task that is
+ * not done yet.
  *
  * `review_row` is the working table of reviews: the targets that one of them accepts or returns, with their findings.
  *
@@ -303,6 +304,7 @@ CREATE TABLE check_cursor (
   name TEXT NOT NULL,
   target_language TEXT NOT NULL,
   task_seq INTEGER NOT NULL,
+  number INTEGER,
   PRIMARY KEY (name, target_language)
 ) STRICT, WITHOUT ROWID;
 
@@ -329,6 +331,7 @@ CREATE TABLE publication (
   base_release_id TEXT NOT NULL,
   target_language TEXT NOT NULL,
   at INTEGER NOT NULL,
+  current_since INTEGER,
   taken_back_at INTEGER,
   UNIQUE (target_language, localized_release_id)
 ) STRICT;

@@ -64,10 +64,13 @@ describe('localized-publish of stored translations', () => {
     const second = await world.act('localized-publish', fromWorker);
     expect(second.result).toMatchObject({ built_containers: 1, reused_containers: 1 });
     expect(world.texts.patched.toSorted()).toEqual(['a.csv', 'b.txt', 'b.txt']);
+    world.textCalls.length = 0;
     expect((await world.act('localized-publish', fromWorker)).result).toMatchObject({
       unchanged: true,
       built_containers: 0,
     });
+    // Texts that change no byte can be new.
+    expect(world.textCalls).toContainEqual({ recorded: '1.0-l2' });
     await world.damage('拜拜', null);
     await world.act('verify');
     expect(world.attested()).toMatchObject({

@@ -25,6 +25,8 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     stoppedBy: null as FollowFacts['stoppedBy'],
     built: 'r1',
     isCovered: true,
+    state: 'current',
+    marked: 0,
     published: [] as (string | null)[],
   };
   const { engine } = createTestEngine();
@@ -34,7 +36,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
         ? { release_id: world.official }
         : world.localizedBase === null
           ? null
-          : { base_release_id: world.localizedBase },
+          : { base_release_id: world.localizedBase, state: world.state },
     pointer: () => (world.localizedBase === null ? null : { release_id: `${world.localizedBase}-l1` }),
   };
   const automation = createAutomation({
@@ -55,6 +57,10 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
       world.published.push(previousReleaseId);
       world.localizedBase = world.official;
       return Promise.resolve({ localized_release_id: `${world.official}-l1` });
+    },
+    markTasks: () => {
+      world.marked += 1;
+      return Promise.resolve();
     },
     triggers: ['task-build'],
     logger: createSilentLogger(),
@@ -106,6 +112,22 @@ describe('a localized release', () => {
       result: { published: false, state: automation.status().state },
     });
     expect(world.published).toEqual([]);
+  });
+
+  it('marks its tasks when the run that published it ended before it could', async () => {
+    const { world, engine, ended } = open();
+    world.localizedBase = 'r1';
+    engine.submit({ kind: KIND, args: {}, dedupe: true });
+    expect(await ended()).toMatchObject({ result: { published: false, state: 'followed' } });
+    expect(world.marked).toBe(1);
+  });
+
+  it('is published again when it is damaged', async () => {
+    const { world, automation } = open();
+    Object.assign(world, { localizedBase: 'r1', state: 'damaged' });
+    expect(automation.status().state).toBe('due');
+    await automation.catchUp();
+    await until(() => world.published.length === 1);
   });
 
   it('waits without a failure while a publish finds that too little is translated', async () => {

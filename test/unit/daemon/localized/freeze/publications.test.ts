@@ -71,6 +71,13 @@ describe('the tasks of a localized release', () => {
     expect(statuses(open)).toEqual({ 'a.json': 'translated', 'b.json': 'in_progress' });
   });
 
+  it('are no longer published when a release without recorded texts is current again', async () => {
+    const open = await openTranslated();
+    await publish(open, 'l1');
+    await open.world.publishing.markPublished('patches');
+    expect(statuses(open)).toMatchObject({ 'a.json': 'translated' });
+  });
+
   it('are recorded again as they were when the job runs again', async () => {
     const open = await openTranslated();
     await publish(open, 'l1');
@@ -141,6 +148,15 @@ describe('a rollback', () => {
     await publish(open, 'l2', 'r2');
     expect(await open.world.publishing.hold({ ...taken, to: null })).toBe(1);
     expect(heldUnits(open)).toEqual(['またね']);
+  });
+
+  it('that withdraws the channel leaves no text free of a release that never was current', async () => {
+    const open = await openTranslated();
+    const { freezer, world } = open;
+    await freezer.record(await open.freeze({ minState: 'translated' }), 'l1', SIGNAL);
+    world.store('a.json', [{ text: '早上好' }]);
+    await publish(open, 'l2');
+    expect(await world.publishing.hold({ ...taken, to: null })).toBe(4);
   });
 
   it('to a release without a record holds every unit, and one of an unknown release none', async () => {

@@ -103,6 +103,25 @@ describe('the evaluation of translated tasks', () => {
     expect(await units({})).toBe(2);
   });
 
+  it('continues within a task that it could not finish', async () => {
+    const world = await openReviewWorld();
+    const sources = Array.from({ length: 201 }, (_, at) => `行${at}`);
+    await world.build('r2', { 'b.json': sources });
+    world.store(
+      'b.json',
+      sources.map((text) => ({ text })),
+    );
+    const last = { unit_id: reviewUnit('b.json', 200), fail: '500', times: 2 };
+    await found(world, [], `${JSON.stringify(last)}\n`);
+    await expect(world.run('proofread', FIXTURE)).rejects.toMatchObject({
+      code: 'provider_error',
+      details: { evaluated: 200 },
+    });
+    await found(world, []);
+    expect(await world.run('proofread', FIXTURE)).toMatchObject({ evaluation: { evaluated: 1 } });
+    expect(await world.run('proofread', FIXTURE)).toMatchObject({ evaluation: { evaluated: 201 } });
+  });
+
   it('only estimates with dry_run', async () => {
     const world = await open();
     const before = world.everything();
