@@ -1,6 +1,8 @@
-import { fstatSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { messageOf } from '../../platform/errors.ts';
+import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 import { FormatError } from './format-error.ts';
+import { bufferOf } from '../../platform/buffer-of.ts';
 
 /** Bytes that can be read at any position. */
 export interface ByteSource {
@@ -16,7 +18,7 @@ export interface ByteSource {
 
 /** Reads from bytes in memory, without a copy. */
 export function bytesSource(bytes: Uint8Array): ByteSource {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const buffer = bufferOf(bytes);
   return {
     size: buffer.length,
     read: (offset, length) => {
@@ -47,6 +49,30 @@ export function fileSource(descriptor: number): ByteSource {
       return buffer;
     },
   };
+}
+
+/** An open file. Its owner disposes of it. */
+export interface OpenFile extends Disposable {
+  readonly source: ByteSource;
+}
+
+/** The reason why {@link openFile} does not open a path, for messages. */
+export const NOT_A_FILE = 'a folder, a named pipe or a device, and not a file';
+
+/**
+ * Opens a file for reading, never through a link or into a device: it may have been replaced.
+ *
+ * @returns `null` when the path leads to {@link NOT_A_FILE}
+ * @throws Error of the system
+ */
+export function openFile(path: string): OpenFile | null {
+  const descriptor = openSync(path, OPEN_REGULAR);
+  const close = (): void => {
+    closeSync(descriptor);
+  };
+  if (fstatSync(descriptor).isFile()) return { source: fileSource(descriptor), [Symbol.dispose]: close };
+  close();
+  return null;
 }
 
 /** Reads into the rest of a buffer. */

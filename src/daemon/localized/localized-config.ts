@@ -1,16 +1,7 @@
 import { z } from 'zod';
-import { globProblem } from '../../platform/config/glob-filter.ts';
+import { globSchema } from '../../platform/config/glob-schema.ts';
 import { PUBLISHABLE_STATES } from '../../domain/translation/publish-outcome.ts';
 import { catalogsConfigurationSchema } from './catalogs/catalogs-config.ts';
-
-const glob = z
-  .string()
-  .min(1)
-  .max(1024)
-  .superRefine((text, context) => {
-    const problem = globProblem(text);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
 
 /** The settings of localized releases. */
 export const localizedConfigurationSchema = z.strictObject({
@@ -21,12 +12,12 @@ export const localizedConfigurationSchema = z.strictObject({
       'Lowest state of a translation that a localized release has: proofread, translated or draft. Other units keep the official text.',
     ),
   include: z
-    .array(glob)
+    .array(globSchema)
     .max(1000)
     .default([])
     .describe('Globs of the files whose text is localized. Empty: every file.'),
   exclude: z
-    .array(glob)
+    .array(globSchema)
     .max(1000)
     .default([])
     .describe('Globs of files whose text stays official, although `include` names them.'),

@@ -1,4 +1,5 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { bufferOf } from '../buffer-of.ts';
 
 /** A BLAKE3 computation over bytes that arrive in pieces. */
 export interface Blake3 {
@@ -26,7 +27,7 @@ export async function loadNativeBlake3(): Promise<Blake3Implementation> {
       return {
         update: (bytes) => {
           // The binding takes a Buffer; this is a view, not a copy.
-          hasher.update(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+          hasher.update(bufferOf(bytes));
         },
         digest: () => hasher.digestBuffer(),
         reset: () => {

@@ -3,6 +3,7 @@ import { createThread, type CallOptions, type Thread } from '../threads/thread.t
 import { blake3Implementation } from './blake3.ts';
 import type { HashPool } from './digests.ts';
 import type { HashCalls } from './hash-worker.ts';
+import { bufferOf } from '../buffer-of.ts';
 
 /** MiB. A hash thread holds next to nothing; without a limit its heap grows as if it had the machine to itself. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
@@ -47,7 +48,7 @@ export function createHashPool(options: { readonly threads: number }): HashPool 
         throw new RangeError(`not a span of at most ${BLOCK_SIZE} bytes: [${start}, ${end})`);
       }
       const { bytes, blake3 } = await scheduler.run('block', { fd, start, end }, {});
-      return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), blake3 };
+      return { bytes: bufferOf(bytes), blake3 };
     },
     close: async () => {
       await scheduler.close();

@@ -88,7 +88,7 @@ export function startProcess(options: ProcessOptions): IsolatedProcess {
   const started: IsolatedProcess = { child, scratchDirectory, jobs: 0, onEnd: () => undefined };
   const noteEnd = (how: string): void => {
     started.onEnd(how);
-    // A folder that cannot be removed now is removed when the daemon starts again.
+    // A folder that cannot be removed now stays until the owner of the folder around it empties that one.
     rm(scratchDirectory, { recursive: true, force: true }).catch(() => undefined);
   };
   child.once('close', (code, signal) => {

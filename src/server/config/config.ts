@@ -4,7 +4,7 @@ import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.
 import { parseNetwork } from '../../platform/http/networks.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
-import { globProblem } from '../../platform/config/glob-filter.ts';
+import { requireGlob } from '../../platform/config/glob-schema.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_SEGMENT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
@@ -113,18 +113,7 @@ const serverInfo = z
   .prefault({})
   .describe('The rewritten server-info document.');
 
-const globs = z
-  .array(
-    z
-      .string()
-      .max(512)
-      .superRefine((glob, context) => {
-        const problem = globProblem(glob);
-        if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-      }),
-  )
-  .max(64)
-  .default([]);
+const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
 const launcher = z
   .strictObject({

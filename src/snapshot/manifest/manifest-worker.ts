@@ -3,7 +3,7 @@ import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.t
 import { errorCode } from '../../platform/files/error-code.ts';
 import type { CallContext } from '../../platform/threads/thread-protocol.ts';
 import { checkObjects, type MissingObjects } from './check-objects.ts';
-import { OPEN_REGULAR } from '../objects/object-reader.ts';
+import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 import { manifestPath } from '../volume/layout.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';
 import { columnBuffers, createManifestIndex, type ManifestColumns } from './manifest-index.ts';

@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
@@ -13,6 +13,7 @@ import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from 
 import { fileState } from './object-state.ts';
 import { makeRealDirectory } from '../volume/store-directories.ts';
 import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
+import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 /** A file that was downloaded or made, with the digests of exactly its bytes. */
 export interface StagedObject {
@@ -96,8 +97,7 @@ export class ObjectCommitter {
 
   /** Checks a staged file and makes its bytes durable; returns its permission bits. */
   async #makeDurable(stagedPath: string, size: number): Promise<number> {
-    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    const file = await open(stagedPath, flags);
+    const file = await open(stagedPath, OPEN_REGULAR);
     try {
       const stats = await file.stat();
       checkStaged(stagedPath, stats, size);

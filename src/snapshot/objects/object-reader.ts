@@ -1,9 +1,10 @@
-import { close, constants, fstat, open } from 'node:fs';
+import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { ObjectFault, objectFaultOf } from './object-fault.ts';
 import { identityOf, type FileIdentity } from './file-identity.ts';
 import { objectPath } from '../volume/layout.ts';
+import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 export { fileIdentity, sameIdentity, type FileIdentity } from './file-identity.ts';
 
@@ -20,9 +21,6 @@ export interface OpenObject {
 const openAsync = promisify(open);
 const closeAsync = promisify(close);
 const fstatAsync = promisify(fstat);
-
-/** Opens only regular files: it follows no symbolic link, and does not block on a FIFO or device. */
-export const OPEN_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Opens an object of the store and makes sure that it is a regular file of the right size.

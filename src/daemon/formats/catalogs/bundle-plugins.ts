@@ -3,6 +3,7 @@ import { isAddressablesJson, patchAddressablesJson } from './addressables-json.t
 import type { BundleChange, PatchedCatalog } from './bundle-change.ts';
 import type { CatalogPlugin, FileChange } from './catalog-plugin.ts';
 import { patchUnityManifest } from './unity-manifest.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** The changes of a catalog, with those of bundles by their file names. */
 type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedCatalog;
@@ -14,7 +15,7 @@ type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedC
  */
 export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
   plugin('addressables-json', /\.json$/i, (bytes, changes) => {
-    const isCatalog = isAddressablesJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const isCatalog = isAddressablesJson(bufferOf(bytes));
     return isCatalog ? patchAddressablesJson(bytes, changes) : { bytes, listed: new Set() };
   }),
   plugin('addressables-binary', /\.bin$/i, (bytes, changes) => {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { FormatError } from '../format-error.ts';
 import { StringCodecError } from './string-codec-error.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** Turns the bytes that a file stores for a string into text, and back. */
 export interface StringCodec {
@@ -105,7 +106,7 @@ function assembleCodec(byteSteps: readonly ByteStep[], charset: Charset): String
   return {
     encode,
     decode: (stored) => {
-      const original = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+      const original = bufferOf(stored);
       let bytes: Buffer = original;
       for (const step of byteSteps) bytes = step.decode(bytes);
       if (!charset.isValid(bytes)) {

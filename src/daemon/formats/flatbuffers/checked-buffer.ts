@@ -1,4 +1,5 @@
 import { FormatError } from '../format-error.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** A table within a buffer. */
 export interface TableView {
@@ -36,7 +37,7 @@ export class CheckedBuffer {
 
   /** @param code the code of the errors that the methods throw */
   constructor(bytes: Uint8Array, code: 'flatbuffers_invalid' | 'schema_invalid') {
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.bytes = bufferOf(bytes);
     this.#code = code;
   }
 

@@ -11,6 +11,7 @@ import { rowName } from './row-name.ts';
 import { cellsOf, rowQuery, type Cell } from './row-query.ts';
 import { sqliteError } from './sqlite-error.ts';
 import { listTables, readLayout, type SkippedKind, type TableLayout } from './table-layout.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** How a database is read. */
 export interface SqliteOptions {
@@ -193,7 +194,7 @@ function bytesOf(walk: Walk, type: Cell['type'], value: Cell['value']): Buffer {
       ? new FormatError('container_limit_exceeded', `a BLOB is longer than ${limits.entryBytes} bytes`)
       : new FormatError('field_too_large', `a text is longer than ${limits.stringBytes} bytes`);
   }
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return bufferOf(value);
 }
 
 /** Pages can be shared in a damaged file, so the sum of all values has a bound too. */

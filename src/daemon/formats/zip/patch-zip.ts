@@ -9,6 +9,7 @@ import { encryptZipCrypto, ENCRYPTION_HEADER } from './zip-crypto.ts';
 import { ZIP_FLAGS, zipInvalid, type ZipEntry } from './zip-directory.ts';
 import { descriptorBytes, writeDescriptor, type ZipLayout } from './zip-layout.ts';
 import { changedEnd, changedLocalHeader, changedRecord, type EntryValues } from './zip-records.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** Makes the new content of an entry. */
 export type PatchEntry = (content: Buffer) => Uint8Array;
@@ -95,10 +96,7 @@ function encodeEntry(
     throw new PatchError('file_too_large', entry.name, message);
   }
   const checksum = crc32(content);
-  const packed =
-    entry.method === STORED
-      ? Buffer.from(content.buffer, content.byteOffset, content.length)
-      : deflate(content, limits);
+  const packed = entry.method === STORED ? bufferOf(content) : deflate(content, limits);
   const data =
     (entry.flags & ZIP_FLAGS.encrypted) === 0
       ? packed

@@ -3,7 +3,7 @@ import { joinPieces, type OutputPiece } from '../../formats/patch/output-pieces.
 import { READ_LIMITS } from '../../formats/value-visitor.ts';
 import { openZip } from '../../formats/zip/open-zip.ts';
 import { patchZip, type PatchEntry } from '../../formats/zip/patch-zip.ts';
-import { nestedName } from '../../parse/container/container-run.ts';
+import { nestedEntry } from '../../parse/container/container-run.ts';
 import { isArchive, passwordOf, pathOf, type Passwords } from './part-reader.ts';
 import type { PartPlace } from './release-files.ts';
 
@@ -116,7 +116,7 @@ export function placesAround({ destination, entries }: PartPlace): readonly Part
 function innerPlace({ destination, entry, entries }: ArchivePlace, name: string): ArchivePlace {
   return {
     destination,
-    entry: nestedName({ entry, entryKey: '' }, name, '').entry,
+    entry: nestedEntry(entry, name),
     entries: [...entries, name],
   };
 }

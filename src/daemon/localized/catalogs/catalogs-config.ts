@@ -1,16 +1,8 @@
 import { z } from 'zod';
-import { globProblem } from '../../../platform/config/glob-filter.ts';
+import { globSchema } from '../../../platform/config/glob-schema.ts';
 import { RULE_ENCODINGS } from '../../parse/rules/parse-config.ts';
 
-const glob = z
-  .string()
-  .min(1)
-  .max(1024)
-  .superRefine((text, context) => {
-    const problem = globProblem(text);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
-const globs = z.array(glob).max(64);
+const globs = z.array(globSchema).max(64);
 const fieldName = z.string().min(1).max(256);
 
 /** The schema of one list. */

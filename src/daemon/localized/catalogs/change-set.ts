@@ -8,7 +8,7 @@ import { openBundle } from '../../formats/unity/bundle.ts';
 import { READ_LIMITS } from '../../formats/value-visitor.ts';
 import { filePlace, readEntryAt } from './archive-entries.ts';
 import type { Passwords } from './part-reader.ts';
-import { openFile, type PartPlace } from './release-files.ts';
+import { openReleaseFile, type PartPlace } from './release-files.ts';
 
 /** The official and the new form of a file of the release. */
 export interface FileForms {
@@ -119,7 +119,7 @@ export function usePart<T>(
   passwords: Passwords,
   use: (source: ByteSource) => T,
 ): T {
-  const file = openFile(path);
+  const file = openReleaseFile(path);
   let isPending = false;
   try {
     const result = use(

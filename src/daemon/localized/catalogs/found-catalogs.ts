@@ -1,7 +1,6 @@
-import { FormatError } from '../../formats/format-error.ts';
 import { baseName } from './base-name.ts';
 import { createNameSearch } from './name-search.ts';
-import { catalogParts, type PartFilter, type Passwords } from './part-reader.ts';
+import { catalogParts, readableOrNull, type PartFilter, type Passwords } from './part-reader.ts';
 import type { PartPlace, ReleaseFile } from './release-files.ts';
 import type { SameNames } from './same-names.ts';
 import { sidecarStem, stemsOf } from './sidecars.ts';
@@ -76,7 +75,7 @@ export class FoundCatalogs {
         onFile,
       });
       for (const { read, ...place } of parts) {
-        const bytes = orNull(read);
+        const bytes = readableOrNull(read);
         if (bytes === null) continue;
         const found = search.find(bytes);
         const isBeside = beside.has(sidecarStem(place.path) ?? place.path);
@@ -100,15 +99,5 @@ export class FoundCatalogs {
     const known = this.#byPath.get(place.path) ?? { place, names: new Set<string>() };
     for (const name of names) known.names.add(name);
     this.#byPath.set(place.path, known);
-  }
-}
-
-/** The bytes of a file; `null` when it is damaged or encrypted. */
-function orNull(read: () => Buffer): Buffer | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof FormatError && error.code !== 'file_unreadable') return null;
-    throw error;
   }
 }

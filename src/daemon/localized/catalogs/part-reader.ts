@@ -4,9 +4,9 @@ import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../formats/sn
 import { READ_LIMITS } from '../../formats/value-visitor.ts';
 import { openZip, type ZipArchive } from '../../formats/zip/open-zip.ts';
 import type { ZipEntry } from '../../formats/zip/zip-directory.ts';
-import { MAX_DEPTH, nestedName } from '../../parse/container/container-run.ts';
+import { MAX_DEPTH, nestedEntry } from '../../parse/container/container-run.ts';
 import type { CompiledRules } from '../../parse/rules/compile-rules.ts';
-import { openFile, type PartPlace } from './release-files.ts';
+import { openReleaseFile, type PartPlace } from './release-files.ts';
 
 /** A file that can be a catalog. */
 export interface CatalogPart extends PartPlace {
@@ -37,8 +37,8 @@ const CATALOG_ENTRY =
 const ARCHIVE_ENTRY = /\.zip$/i;
 
 /**
- * Finds the files that can be catalogs: a file of a release, and those in archives. Files that cannot be read are left out, as the game
- * cannot read it either.
+ * Finds the files that can be catalogs: a file of a release, and those in archives. Files that cannot be read are left out: the game
+ * cannot read them either.
  *
  * @param path of the file on disk
  * @throws Error when the file itself cannot be opened
@@ -49,7 +49,7 @@ export function* catalogParts(
   passwords: Passwords,
   filter: PartFilter,
 ): Generator<CatalogPart> {
-  using file = openFile(path);
+  using file = openReleaseFile(path);
   const walk = function* (
     source: ByteSource,
     entry: string | null,
@@ -68,7 +68,7 @@ export function* catalogParts(
     const archive = entries.length < MAX_DEPTH ? tryToOpen(source) : null;
     for (const found of archive?.entries ?? []) {
       if (archive === null || found.name.endsWith('/') || found.flaw !== null) continue;
-      const inner = nestedName({ entry, entryKey: '' }, found.name, '').entry;
+      const inner = nestedEntry(entry, found.name);
       const innerPlace = {
         path: pathOf(destination, inner),
         destination,
@@ -78,7 +78,7 @@ export function* catalogParts(
       const read = (): Buffer =>
         archive.readEntry(found, passwordOf(passwords, destination, entry, found.name) ?? undefined);
       if (ARCHIVE_ENTRY.test(found.name)) {
-        const bytes = found.uncompressedSize > MAX_CATALOG_BYTES ? null : tryToRead(read);
+        const bytes = found.uncompressedSize > MAX_CATALOG_BYTES ? null : readableOrNull(read);
         if (bytes !== null) yield* walk(bytesSource(bytes), inner, innerPlace.entries);
       } else if (isCandidateEntry(found, innerPlace.path, filter)) {
         yield { ...innerPlace, read };
@@ -120,21 +120,22 @@ export function passwordOf(
   entry: string | null,
   name: string,
 ): Uint8Array | null {
-  const inner = nestedName({ entry, entryKey: '' }, name, '').entry;
-  return passwords.ruleFor(destination, entry).password(inner ?? name);
+  return passwords.ruleFor(destination, entry).password(nestedEntry(entry, name));
 }
 
 function tryToOpen(source: ByteSource): ZipArchive | null {
-  return orNull(() => openZip(source, READ_LIMITS));
+  return readableOrNull(() => openZip(source, READ_LIMITS));
 }
 
-function tryToRead(read: () => Buffer): Buffer | null {
-  return orNull(read);
-}
-
-function orNull<T>(action: () => T): T | null {
+/**
+ * Reads a file of the release.
+ *
+ * @returns `null` when it is damaged or encrypted
+ * @throws FormatError `file_unreadable` when the disk fails
+ */
+export function readableOrNull<T>(read: () => T): T | null {
   try {
-    return action();
+    return read();
   } catch (error) {
     // A disk that fails says nothing about the file.
     if (error instanceof FormatError && error.code !== 'file_unreadable') return null;

@@ -1,5 +1,4 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
-import { type ByteSource, fileSource } from '../../formats/byte-source.ts';
+import { NOT_A_FILE, openFile, type OpenFile } from '../../formats/byte-source.ts';
 
 /** A file of the release that is made. */
 export interface ReleaseFile {
@@ -19,24 +18,13 @@ export interface PartPlace {
   readonly entries: readonly string[];
 }
 
-/** An open file. */
-export interface OpenFile extends Disposable {
-  readonly source: ByteSource;
-}
-
 /**
- * Opens a file for reading, never through a link or into a device.
+ * Opens a file of the store or of the work folder.
  *
  * @throws Error of the system, or when it is not a file
  */
-export function openFile(path: string): OpenFile {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  const close = (): void => {
-    closeSync(descriptor);
-  };
-  if (!fstatSync(descriptor).isFile()) {
-    close();
-    throw new Error(`${path} is a folder, a named pipe or a device, and not a file`);
-  }
-  return { source: fileSource(descriptor), [Symbol.dispose]: close };
+export function openReleaseFile(path: string): OpenFile {
+  const file = openFile(path);
+  if (file === null) throw new Error(`${path} is ${NOT_A_FILE}`);
+  return file;
 }

@@ -1,8 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { StringDecoder } from 'node:string_decoder';
+import { closeSync, openSync } from 'node:fs';
+import { readLines } from '../../../platform/files/line-ranges.ts';
 import type { ReleaseFile } from './release-files.ts';
-
-const CHUNK_BYTES = 256 * 1024;
 
 /** A file of a release as a line of a list. */
 export function listLine({ destination, official, patched }: ReleaseFile): string {
@@ -28,14 +26,8 @@ export function listedFiles(path: string): Iterable<ReleaseFile> {
 function* linesOf(path: string): Generator<string> {
   const descriptor = openSync(path, 'r');
   try {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    const decoder = new StringDecoder('utf8');
-    let rest = '';
-    for (let length = readSync(descriptor, chunk); length > 0; length = readSync(descriptor, chunk)) {
-      const lines = `${rest}${decoder.write(chunk.subarray(0, length))}`.split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
-    }
+    for (const { bytes } of readLines(descriptor))
+      yield* bytes.toString('utf8', 0, bytes.length - 1).split('\n');
   } finally {
     closeSync(descriptor);
   }

@@ -2,7 +2,7 @@ import type { CatalogPlugin, FileChange } from '../../formats/catalogs/catalog-p
 import { FormatError } from '../../formats/format-error.ts';
 import { PatchError } from '../../formats/patch/patch-error.ts';
 import { baseName } from './base-name.ts';
-import { bufferOf } from './buffer-of.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 import type { ChangeSet } from './change-set.ts';
 import { isSidecar, rewriteSidecar, sidecarStem, stemsOf } from './sidecars.ts';
 import type { PartPlace } from './release-files.ts';

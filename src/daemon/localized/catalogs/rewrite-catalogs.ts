@@ -9,8 +9,8 @@ import { changedEntries, filePlace, placesAround, writeEntries } from './archive
 import { ChangeSet, usePart } from './change-set.ts';
 import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import { isArchive, type Passwords } from './part-reader.ts';
-import { bufferOf } from './buffer-of.ts';
-import { openFile, type PartPlace, type ReleaseFile } from './release-files.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
+import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
 import { rewriteCatalog } from './rewrite-catalog.ts';
 import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
 
@@ -97,8 +97,8 @@ function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
     if (patched === null) continue;
     changes.setForms(destination, { official, current: patched });
     changes.add({ path: destination, destination, entries: [] });
-    using before = openFile(official);
-    using after = openFile(patched);
+    using before = openReleaseFile(official);
+    using after = openReleaseFile(patched);
     if (!isArchive(before.source)) continue;
     const inside = changedEntries(before.source, after.source, filePlace(destination), passwords);
     for (const place of inside) changes.add(place);
@@ -155,7 +155,7 @@ async function writeTouched(
   for (const [file, catalogs] of byFile) {
     const { destination, official, patched } = file;
     const own = contents.get(destination);
-    using base = openFile(patched ?? official);
+    using base = openReleaseFile(patched ?? official);
     const inside = Array.from(contents.values()).flatMap(({ place, bytes }) =>
       place.destination === destination ? [{ entries: place.entries, bytes }] : [],
     );

@@ -2,7 +2,7 @@ import type { FileChange } from '../../formats/catalogs/catalog-plugin.ts';
 import { patchSidecar } from '../../formats/catalogs/checksum-sidecar.ts';
 import { partFigures, usePart, type ChangeSet } from './change-set.ts';
 import type { Passwords } from './part-reader.ts';
-import { openFile, type PartPlace, type ReleaseFile } from './release-files.ts';
+import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
 import { MOST_CONTENT_BYTES, type CatalogContext } from './rewrite-catalog.ts';
 import { sidecarStem, stemsOf } from './sidecars.ts';
 
@@ -28,7 +28,7 @@ export function createUnchangedFiles({ files, passwords }: Release, changes: Cha
       for (const { destination, official } of files) {
         if (stem === null || changes.has(destination) || destination === path) continue;
         if (!stemsOf(destination).includes(stem)) continue;
-        using file = openFile(official);
+        using file = openReleaseFile(official);
         const { source } = file;
         if (source.size > MOST_CONTENT_BYTES) continue;
         const content = source.read(0, source.size);

@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
-import { fileSource, type ByteSource } from '../../formats/byte-source.ts';
+import { NOT_A_FILE, openFile, type ByteSource, type OpenFile } from '../../formats/byte-source.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { READ_LIMITS, type ReadLimits } from '../../formats/value-visitor.ts';
 import type { Part } from '../../parse/container/container-run.ts';
@@ -62,17 +62,13 @@ function writePatched(
   { root }: ContainerEdits,
   patch: PatchContainer,
 ): void {
-  const { source, close } = openObject(path);
+  using official = openContainer(path);
+  const run = { destination, rules, limits: LIMITS, scratchDirectory };
+  const output = createOutput(outputPath);
   try {
-    const run = { destination, rules, limits: LIMITS, scratchDirectory };
-    const output = createOutput(outputPath);
-    try {
-      for (const chunk of patch(run, wholePart(destination, source), root)) output.write(chunk);
-    } finally {
-      output.close();
-    }
+    for (const chunk of patch(run, wholePart(destination, official.source), root)) output.write(chunk);
   } finally {
-    close();
+    output.close();
   }
 }
 
@@ -81,7 +77,8 @@ async function checkPatched(
   rules: CompiledRules,
   edits: ContainerEdits,
 ): Promise<PatchOutcome> {
-  const [before, after] = [openObject(path), openObject(outputPath)];
+  using before = openContainer(path);
+  using after = openContainer(outputPath);
   try {
     const container = {
       before: before.source,
@@ -101,9 +98,6 @@ async function checkPatched(
   } catch (error) {
     if (!(error instanceof PlacedError)) throw error;
     throw new SelfCheckError(error.message, error);
-  } finally {
-    after.close();
-    before.close();
   }
 }
 
@@ -111,21 +105,16 @@ function wholePart(destination: string, source: ByteSource): Part {
   return { source, name: destination, entry: null, entryKey: '', depth: 0 };
 }
 
-/** Opens a file: never through a link or into a device, because it may have been replaced. */
-function openObject(path: string): { readonly source: ByteSource; readonly close: () => void } {
-  let descriptor: number;
+/** @throws PlacedError `file_unreadable` */
+function openContainer(path: string): OpenFile {
+  let file: OpenFile | null;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    file = openFile(path);
   } catch (error) {
     throw placedError(new FormatError('file_unreadable', messageOf(error)), null);
   }
-  const close = (): void => {
-    closeSync(descriptor);
-  };
-  if (fstatSync(descriptor).isFile()) return { source: fileSource(descriptor), close };
-  close();
-  const message = 'it is a folder, a named pipe or a device, and not a file';
-  throw placedError(new FormatError('file_unreadable', message), null);
+  if (file !== null) return file;
+  throw placedError(new FormatError('file_unreadable', `it is ${NOT_A_FILE}`), null);
 }
 
 interface Output {

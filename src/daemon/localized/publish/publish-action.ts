@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
-import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { defineAction, type DefinedAction } from '../../api/define-action.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
@@ -12,6 +11,7 @@ import { requireBase, requireSameBase } from './base-release.ts';
 import { readPatchManifest, type PatchManifest } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, TEXT_ARGUMENTS, type PublishArguments } from './publish-job.ts';
 import type { PublishDependencies } from './publish-task.ts';
+import { requireExchangedFile } from '../../exchange/require-exchanged-file.ts';
 
 export interface PublishActionOptions extends Pick<PublishDependencies, 'releases' | 'patchRoot'> {
   readonly engine: TaskEngine;
@@ -51,9 +51,7 @@ async function inputOf(
     return { patch_manifest: path };
   }
   if (file === undefined) return { from_worker: true };
-  if ((await findBelowRoot(exchangeRoot(), file)) === null) {
-    throw new ServiceError('file_not_found', `the exchange folder has no file "${file}"`);
-  }
+  await requireExchangedFile(exchangeRoot(), file);
   return { translation_file: file };
 }
 

@@ -5,7 +5,7 @@ import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
 import type { ReleaseDraft } from '../../releases/records/release-draft.ts';
-import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { documentOfRow, isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
@@ -15,8 +15,8 @@ import { chooseLocalizedName } from './localized-name.ts';
 import { writeLocalizedRevision, type LocalizedRevision } from './localized-revision.ts';
 import type { Replacements } from './stage-patches.ts';
 
-/** Most releases searched for one with the same content. */
-const RELEASES_MAX = 10_000;
+/** Most files that the result of a publish names. */
+export const FILES_MAX = 500;
 
 export interface ContentDependencies {
   readonly releases: ReleaseRepository;

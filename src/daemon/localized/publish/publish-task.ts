@@ -11,11 +11,8 @@ import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
 import { markTasks, publishTexts, type AutomaticPublish, type TextDependencies } from './publish-texts.ts';
-import { publishContent, publishedFields } from './publish-content.ts';
+import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
 import { checkPatches, stagePatches } from './stage-patches.ts';
-
-/** Most files that the result of a publish names. */
-const FILES_MAX = 500;
 
 export interface PublishDependencies extends TextDependencies {
   readonly rollbacks: RollbackRecords;

@@ -16,13 +16,10 @@ import type { ContainerPatcher } from '../patch/container-patcher.ts';
 import { requireBase, type BaseRow } from './base-release.ts';
 import { buildContainers, type BuildDependencies, type BuiltContainers } from './build-containers.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
-import { publishContent, publishedFields, type ContentDependencies } from './publish-content.ts';
+import { FILES_MAX, publishContent, publishedFields, type ContentDependencies } from './publish-content.ts';
 import { rewriteReleaseCatalogs, type RewriteDependencies } from './rewrite-release-catalogs.ts';
 import type { PublishArguments } from './publish-job.ts';
 import type { Replacements } from './stage-patches.ts';
-
-/** Most files that the result of a publish names. */
-const FILES_MAX = 500;
 
 /** The folder in data.dir for the files of a running publish. */
 export const WORK_FOLDER = 'localized';

@@ -1,4 +1,4 @@
-import { constants, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +14,7 @@ import type { KnownObject } from '../../releases/records/entry-row.ts';
 import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import { findPatchFile, type PatchedFile } from './patch-manifest.ts';
+import { OPEN_REGULAR } from '../../../platform/files/open-regular.ts';
 
 /** Files copied and hashed at the same time. */
 const CONCURRENCY = 2;
@@ -122,7 +123,7 @@ async function copyPatch(
 
 /** Opens a file without following a link that took its place, and without waiting for the writer of a pipe. */
 async function openRegular(path: string): Promise<FileHandle> {
-  return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  return await open(path, OPEN_REGULAR);
 }
 
 function requireMatch(entry: PatchedFile, { size, blake3 }: FileDigests): void {

@@ -1,10 +1,7 @@
-import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError } from '../../tasks/task.ts';
 import type { RollbackRecords } from './rollback-records.ts';
-
-/** Most releases searched for the target of a rollback. */
-const RELEASES_MAX = 10_000;
 
 /** The release that a rollback takes back, and the one that becomes current instead. */
 export interface RollbackPlan {

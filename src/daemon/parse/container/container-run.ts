@@ -101,10 +101,17 @@ export function nestedName(
   { entry, entryKey }: Pick<Part, 'entry' | 'entryKey'>,
   name: string,
   key: string,
-): Pick<Part, 'entry' | 'entryKey'> {
-  const [inner, innerKey] = [escapeLevels(name), escapeLevels(key)];
-  if (entry === null) return { entry: inner, entryKey: innerKey };
-  return { entry: `${entry}!/${inner}`, entryKey: `${entryKey}!/${innerKey}` };
+): { readonly entry: string; readonly entryKey: string } {
+  return {
+    entry: nestedEntry(entry, name),
+    entryKey: nestedEntry(entry === null ? null : entryKey, key),
+  };
+}
+
+/** The exact name of a file inside of another one, as {@link nestedName} makes it. */
+export function nestedEntry(entry: string | null, name: string): string {
+  const inner = escapeLevels(name);
+  return entry === null ? inner : `${entry}!/${inner}`;
 }
 
 function escapeLevels(name: string): string {

@@ -27,7 +27,7 @@ export async function parseArchive(run: ContainerRun, part: Part, rule: Compiled
       continue;
     }
     if (stable.isAmbiguous(entry.name)) run.report(locationOf(names, 'zip'), repeatedName(entry.name));
-    const bytes = readEntry(run, names, archive, entry, rule.password(names.entry ?? entry.name));
+    const bytes = readEntry(run, names, archive, entry, rule.password(names.entry));
     if (bytes === null) continue;
     await run.parsePart({ source: bytesSource(bytes), name: entry.name, ...names, depth: part.depth + 1 });
   }

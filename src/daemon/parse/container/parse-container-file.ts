@@ -1,5 +1,4 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
-import { fileSource } from '../../formats/byte-source.ts';
+import { NOT_A_FILE, openFile, type OpenFile } from '../../formats/byte-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { CompiledRules } from '../rules/compile-rules.ts';
 import { parseContainer } from './parse-container.ts';
@@ -28,19 +27,13 @@ export async function parseContainerFile(
   rules: CompiledRules,
   sendUnits: (units: readonly ParsedUnit[]) => Promise<void>,
 ): Promise<ContainerOutcome> {
-  let descriptor: number;
+  let opened: OpenFile | null;
   try {
-    // Never through a link or into a device: the object may have been replaced.
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    opened = openFile(path);
   } catch (error) {
     return failedContainer('file_unreadable', messageOf(error));
   }
-  try {
-    if (!fstatSync(descriptor).isFile()) {
-      return failedContainer('file_unreadable', 'it is a folder, a named pipe or a device, and not a file');
-    }
-    return await parseContainer({ ...container, source: fileSource(descriptor) }, rules, sendUnits);
-  } finally {
-    closeSync(descriptor);
-  }
+  if (opened === null) return failedContainer('file_unreadable', `it is ${NOT_A_FILE}`);
+  using file = opened;
+  return await parseContainer({ ...container, source: file.source }, rules, sendUnits);
 }

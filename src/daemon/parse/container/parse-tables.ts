@@ -9,7 +9,7 @@ import { visitSqlite } from '../../formats/sqlite/visit-sqlite.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { createCollector } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type Part } from './container-run.ts';
-import { emitTexts } from './emit-texts.ts';
+import { emitTexts, type TextOrigin } from './emit-texts.ts';
 import { DOTTED_SYNTAX } from '../../formats/collect/path-syntax.ts';
 import { joinKeyPath } from './key-path.ts';
 
@@ -31,15 +31,7 @@ export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: Compi
     },
     codecOf: codecOf(run, rule),
   });
-  const origin = {
-    run,
-    part,
-    rule,
-    location,
-    keyPrefix: joinKeyPath([part.entryKey, '', '']),
-    fieldPrefix: '',
-  };
-  await emitTexts(origin, collector.finish());
+  await emitTexts(tableOrigin(run, part, rule, location), collector.finish());
 }
 
 /**
@@ -65,15 +57,16 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
   } finally {
     copy.remove();
   }
-  const origin = {
-    run,
-    part,
-    rule,
-    location,
-    keyPrefix: joinKeyPath([part.entryKey, '', '']),
-    fieldPrefix: '',
-  };
-  await emitTexts(origin, collector.finish());
+  await emitTexts(tableOrigin(run, part, rule, location), collector.finish());
+}
+
+function tableOrigin(
+  run: ContainerRun,
+  part: Part,
+  rule: CompiledRule,
+  location: TextOrigin['location'],
+): TextOrigin {
+  return { run, part, rule, location, keyPrefix: joinKeyPath([part.entryKey, '', '']), fieldPrefix: '' };
 }
 
 /** A file with the bytes of a source. */

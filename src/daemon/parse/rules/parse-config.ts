@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SOURCE_SCRIPTS } from '../../../domain/text/source-script.ts';
 import { isMapping } from '../../../platform/config/configuration-file.ts';
-import { globProblem } from '../../../platform/config/glob-filter.ts';
+import { globSchema } from '../../../platform/config/glob-schema.ts';
 
 /** The formats that a rule can name. `auto`: told by the first bytes, then by the name. `skip`: the file has no text. */
 export const RULE_FORMATS = [
@@ -26,14 +26,6 @@ export const RULE_ENCODINGS = ['utf-8', 'utf-16', 'cp932'] as const;
  */
 const TAG_GRAMMARS = ['none', 'angle', 'unity-rich-text'] as const;
 
-const glob = z
-  .string()
-  .min(1)
-  .max(1024)
-  .superRefine((text, context) => {
-    const problem = globProblem(text);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
 const fieldName = z.string().min(1).max(256);
 const secretName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be letters, digits, "_" and "-"');
 const filePath = z.string().min(1).max(4096);
@@ -75,9 +67,13 @@ const secretNames = z.object({
 /** The schema of one rule. */
 export const parseRuleSchema = z
   .strictObject({
-    destination: z.array(glob).min(1).max(64).describe('Globs; the rule is for destinations that match one.'),
+    destination: z
+      .array(globSchema)
+      .min(1)
+      .max(64)
+      .describe('Globs; the rule is for destinations that match one.'),
     entry: z
-      .array(glob)
+      .array(globSchema)
       .max(64)
       .default([])
       .describe(
@@ -162,7 +158,7 @@ export const parseConfigurationSchema = z
       .default('japanese')
       .describe('Strings with a character of this script are text; the others are counted as skipped.'),
     stableNames: z
-      .array(glob)
+      .array(globSchema)
       .max(64)
       .default([])
       .describe(

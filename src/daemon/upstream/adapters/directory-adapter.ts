@@ -1,4 +1,3 @@
-import { constants } from 'node:fs';
 import { open, opendir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -18,6 +17,7 @@ import {
   type UpstreamCatalog,
   type UpstreamEntry,
 } from '../upstream.ts';
+import { OPEN_REGULAR } from '../../../platform/files/open-regular.ts';
 
 const RELEASE_FILE = 'release.json';
 const RELEASE_FILE_MAX_BYTES = 4 * 1024 * 1024;
@@ -181,7 +181,7 @@ async function resolveRoot(path: string): Promise<string> {
 async function readOptional(path: string, maxBytes: number): Promise<Buffer | null> {
   let handle: FileHandle;
   try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    handle = await open(path, OPEN_REGULAR);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return null;

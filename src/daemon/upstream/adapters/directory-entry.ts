@@ -1,9 +1,10 @@
-import { constants, type BigIntStats } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { failureOfFile } from './directory-walk.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamBody, type UpstreamEntry } from '../upstream.ts';
+import { OPEN_REGULAR } from '../../../platform/files/open-regular.ts';
 
 const READ_BYTES = 256 * 1024;
 
@@ -25,7 +26,7 @@ export async function openDirectoryEntry(
   let handle: FileHandle;
   try {
     // Non-blocking, so that a file that was replaced by a pipe cannot hang the open.
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    handle = await open(path, OPEN_REGULAR);
   } catch (error) {
     throw errorCode(error) === 'ENOENT' ? missing(path, error) : failureOfFile(error, path);
   }

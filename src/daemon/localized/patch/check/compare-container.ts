@@ -1,15 +1,10 @@
-import { bytesSource } from '../../../formats/byte-source.ts';
 import { compareZip } from '../../../formats/zip/compare-zip.ts';
 import { isTextFormat } from '../../../parse/container/collect-text.ts';
-import {
-  nestedName,
-  readWhole,
-  type ContainerRun,
-  type Part,
-} from '../../../parse/container/container-run.ts';
+import { readWhole, type ContainerRun } from '../../../parse/container/container-run.ts';
 import { chooseFormat } from '../../../parse/container/parse-container.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
+import { entryPart, entryPasswords } from '../edits/entry-part.ts';
 import { formOf } from '../edits/leaf-edits.ts';
 import { placedError } from '../placed-error.ts';
 import { compareFieldFiles, comparePlainTexts, compareTexts } from './compare-fields.ts';
@@ -84,21 +79,18 @@ function compareAs(run: CompareRun, pair: PartPair, tree: EditTree): void {
 }
 
 function compareArchives(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
-  const inner = (part: Part, name: string, content: Buffer): Part => ({
-    source: bytesSource(content),
-    name,
-    ...nestedName(part, name, name),
-    depth: part.depth + 1,
-  });
   const untouched = compareZip(pair.before.source, pair.after.source, {
     changed: new Set(tree.children.keys()),
     compareContent: (name, before, after) => {
       const edits = tree.children.get(name);
       if (edits === undefined) throw new Error('an entry without edits is not compared by its content');
-      const parts = { before: inner(pair.before, name, before), after: inner(pair.after, name, after) };
+      const parts = {
+        before: entryPart(pair.before, name, before),
+        after: entryPart(pair.after, name, after),
+      };
       run.comparePart(parts, edits);
     },
-    passwordOf: (name) => rule.password(nestedName(pair.before, name, name).entry ?? name),
+    passwordOf: entryPasswords(rule, pair.before),
     limits: run.limits,
   });
   run.countUntouched(untouched);

@@ -10,6 +10,7 @@ import { formOf } from '../edits/leaf-edits.ts';
 import { inField } from '../placed-error.ts';
 import { differs, type CompareRun, type PartPair } from './compare-run.ts';
 import { lookAtText, type Look, type SeenFile } from './seen-files.ts';
+import { bufferOf } from '../../../../platform/buffer-of.ts';
 
 /** The place of a leaf whose fields are compared. */
 export interface LeafPair extends PartPair {
@@ -93,7 +94,7 @@ function textRange(
     return { head: Uint8Array.of(byteOrderMark ? 1 : 0), places, size: text.length, slice };
   }
   const offsetOf = byteOffsets(decoded);
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  const bytes = bufferOf(value);
   return {
     head: bytes.subarray(0, offsetOf(0)),
     places,

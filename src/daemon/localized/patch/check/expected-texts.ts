@@ -14,7 +14,7 @@ interface ExpectedPart {
   readonly location: PartLocation;
   readonly edits: readonly FieldEdit[];
   next: number;
-  /** Made when a text is asked for that is not the next one. */
+  /** The targets by path; `null` while the texts come in the order of the edits, so that nobody needs it. */
   byPath: ReadonlyMap<string, string> | null;
 }
 

@@ -2,7 +2,7 @@ import type { FieldEdit } from '../../../formats/patch/value-edit.ts';
 import { fieldFileName, namesOnTheWay } from '../../../parse/container/container-run.ts';
 import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { FrozenEdit } from '../../freeze/frozen-container.ts';
-import { readLines, type LineRange } from './line-ranges.ts';
+import { readLines, type LineRange } from '../../../../platform/files/line-ranges.ts';
 
 /** The edits of a file and of the files inside of it. Only their places are in memory. */
 export interface EditTree {

@@ -1,21 +1,16 @@
 import { closeSync, openSync } from 'node:fs';
-import { bytesSource, fileSource } from '../../../formats/byte-source.ts';
+import { fileSource } from '../../../formats/byte-source.ts';
 import { patchFlatBuffer } from '../../../formats/flatbuffers/patch-flatbuffer.ts';
 import { pieceChunks } from '../../../formats/patch/output-pieces.ts';
 import { patchSqlite } from '../../../formats/sqlite/patch-sqlite.ts';
 import { patchZip, type PatchEntry } from '../../../formats/zip/patch-zip.ts';
 import { isTextFormat } from '../../../parse/container/collect-text.ts';
-import {
-  MAX_DEPTH,
-  nestedName,
-  readWhole,
-  tooDeep,
-  type Part,
-} from '../../../parse/container/container-run.ts';
+import { MAX_DEPTH, readWhole, tooDeep, type Part } from '../../../parse/container/container-run.ts';
 import { chooseFormat } from '../../../parse/container/parse-container.ts';
 import { codecOf, schemaOf, scratchCopy } from '../../../parse/container/parse-tables.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
+import { entryPart, entryPasswords } from '../edits/entry-part.ts';
 import { checkOneLeaf, formOf, leafEdits, missing } from '../edits/leaf-edits.ts';
 import { placedError } from '../placed-error.ts';
 import { patchedBytes, type PatchRun } from './patch-run.ts';
@@ -96,16 +91,9 @@ function* patchArchive(
   if (tree.pathIds.length > 0) throw missing('', 'the edits name no entry of the archive');
   const patches = new Map<string, PatchEntry>();
   for (const [name, child] of tree.children) {
-    patches.set(name, (content) =>
-      patchedBytes(
-        run,
-        { source: bytesSource(content), name, ...nestedName(part, name, name), depth: part.depth + 1 },
-        child,
-      ),
-    );
+    patches.set(name, (content) => patchedBytes(run, entryPart(part, name, content), child));
   }
-  const passwordOf = (name: string): Uint8Array | null =>
-    rule.password(nestedName(part, name, name).entry ?? name);
+  const passwordOf = entryPasswords(rule, part);
   yield* pieceChunks(patchZip(part.source, patches, { passwordOf, limits: run.limits }));
 }
 

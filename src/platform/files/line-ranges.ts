@@ -42,5 +42,5 @@ export function* readLines(
     rest = filled - whole;
     at += count;
   }
-  if (rest > 0) throw new Error('the last line of the edits has no end');
+  if (rest > 0) throw new Error('the last line has no end');
 }
