@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
+import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
+import { exchangeTaskError } from './exchange-failure.ts';
 
 /** The daemon's own copy of a file, so that the bytes that are applied are those that were validated. */
 export interface ImportCopy {
@@ -32,6 +33,27 @@ export interface ImportCopyOptions {
 const PIECE_BYTES = 32 * 1024;
 
 /**
+ * Copies a file, uses the copy and frees its space.
+ *
+ * @throws TaskError of the file and of the exchange folder; the error of `use`, as {@link exchangeTaskError} converts it
+ */
+export async function withImportCopy<Result>(
+  options: ImportCopyOptions,
+  use: (copy: ImportCopy) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const copy = await copyForImport(options);
+    try {
+      return await use(copy);
+    } finally {
+      await copy.close();
+    }
+  } catch (error) {
+    throw exchangeTaskError(options.file, error);
+  }
+}
+
+/**
  * Copies a file. The copy has no name, so nothing of it stays after a crash.
  *
  * @throws ServiceError `invalid_path`, `file_not_found`; ExchangeFileError `limit_exceeded`; the file system error
@@ -46,7 +68,7 @@ export async function copyForImport(options: ImportCopyOptions): Promise<ImportC
     );
   }
   // A link or a pipe that takes the place of the file now is neither followed nor waited for.
-  const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const source = await open(path, OPEN_REGULAR);
   try {
     const name = join(privateFolder, `.import-${randomUUID()}.tmp`);
     const copy = await open(name, 'wx+', 0o600);

@@ -1,7 +1,6 @@
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
 import { formatOf, type ExchangedFile } from './exchange-arguments.ts';
-import { exchangeTaskError } from './exchange-failure.ts';
-import { copyForImport } from './import-copy.ts';
+import { withImportCopy } from './import-copy.ts';
 import type { ImportReport } from './import-report.ts';
 import { readItems, validateItems, type ItemReader } from './read-items.ts';
 
@@ -39,18 +38,16 @@ export async function importFile<Format extends string, Item>(
     throw new TaskError('reviewer_missing', 'a trusted import needs reviewer=, the person who stands for it');
   }
   const format = formatOf(args, formats);
+  const source = { root: exchangeRoot(), privateFolder, file, maxBytes, signal };
   try {
-    const copy = await copyForImport({ root: exchangeRoot(), privateFolder, file, maxBytes, signal });
-    try {
+    return await withImportCopy(source, async (copy) => {
       await validateItems(copy, createReader(format), context);
       const report = await apply(readItems(copy, createReader(format), context, 'import'));
       const { bytes, sha256 } = copy;
       return { file, format, bytes, sha256, trusted, dry_run, ...report.result() };
-    } finally {
-      await copy.close();
-    }
+    });
   } catch (error) {
     signal.throwIfAborted();
-    throw exchangeTaskError(file, error);
+    throw error;
   }
 }

@@ -42,3 +42,8 @@ export function createImportReport<Outcome extends string>(
     result: () => ({ counts, issues, issues_left_out: total - issues.length }),
   };
 }
+
+/** How a message names the first issue: after the words that say what is wrong. Empty without an issue. */
+export function firstIssue({ issues: [first] }: { readonly issues: readonly ImportIssue[] }): string {
+  return first === undefined ? '' : `, the first one: line ${first.line}: ${first.message}`;
+}

@@ -7,7 +7,7 @@ import { TaskError } from '../../tasks/task.ts';
 import { isStale, type ReleaseSituation } from '../records/retention-rules.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
-import type { ReleaseRepository } from '../records/release-repository.ts';
+import { RELEASES_MAX, type ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { createRenewal } from './renewal.ts';
@@ -62,9 +62,6 @@ export interface Attestor extends AttestationSource {
   volumeError(): unknown;
 }
 
-/** Maximum number of releases in one situation; cleanup keeps far fewer. */
-const SITUATION_RELEASES_MAX = 10_000;
-
 /** Creates the attestor. It attests nothing until `issue` or `switchTo` is called. */
 export function createAttestor(options: AttestorOptions): Attestor {
   const { releases, clock, logger } = options;
@@ -74,7 +71,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     changed.notify();
   });
   const situation = (): ReleaseSituation => ({
-    releases: releases.list(null, SITUATION_RELEASES_MAX),
+    releases: releases.list(null, RELEASES_MAX),
     pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
   });
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));

@@ -1,5 +1,5 @@
 import { TaskError } from '../../tasks/task.ts';
-import type { ReleaseRepository } from '../records/release-repository.ts';
+import { RELEASES_MAX, type ReleaseRepository } from '../records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../records/release-row.ts';
 import type { CleanupArguments } from '../jobs/release-jobs.ts';
 import {
@@ -8,9 +8,6 @@ import {
   type CleanupPlan,
   type RetentionLimits,
 } from '../records/retention-rules.ts';
-
-/** Maximum number of releases read. */
-const RELEASES_MAX = 10_000;
 
 /** The defaults that apply when the arguments of a cleanup set no others. */
 export interface CleanupLimits {

@@ -5,6 +5,9 @@ import { createObjectHolders, type ObjectHolders } from './object-holders.ts';
 import { isKept, releaseOf, type ReleaseRow, type ReleaseState, type StoredRelease } from './release-row.ts';
 import { allRows, oneRow, type SqlDatabase, type SqlValue } from './sql.ts';
 
+/** Most releases that one list has; cleanup keeps far fewer. */
+export const RELEASES_MAX = 10_000;
+
 /** The current release of a channel, and since when (Unix seconds). */
 export interface CurrentRelease {
   readonly channel: Channel;

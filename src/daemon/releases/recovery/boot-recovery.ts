@@ -25,6 +25,7 @@ import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import { VERIFY_JOB } from '../jobs/release-jobs.ts';
+import { RELEASES_MAX } from '../records/release-repository.ts';
 
 export interface RecoveryDependencies extends AdoptDependencies {
   readonly writer: SnapshotWriter;
@@ -40,9 +41,6 @@ export interface RecoveryDependencies extends AdoptDependencies {
   /** Whether a daemon with another database wrote to the volume before this one. */
   readonly otherWriter: boolean;
 }
-
-/** Maximum number of releases read. */
-const RELEASES_MAX = 10_000;
 
 /**
  * Reconciles the database and the volume after a start, and attests the result. Persisted state is trusted only as far

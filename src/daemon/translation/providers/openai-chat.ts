@@ -12,7 +12,7 @@ import {
 } from './provider-http.ts';
 import { shownRunId } from './run-id.ts';
 import { spend } from './spend.ts';
-import { priced, type RequestEstimate, type Spending, type Usage } from './spending.ts';
+import { addUsage, NO_USAGE, priced, type RequestEstimate, type Spending, type Usage } from './spending.ts';
 
 /** A question to a language model that answers with JSON. */
 export interface ChatQuestion {
@@ -41,8 +41,8 @@ export interface OpenAiChat {
     question: Omit<ChatQuestion, 'estimate'>,
     needs: { readonly answerTokens: number; readonly characters: number },
   ): RequestEstimate;
-  /** A usage with its price. */
-  price(used: Pick<RequestEstimate, 'promptTokens' | 'answerTokens' | 'characters'>): Usage;
+  /** The usage of several questions together, with its price. */
+  total(questions: Iterable<Pick<ChatQuestion, 'estimate'>>): Usage;
   /**
    * Asks one question within the caps of its run.
    *
@@ -100,7 +100,8 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
         longestAnswer: maxAnswerTokens,
       };
     },
-    price: (used) => priced(used, prices),
+    total: (questions) =>
+      Array.from(questions, ({ estimate }) => priced(estimate, prices)).reduce(addUsage, NO_USAGE),
     ask: async (question, { spending, signal }, count) =>
       await spend(spending, question.estimate, prices, count, async (longest, settle) => {
         const read = readCompletion(await complete(question, signal, longest), question.estimate);

@@ -43,13 +43,8 @@ export function createOpenAiEvaluator(
   };
 
   return {
-    estimate: (request) => {
-      let usage = NO_USAGE;
-      for (const units of splitIntoBatches(request.units, size)) {
-        usage = addUsage(usage, chat.price(prepare(request, units).question.estimate));
-      }
-      return usage;
-    },
+    estimate: (request) =>
+      chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
     evaluate: async (request) => {
       let usage = NO_USAGE;
       const count = (used: Usage): void => {

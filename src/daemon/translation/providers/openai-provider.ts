@@ -49,13 +49,8 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     stepSize: size,
     hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
     evaluator: createOpenAiEvaluator(chat, { size, instructions }),
-    estimate: (request) => {
-      let usage = NO_USAGE;
-      for (const units of splitIntoBatches(request.units, size)) {
-        usage = addUsage(usage, chat.price(prepare(request, units).question.estimate));
-      }
-      return usage;
-    },
+    estimate: (request) =>
+      chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
     translateBatch: async (request) => {
       let usage = NO_USAGE;
       const count = (used: Usage): void => {

@@ -1,6 +1,5 @@
-import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
-import { copyForImport, type ImportCopy } from '../../exchange/import-copy.ts';
-import { createImportReport } from '../../exchange/import-report.ts';
+import { withImportCopy, type ImportCopy } from '../../exchange/import-copy.ts';
+import { createImportReport, firstIssue } from '../../exchange/import-report.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
 import { LINE_OUTCOMES, type LineOutcome } from '../review/line-stager.ts';
@@ -38,22 +37,14 @@ export async function openTargetFile(
   file: string,
   context: Pick<TaskContext, 'signal' | 'progress'>,
 ): Promise<TargetFile> {
-  try {
-    const copy = await copyForImport({
-      root: ports.exchangeRoot(),
-      privateFolder: ports.dataDirectory,
-      file,
-      maxBytes: MAX_FILE_BYTES,
-      signal: context.signal,
-    });
-    try {
-      return await collect(ports, file, copy, context);
-    } finally {
-      await copy.close();
-    }
-  } catch (error) {
-    throw exchangeTaskError(file, error);
-  }
+  const source = {
+    root: ports.exchangeRoot(),
+    privateFolder: ports.dataDirectory,
+    file,
+    maxBytes: MAX_FILE_BYTES,
+    signal: context.signal,
+  };
+  return await withImportCopy(source, async (copy) => await collect(ports, file, copy, context));
 }
 
 async function collect(
@@ -73,11 +64,9 @@ async function collect(
     const { units, hasRefused } = await stageFile(ports, context, { file, reviewId, copy, report });
     if (hasRefused) {
       const result = report.result();
-      const [first] = result.issues;
-      const why = first === undefined ? '' : `, the first one: line ${first.line}: ${first.message}`;
       throw new TaskError(
         'file_refused',
-        `${file}: rows cannot be used${why}; correct them. Nothing was changed`,
+        `${file}: rows cannot be used${firstIssue(result)}; correct them. Nothing was changed`,
         { details: { file, sha256: copy.sha256, ...result } },
       );
     }

@@ -18,7 +18,7 @@ export interface EvaluationPorts extends ReviewPorts {
   readonly languages: () => LanguagePair;
 }
 
-/** How an evaluation is asked for. */
+/** The arguments of an evaluation. */
 export interface EvaluationArguments extends ProviderArguments {
   /** Whether it only estimates what it would use. */
   readonly dry_run?: boolean | undefined;

@@ -1,6 +1,5 @@
-import { exchangeTaskError } from '../../exchange/exchange-failure.ts';
-import { copyForImport, type ImportCopy } from '../../exchange/import-copy.ts';
-import { createImportReport, type ImportReport } from '../../exchange/import-report.ts';
+import { withImportCopy, type ImportCopy } from '../../exchange/import-copy.ts';
+import { createImportReport, firstIssue, type ImportReport } from '../../exchange/import-report.ts';
 import type { ArgumentsOf } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
@@ -34,24 +33,14 @@ type ImportContext = Pick<
  * index and of translation.db; the signal's reason
  */
 export async function importFile(ports: FileImportPorts, context: ImportContext): Promise<TaskResult> {
-  const { args, signal } = context;
-  const file = args.translation_file;
-  try {
-    const copy = await copyForImport({
-      root: ports.exchangeRoot(),
-      privateFolder: ports.privateFolder,
-      file,
-      maxBytes: MAX_FILE_BYTES,
-      signal,
-    });
-    try {
-      return await importCopy(ports, context, copy);
-    } finally {
-      await copy.close();
-    }
-  } catch (error) {
-    throw exchangeTaskError(file, error);
-  }
+  const source = {
+    root: ports.exchangeRoot(),
+    privateFolder: ports.privateFolder,
+    file: context.args.translation_file,
+    maxBytes: MAX_FILE_BYTES,
+    signal: context.signal,
+  };
+  return await withImportCopy(source, async (copy) => await importCopy(ports, context, copy));
 }
 
 async function importCopy(
@@ -105,13 +94,11 @@ async function settle(
 
 function refusal(
   file: string,
-  result: TaskResult & { readonly issues: readonly { readonly line: number; readonly message: string }[] },
+  result: TaskResult & Pick<ReturnType<ImportReport<LineOutcome>['result']>, 'issues'>,
 ): TaskError {
-  const [first] = result.issues;
-  const why = first === undefined ? '' : `, the first one: line ${first.line}: ${first.message}`;
   return new TaskError(
     'import_refused',
-    `${file}: units cannot be accepted${why}; nothing was changed. Correct them, or send args ["partial=true"] to take the other containers`,
+    `${file}: units cannot be accepted${firstIssue(result)}; nothing was changed. Correct them, or send args ["partial=true"] to take the other containers`,
     { details: result },
   );
 }

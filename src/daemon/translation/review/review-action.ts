@@ -4,7 +4,6 @@ import type { Caller } from '../../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { parseKeyValuePairs } from '../../../contract/actions/key-value-arguments.ts';
 import { WORKER_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
-import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { defineAction, type DefinedAction } from '../../api/define-action.ts';
 import { callOf, type JobCall } from '../../tasks/job.ts';
@@ -18,6 +17,7 @@ import type { ReviewPorts } from './review-pages.ts';
 import { parseTaskReview } from './review-request.ts';
 import { reviewTask } from './review-task.ts';
 import type { MemoryPorts } from './settle-memory.ts';
+import { requireExchangedFile } from '../../exchange/require-exchanged-file.ts';
 
 export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
   readonly engine: Pick<TaskEngine, 'submit' | 'recordInline'>;
@@ -29,6 +29,9 @@ export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
 }
 
 type Body = BodyOf<'translation-proofread'>;
+
+/** A release has fewer containers. */
+const MOST_TASKS = 1_000_000;
 
 /** Creates the action `translation-proofread`: a review of a task, the import of a reviewed file, or a check of translated tasks. */
 export function createReviewAction(options: ReviewActionOptions): DefinedAction {
@@ -77,9 +80,7 @@ async function importCall(
       errors: [{ pointer: '/reviewer', message: 'must not be blank' }],
     });
   }
-  if ((await findBelowRoot(exchangeRoot(), file)) === null) {
-    throw new ServiceError('file_not_found', `the exchange folder has no file "${file}"`);
-  }
+  await requireExchangedFile(exchangeRoot(), file);
   return callOf(PROOFREAD_IMPORT_JOB, {
     translation_file: file,
     reviewer: reviewer ?? '',
@@ -127,6 +128,3 @@ function parsedArguments<Schema extends z.ZodObject>(
     })),
   });
 }
-
-/** A release has fewer containers. */
-const MOST_TASKS = 1_000_000;

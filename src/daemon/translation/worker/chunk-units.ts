@@ -2,6 +2,7 @@ import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { OpenChunk } from '../work/free-chunks.ts';
 import type { LeasedUnit } from '../work/leased-units.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
+import { bufferOf } from '../../../platform/buffer-of.ts';
 
 /** A unit of a chunk that needs a target. */
 export interface ChunkUnit {
@@ -49,5 +50,5 @@ export function groupRepetitions(units: readonly ChunkUnit[]): readonly Repetiti
 }
 
 function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+  return bufferOf(bytes).toString('hex');
 }
