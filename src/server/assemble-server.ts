@@ -40,6 +40,8 @@ import { createReleaseHistory } from './public/release/release-lookup.ts';
 import { createReleaseRoutes } from './public/release/release-routes.ts';
 import { createServerInfoRoute } from './public/server-info/server-info-route.ts';
 import { createVerifiedDocumentReader } from './public/server-info/verified-document.ts';
+import { createServiceStateReader, type ReadServiceState } from './service/service-state-reader.ts';
+import { registerServiceState } from './service/service-state-metrics.ts';
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
 import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
 
@@ -66,6 +68,8 @@ export interface AssemblyDependencies {
 export interface AssembledServer {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   readonly room: ServingRoom;
+  /** The state of the service as of now. */
+  readonly service: ReadServiceState;
   readonly cdn: CdnHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
@@ -98,6 +102,15 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     logger,
   });
   metrics.observe(room.serving, () => clock.now());
+  const service = createServiceStateReader({
+    serving: room.serving,
+    daemon: () => presence.state(),
+    refresh: () => room.refresher.diagnostics(),
+    conditions: () => deps.client.conditions(),
+    isShuttingDown: deps.isShuttingDown,
+    clock,
+  });
+  registerServiceState(registry, service);
   const createRequestId = createUlidFactory({ clock, randomBytes });
   const cdn = createCdnHandler({
     serving: room.serving,
@@ -118,8 +131,8 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     clock,
     logger,
   });
-  const routes = assembleRoutes(config, deps, { room, presence });
-  const admin = assembleAdmin(config, deps, { tokens, presence });
+  const routes = assembleRoutes(config, deps, { room, presence, service });
+  const admin = assembleAdmin(config, deps, { tokens, presence, service });
   const listener = createServerApp({
     routes,
     cdn,
@@ -134,6 +147,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   return {
     listener,
     room,
+    service,
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
@@ -154,7 +168,15 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
 function assembleAdmin(
   config: ServerConfiguration,
   { client, forwarder, registry, clock, logger, secrets, version }: AssemblyDependencies,
-  { tokens, presence }: { readonly tokens: TokenVerifier; readonly presence: DaemonPresence },
+  {
+    tokens,
+    presence,
+    service,
+  }: {
+    readonly tokens: TokenVerifier;
+    readonly presence: DaemonPresence;
+    readonly service: ReadServiceState;
+  },
 ): AdminSurface {
   return createAdminSurface({
     tokens,
@@ -163,6 +185,7 @@ function assembleAdmin(
     presence,
     addServerChecks: createServerChecks({
       findWeakSecrets: async () => await findWeakSecrets(config),
+      service,
       clock,
     }),
     metrics: createAdminMetrics(registry),
@@ -181,7 +204,12 @@ function assembleRoutes(
   {
     room: { serving, refresher },
     presence,
-  }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
+    service,
+  }: {
+    readonly room: ServingRoom;
+    readonly presence: DaemonPresence;
+    readonly service: ReadServiceState;
+  },
 ): readonly PublicRoute[] {
   const { root } = config.snapshot;
   const urls = createPublicUrls(config.publicBaseUrl, config.cdn.host);
@@ -191,6 +219,7 @@ function assembleRoutes(
       serving,
       refresh: () => refresher.diagnostics(),
       daemon: () => presence.state(),
+      service,
       isShuttingDown,
       clock,
       version,
