@@ -102,15 +102,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     logger,
   });
   metrics.observe(room.serving, () => clock.now());
-  const service = createServiceStateReader({
-    serving: room.serving,
-    daemon: () => presence.state(),
-    refresh: () => room.refresher.diagnostics(),
-    conditions: () => deps.client.conditions(),
-    isShuttingDown: deps.isShuttingDown,
-    clock,
-  });
-  registerServiceState(registry, service);
+  const service = assembleServiceState(deps, { room, presence });
   const createRequestId = createUlidFactory({ clock, randomBytes });
   const cdn = createCdnHandler({
     serving: room.serving,
@@ -163,6 +155,21 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
           })
         : null,
   };
+}
+
+function assembleServiceState(
+  { client, registry, isShuttingDown }: AssemblyDependencies,
+  { room, presence }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
+): ReadServiceState {
+  const read = createServiceStateReader({
+    serving: room.serving,
+    daemon: () => presence.state(),
+    refresh: () => room.refresher.diagnostics(),
+    conditions: () => client.conditions(),
+    isShuttingDown,
+  });
+  registerServiceState(registry, read);
+  return read;
 }
 
 function assembleAdmin(

@@ -22,16 +22,14 @@ const HEADER_MAX = 8 * 1024;
 
 const Instant = z.int().min(0).nullable();
 
-const Conditions = z
-  .array(
-    z.object({
-      code: z.enum(DAEMON_CONDITION_CODES),
-      message: z.string().max(CONDITION_MESSAGE_MAX),
-      since: Instant,
-      next_try: Instant,
-    }),
-  )
-  .max(DAEMON_CONDITIONS_MAX);
+const Condition = z.object({
+  code: z.enum(DAEMON_CONDITION_CODES),
+  message: z.string().max(CONDITION_MESSAGE_MAX),
+  since: Instant,
+  next_try: Instant,
+});
+
+const Conditions = z.array(z.unknown()).max(DAEMON_CONDITIONS_MAX);
 
 /**
  * Renders conditions as the value of a header: JSON, percent-encoded. Further conditions and the ends of long messages are cut,
@@ -61,7 +59,9 @@ export function parseConditions(value: string | null): readonly DaemonCondition[
   if (value === null) return null;
   try {
     const parsed = Conditions.safeParse(JSON.parse(decodeURIComponent(value)));
-    return parsed.success ? parsed.data : null;
+    if (!parsed.success) return null;
+    // A newer daemon may tell conditions that this server does not know.
+    return parsed.data.flatMap((each) => Condition.safeParse(each).data ?? []);
   } catch {
     return null;
   }

@@ -7,7 +7,7 @@ import type { ConditionSource } from './condition-source.ts';
 
 /** Media type of a DSSE envelope. Source: the DSSE specification, envelope.md, "Standard JSON envelope". */
 const ENVELOPE_TYPE = 'application/vnd.dsse.envelope.v1+json';
-/** What the route answers from. */
+/** The sources of the answers. */
 export interface AttestationRouteOptions {
   readonly attestation: AttestationSource;
   readonly conditions: ConditionSource;

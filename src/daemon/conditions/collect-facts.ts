@@ -97,7 +97,7 @@ function damagedRelease(releases: FactSources['releases'], channel: Channel): Da
   };
 }
 
-/** Automatic repairs are due at once, unless they wait after an earlier one. */
+/** Automatic repairs are due immediately, unless they wait after an earlier one. */
 function nextRepairAt({ attempts, engine, repairsAutomatically }: FactSources, now: number): number | null {
   const isRunning = [REPAIR_JOB, DAMAGE_REPAIR_JOB].some(({ kind }) => engine.runningSince(kind) !== null);
   if (isRunning) return now;

@@ -6,7 +6,7 @@ export interface DamagedRelease {
   readonly releaseId: string;
   /** Damaged entries; 0 when the manifest or the record is at fault. */
   readonly count: number;
-  /** Who found the first of them; `null` when the manifest or the record is at fault. */
+  /** The finder of the first of them; `null` when the manifest or the record is at fault. */
   readonly foundBy: DamageFinder | null;
   /** Unix seconds. */
   readonly since: number | null;
@@ -63,7 +63,7 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
   const { isDatabaseDamaged, crashLoopSince, full, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
-    ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly again and again', {
+    ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
       since: crashLoopSince,
     }),
     ...when(

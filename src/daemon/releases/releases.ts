@@ -129,7 +129,7 @@ export interface Releases {
    */
   lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
-  /** The attempts to repair what is damaged. */
+  /** The attempts to repair damage. */
   readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these

@@ -1,11 +1,11 @@
 /**
- * What the daemon tells about itself beside its attestation. The text says what it means. A daemon tells a condition while it
+ * The conditions that the daemon tells beside its attestation. The text says what it means. A daemon tells a condition while it
  * lasts.
  */
 export const DAEMON_CONDITIONS = {
   starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
   database_damaged: 'Its database is damaged.',
-  crash_loop: 'Its process ends unexpectedly again and again.',
+  crash_loop: 'Its process ends unexpectedly, repeatedly.',
   volume_full: 'A volume that it writes to has no free space.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',

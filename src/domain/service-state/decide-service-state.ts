@@ -1,6 +1,8 @@
 import { CHANNELS, type Channel } from '../release/channel.ts';
 import type { DamageFinder } from '../verdict/damage-finder.ts';
 import type { Reason } from '../verdict/reasons.ts';
+import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
+import { instant } from './instant.ts';
 import { conditionOf, lastingConditions } from './lasting-conditions.ts';
 import { REMEDIES, type NextStep, type ServiceReason } from './service-reasons.ts';
 import type {
@@ -54,7 +56,7 @@ const FINDERS: Readonly<Record<DamageFinder, string>> = {
   loading: 'found when the release was read',
 };
 
-/** What only the daemon knows or does. */
+/** The things that only the daemon knows or does. */
 const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing'] as const;
 
 /**
@@ -130,7 +132,6 @@ const ATTENTION = {
 
 function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {
   const { refresh, expiresAt } = facts;
-  const until = expiresAt === null ? '' : `; files are served until ${instant(expiresAt)}`;
   const cause =
     absenceOf(facts) ??
     firstCondition(facts, ATTENTION[channel]) ??
@@ -141,7 +142,7 @@ function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Fi
   return {
     state: 'degraded',
     ...cause,
-    message: ends ? `${cause.message}${until}` : cause.message,
+    message: ends ? `${cause.message}; ${servedUntilText(expiresAt)}` : cause.message,
     since: cause.since ?? since,
   };
 }
@@ -213,11 +214,7 @@ function causedBy(finding: Finding, cause: Cause | null): Finding {
 }
 
 function absenceOf({ daemon: { failure, since } }: ServiceFacts): Cause | null {
-  if (failure === null) return null;
-  const reason = failure === 'unreachable' ? 'DaemonUnreachable' : 'DaemonTimeout';
-  const what = failure === 'unreachable' ? 'has been unreachable' : 'has not answered';
-  const from = since === null ? '' : ` since ${instant(since)}`;
-  return { reason, message: `the daemon ${what}${from}`, since, next: REMEDIES[reason] };
+  return failure === null ? null : { ...daemonAbsence(failure, since), since };
 }
 
 function failingPolls({ refresh: { failures, code, since } }: ServiceFacts): Cause {
@@ -244,10 +241,6 @@ function consequencesOf({ daemon }: ServiceFacts, verdict: JudgedVerdict): reado
     daemon.failure === null ? [] : TOLD_BY_DAEMON.map((what) => ({ what, since: daemon.since }));
   const open = verdict.distributable ? [] : verdict.checks.filter(({ ok }) => ok === null);
   return [...unknown, ...open.map(({ name }) => ({ what: `check ${name}`, since: null }))];
-}
-
-function instant(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
 /** Whether two answers say the same, whatever their wording and times. */

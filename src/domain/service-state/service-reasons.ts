@@ -30,7 +30,7 @@ export const SERVICE_REASONS = {
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
   AttestationFailing: 'The daemon cannot issue attestations.',
   DatabaseDamaged: 'The database of the daemon is damaged.',
-  CrashLoop: 'The daemon ends unexpectedly again and again.',
+  CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
   VolumeFull: 'A volume that the daemon writes to has no free space.',
   Syncing: 'The first sync runs.',
   NeverSynced: 'No official release was ever synced.',

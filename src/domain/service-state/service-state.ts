@@ -1,5 +1,6 @@
 import type { Channel } from '../release/channel.ts';
 import type { Verdict } from '../verdict/verdict.ts';
+import type { AbsenceKind } from './daemon-absence.ts';
 import type { DaemonCondition } from './daemon-conditions.ts';
 import type { NextStep, ServiceReason } from './service-reasons.ts';
 
@@ -57,7 +58,7 @@ export interface ServiceFacts {
   readonly verdicts: Readonly<Record<Channel, JudgedVerdict>>;
   readonly daemon: {
     /** Why it does not answer; `null` while it does. */
-    readonly failure: 'unreachable' | 'timeout' | null;
+    readonly failure: AbsenceKind | null;
     readonly since: number | null;
   };
   /** The polls that brought nothing usable since the last good one. */
@@ -66,10 +67,9 @@ export interface ServiceFacts {
     readonly code: string | null;
     readonly since: number | null;
   };
-  /** What the daemon told with its last answer; `null` when it tells nothing, as daemons of earlier versions. */
+  /** The conditions that the daemon told with its last answer; `null` when it tells nothing, as daemons of earlier versions. */
   readonly conditions: readonly DaemonCondition[] | null;
   /** When the accepted attestation expires; `null` without one. */
   readonly expiresAt: number | null;
   readonly isStopping: boolean;
-  readonly now: number;
 }

@@ -1,2 +1,2 @@
-/** Who finds damage on the server: a read for a client, the scrub, or the reader of a snapshot. */
+/** The finder of damage on the server: a read for a client, the scrub, or the reader of a snapshot. */
 export type DamageFinder = 'client' | 'scrub' | 'loading';

@@ -169,7 +169,7 @@ export function snapshotTrouble(
   return { missing, damaged };
 }
 
-/** Who found the first known damage of a snapshot; `undefined` when its damage is known from an attestation only. */
+/** The finder of the first known damage of a snapshot; `undefined` when its damage is known from an attestation only. */
 export function damageFinder(
   { damage, snapshots }: Pick<Evidence, 'damage' | 'snapshots'>,
   snapshotId: SnapshotId,

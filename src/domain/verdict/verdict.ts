@@ -35,7 +35,7 @@ export interface Verdict {
     readonly expires_at: number;
   } | null;
   readonly checks: readonly CheckResult[];
-  /** Who found the damage; only when the reason is damage that this server found. */
+  /** The finder of the damage; only when the reason is damage that this server found. */
   readonly found_by?: DamageFinder | undefined;
 }
 

@@ -2,9 +2,10 @@ import type { ChannelReason, ConditionType } from '../../contract/crd/channel-re
 import { CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
+import { channelState, describeState, healthyCondition } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
 /** The input of the conditions. */
@@ -61,6 +62,7 @@ export function conditionsOf(
     SnapshotBound: stageOf(findings, 'SnapshotBound'),
     Represented: stageOf(findings, 'Represented'),
     Serving: servingOf(findings),
+    Healthy: healthyCondition(findings.pods, findings.channel),
   };
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   return (Object.keys(CONDITION_TYPES) as ConditionType[]).map((type) => {
@@ -80,7 +82,7 @@ export function conditionsOf(
 /** Whether one pod serves a channel, and why. */
 interface PodOutcome {
   readonly serving: 'True' | 'False' | 'Unknown';
-  readonly reason: Reason | ChannelReason;
+  readonly reason: ServiceReason | ChannelReason;
   readonly message: string;
 }
 
@@ -92,7 +94,11 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
   const silence = pod.failure ?? 'it has not answered yet';
   if (verdict !== undefined && verdict.reason !== null) {
-    return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    const state = channelState(pod, channel);
+    if (state === null || state.reason === null) {
+      return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    }
+    return { serving: 'False', reason: state.reason, message: describeState(state) };
   }
   if (pod.endpoint === 'unready') {
     const cause = verdict === undefined ? `: ${silence}` : '';

@@ -2,7 +2,6 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
 import { decideServiceState } from '../../domain/service-state/decide-service-state.ts';
 import type { ServiceAnswer, ServiceFacts } from '../../domain/service-state/service-state.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DaemonState } from '../daemon-client/daemon-presence.ts';
 import type { RefreshDiagnostics } from '../serving/attestation-poller.ts';
 import type { ServingControl } from '../serving/serving.ts';
@@ -14,7 +13,6 @@ export interface ServiceStateSources {
   readonly refresh: () => RefreshDiagnostics;
   readonly conditions: () => readonly DaemonCondition[] | null;
   readonly isShuttingDown: () => boolean;
-  readonly clock: Clock;
 }
 
 /** The state of the service as of now. */
@@ -26,7 +24,7 @@ export function createServiceStateReader(sources: ServiceStateSources): ReadServ
 }
 
 function factsOf(sources: ServiceStateSources): ServiceFacts {
-  const { serving, clock } = sources;
+  const { serving } = sources;
   const [official, localized] = CHANNELS.map((channel) => serving.verdict(channel));
   if (official === undefined || localized === undefined) throw new Error('a channel has no verdict');
   const { failure, since } = sources.daemon();
@@ -38,6 +36,5 @@ function factsOf(sources: ServiceStateSources): ServiceFacts {
     conditions: sources.conditions(),
     expiresAt: serving.attestation()?.statement.expires_at ?? null,
     isStopping: sources.isShuttingDown(),
-    now: unixSeconds(clock),
   };
 }

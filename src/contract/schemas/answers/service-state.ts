@@ -14,7 +14,7 @@ export const SERVICE_REASON_NAMES = [
   ...Object.keys(SERVICE_REASONS),
 ] as readonly string[] as readonly [ServiceReason, ...ServiceReason[]];
 
-/** The state of a channel: what clients notice, the first cause, and the remedy. */
+/** The state of a channel: its effect on clients, the first cause, and the remedy. */
 const ServiceStateSchema = z.object({
   state: z.enum(SERVICE_STATE_NAMES).describe('What clients notice; see the catalogue of states.'),
   reason: z
@@ -39,7 +39,7 @@ const ServiceStateSchema = z.object({
         ),
       }),
     )
-    .describe('What depends on the cause and has no finding of its own.'),
+    .describe('The things that depend on the cause and have no finding of their own.'),
 });
 
 /** The state of the service, and of each channel. */

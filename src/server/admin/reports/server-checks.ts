@@ -59,11 +59,11 @@ export function createServerChecks({
       weakSince === null
         ? []
         : [{ id: 'server.secrets', status: 'degraded', message: weak.join('; '), since: weakSince }];
-    const statuses = [doctor.status, first.status, ...last.map(({ status }) => status)];
+    const statuses = new Set([doctor.status, first.status, ...last.map(({ status }) => status)]);
     return Buffer.from(
       stringifyJsonExact({
         ...doctor,
-        status: DOCTOR_STATUSES.findLast((status) => statuses.includes(status)) ?? doctor.status,
+        status: DOCTOR_STATUSES.findLast((status) => statuses.has(status)) ?? doctor.status,
         checks: [first, ...(doctor.checks as unknown[]), ...last],
       }),
     );

@@ -1,7 +1,9 @@
 /** The verdict, at the top of the page. */
 
 import { badge, facts, prose, time } from './elements.js';
+import { words } from './format.js';
 import { h } from './preact.js';
+import { actionButton } from './view.js';
 import { summarizeVerdict } from './verdict-summary.js';
 
 /** @import { App } from './app.js' */
@@ -45,12 +47,7 @@ export function verdictState(app) {
  */
 export function currentVerdict(app) {
   const { value, failure } = verdictState(app);
-  return summarizeVerdict({
-    verdict: value,
-    failure,
-    reasons: app.contract.reasons,
-    releases: app.pool.state('release.status').value,
-  });
+  return summarizeVerdict({ verdict: value, failure });
 }
 
 /**
@@ -58,7 +55,7 @@ export function currentVerdict(app) {
  * @param {{ readonly brief: boolean }} options `brief`: a good verdict takes less room
  */
 export function banner(app, { brief }) {
-  const { tone, title, why, todo, since, until } = currentVerdict(app);
+  const { tone, title, why, todo, action, unknown, unknownSince, since, until } = currentVerdict(app);
   const { loadedAt, nextAt } = verdictState(app);
   const isBrief = brief && tone === 'good';
   return h(
@@ -71,12 +68,16 @@ export function banner(app, { brief }) {
       h('h2', { id: 'verdict-title' }, title),
       why === '' || isBrief ? null : h('p', null, why),
       todo === null ? null : h('p', { class: 'todo' }, h('strong', null, 'What to do: '), prose(todo)),
+      action === null || !app.canControl()
+        ? null
+        : h('p', { class: 'buttons' }, actionButton(app, words(action), { action }, { class: 'primary' })),
       facts([
         ['Since', since === null ? null : time(app, since)],
         [
           tone === 'good' ? 'Attested until' : 'Served until',
           until === null ? null : [time(app, until), tone === 'good' ? ' and renewed before that' : null],
         ],
+        ['Unknown', unknown === null ? null : [`${unknown} since `, time(app, unknownSince)]],
         [
           'The server answered',
           loadedAt === null || isBrief ? null : time(app, app.now() - (Date.now() - loadedAt) / 1000),

@@ -2,14 +2,13 @@ import { servedBadge, verdictState } from './banner.js';
 import { badge, code, empty, facts, panel, time } from './elements.js';
 import { count, words } from './format.js';
 import { h } from './preact.js';
-import { DAMAGE_REASONS } from './verdict-summary.js';
 import { actionButton, reportFeed } from './view.js';
 import { isActive, progress, taskBadge, taskLink } from './task-parts.js';
 import { cancelButton, taskListFeed } from './tasks-view.js';
 
 /** @import { App } from './app.js' */
 /** @import { FeedState } from './live-feed.js' */
-/** @import { Verdict } from './verdict-summary.js' */
+/** @import { ServiceState, Verdict } from './verdict-summary.js' */
 /** @import { View } from './view.js' */
 /** @import { Report, Task } from './wire.d.ts' */
 
@@ -38,7 +37,7 @@ export const overviewView = {
       ? h(
           'p',
           { class: 'buttons', key: 'quick' },
-          actionButton(app, 'Sync', { action: 'sync' }, { class: 'primary' }),
+          actionButton(app, 'Sync', { action: 'sync' }),
           actionButton(app, 'Verify', { action: 'verify' }),
           actionButton(app, 'Repair', { action: 'repair' }),
         )
@@ -64,7 +63,9 @@ function channels(app) {
  * @param {Report<'release.status'>} report
  */
 function channel(app, name, report) {
-  const verdict = verdictState(app).value?.health.verdicts[name];
+  const health = verdictState(app).value?.health;
+  const verdict = health?.verdicts[name];
+  const state = health?.service?.channels[name];
   const release = report[name];
   const isAbsent = name === 'localized' && release === null;
   const sync = name === 'official' ? report.sync : undefined;
@@ -80,10 +81,10 @@ function channel(app, name, report) {
     ),
     facts([
       ['Release', release === null ? 'none' : code(release.release_id)],
-      ['Integrity', release === null ? null : integrity(release, verdict?.reason)],
+      ['Integrity', release === null ? null : integrity(release, state?.state)],
       ['Verified', release === null ? null : time(app, release.verified_at, 'never')],
       ['Since', verdict === undefined ? null : time(app, verdict.since)],
-      ['Why not', verdict?.reason && !isAbsent ? `${verdict.message} (${verdict.reason})` : null],
+      ['Why', isAbsent ? null : why(state)],
       ['Last sync', sync === undefined ? null : lastSync(app, sync)],
       ['Next sync', sync === undefined ? null : time(app, sync.next_at, 'none is planned')],
       ['Relation', name === 'localized' ? RELATIONS[report.relation] : null],
@@ -93,6 +94,11 @@ function channel(app, name, report) {
       ],
     ]),
   );
+}
+
+/** @param {ServiceState['channels']['official']} [state] */
+function why(state) {
+  return state === undefined || state.reason === null ? null : `${state.message} (${state.reason})`;
 }
 
 /**
@@ -114,11 +120,11 @@ function lastSync(app, { last, consecutive_failures: failures }) {
  * The integrity of a release. The server's verdict may include damage that the daemon is still checking.
  *
  * @param {NonNullable<Report<'release.status'>['official']>} release
- * @param {string | null} [reason] of the verdict
+ * @param {string} [channelState] of the channel, as the server decides it
  */
-function integrity({ integrity: state, damaged_count: damaged }, reason) {
+function integrity({ integrity: state, damaged_count: damaged }, channelState) {
   if (state === 'damaged' && damaged > 0) return badge('bad', `${count(damaged)} damaged`);
-  if (state === 'damaged' || DAMAGE_REASONS.has(reason ?? '')) return badge('bad', 'Damaged');
+  if (state === 'damaged' || channelState === 'damaged') return badge('bad', 'Damaged');
   if (state === 'ok') return badge('good', 'Whole');
   return badge('quiet', 'Not verified');
 }
