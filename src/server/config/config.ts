@@ -2,8 +2,7 @@ import { z } from 'zod';
 
 import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
-import { CHANNELS } from '../../domain/release/channel.ts';
-import { CHANNEL_CHOICES } from '../serving/channel-choice.ts';
+import { CHANNEL_CHOICES, CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { requireGlob } from '../../platform/config/glob-schema.ts';
 

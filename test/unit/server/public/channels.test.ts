@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
-import { CHANNEL_CHOICES } from '../../../../src/server/serving/channel-choice.ts';
+import { CHANNEL_CHOICES } from '../../../../src/domain/release/channel.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
 import { until } from '../../../support/until.ts';
 
