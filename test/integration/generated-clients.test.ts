@@ -150,7 +150,7 @@ it.skipIf(pythonTools === null)(
   async () => {
     const { folder, document, url, token, callsFile } = await prepare();
     const file = join(folder, 'python-client.json');
-    // Formatting needs nothing but time, and the document of the service is text to a client.
+    // Nobody reads the generated code, and the document of the service is text to a client.
     await writeFile(
       file,
       '{"post_hooks":[],"content_type_overrides":{"application/yaml":"application/octet-stream"}}',
