@@ -28,6 +28,7 @@ import { createRevalidator } from './public/distribution/revalidator.ts';
 import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
 import { createHealthRoutes } from './public/health/health-routes.ts';
 import { createRequestObserver, createRequestRecorder } from './http/observe-request.ts';
+import { createCors } from './http/cors.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
@@ -78,7 +79,6 @@ export interface AssembledServer {
 /** Puts the parts of the distribution server together; it starts nothing and does not listen. */
 export function assembleServer(config: ServerConfiguration, deps: AssemblyDependencies): AssembledServer {
   const { pool, registry, clock, logger } = deps;
-  const { root } = config.snapshot;
   const metrics = createServerMetrics(registry);
   const presence = createDaemonPresence({
     clock,
@@ -88,7 +88,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
         : null,
   });
   const room: ServingRoom = createServingRoom({
-    root,
+    root: config.snapshot.root,
     trustedKeys: deps.trustedKeys,
     client: {
       fetchAttestation: async (request) =>
@@ -107,7 +107,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   const cdn = createCdnHandler({
     serving: room.serving,
     pool,
-    root,
+    root: config.snapshot.root,
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
     logger,
@@ -123,15 +123,16 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     clock,
     logger,
   });
-  const routes = assembleRoutes(config, deps, { room, presence, service });
-  const admin = assembleAdmin(config, deps, { tokens, presence, service });
+  const known = { room, presence, service };
+  const cors = createCors(config.cors.origins);
   const listener = createServerApp({
-    routes,
+    routes: assembleRoutes(config, deps, known),
     cdn,
     cdnHost: config.cdn.host,
-    admin,
+    admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
+    cors,
     createRequestId,
     observe: createRequestObserver(record, clock),
     logger,
@@ -152,6 +153,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             route: CDN_ROUTE,
             createRequestId,
             connections,
+            cors,
           })
         : null,
   };

@@ -16,7 +16,7 @@ export const SERVICE_REASON_NAMES = [
 
 /** The state of a channel: its effect on clients, the first cause, and the remedy. */
 const ServiceStateSchema = z.object({
-  state: z.enum(SERVICE_STATE_NAMES).describe('What clients notice; see the catalogue of states.'),
+  state: z.enum(SERVICE_STATE_NAMES).describe('The effect on clients; see the catalogue of states.'),
   reason: z
     .enum(SERVICE_REASON_NAMES)
     .nullable()

@@ -1,9 +1,7 @@
 /** The verdict, at the top of the page. */
 
 import { badge, facts, prose, time } from './elements.js';
-import { words } from './format.js';
 import { h } from './preact.js';
-import { actionButton } from './view.js';
 import { summarizeVerdict } from './verdict-summary.js';
 
 /** @import { App } from './app.js' */
@@ -55,7 +53,7 @@ export function currentVerdict(app) {
  * @param {{ readonly brief: boolean }} options `brief`: a good verdict takes less room
  */
 export function banner(app, { brief }) {
-  const { tone, title, why, todo, action, unknown, unknownSince, since, until } = currentVerdict(app);
+  const { tone, title, why, todo, unknown, unknownSince, since, until } = currentVerdict(app);
   const { loadedAt, nextAt } = verdictState(app);
   const isBrief = brief && tone === 'good';
   return h(
@@ -68,9 +66,6 @@ export function banner(app, { brief }) {
       h('h2', { id: 'verdict-title' }, title),
       why === '' || isBrief ? null : h('p', null, why),
       todo === null ? null : h('p', { class: 'todo' }, h('strong', null, 'What to do: '), prose(todo)),
-      action === null || !app.canControl()
-        ? null
-        : h('p', { class: 'buttons' }, actionButton(app, words(action), { action }, { class: 'primary' })),
       facts([
         ['Since', since === null ? null : time(app, since)],
         [

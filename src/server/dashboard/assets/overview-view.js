@@ -1,4 +1,4 @@
-import { servedBadge, verdictState } from './banner.js';
+import { currentVerdict, servedBadge, verdictState } from './banner.js';
 import { badge, code, empty, facts, panel, time } from './elements.js';
 import { count, words } from './format.js';
 import { h } from './preact.js';
@@ -19,6 +19,8 @@ const RELATIONS = {
   no_localized: 'No localized release is published.',
   none: null,
 };
+/** Actions that the overview always offers. */
+const QUICK_ACTIONS = ['sync', 'verify', 'repair'];
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 
@@ -33,20 +35,26 @@ export const overviewView = {
     reportFeed(app, 'schedule.list'),
   ],
   render: (app) => [
-    app.canControl()
-      ? h(
-          'p',
-          { class: 'buttons', key: 'quick' },
-          actionButton(app, 'Sync', { action: 'sync' }),
-          actionButton(app, 'Verify', { action: 'verify' }),
-          actionButton(app, 'Repair', { action: 'repair' }),
-        )
-      : null,
+    app.canControl() ? h('p', { class: 'buttons', key: 'quick' }, quickActions(app)) : null,
     channels(app),
     h('div', { class: 'columns', key: 'columns' }, runningTasks(app), doctor(app), nextRuns(app)),
     checks(app),
   ],
 };
+
+/**
+ * The usual actions. The primary one is the remedy of the present state, if an action is.
+ *
+ * @param {App} app
+ */
+function quickActions(app) {
+  const { action: remedy } = currentVerdict(app);
+  const others = QUICK_ACTIONS.filter((action) => action !== remedy);
+  return [
+    remedy === null ? null : actionButton(app, words(remedy), { action: remedy }, { class: 'primary' }),
+    ...others.map((action) => actionButton(app, words(action), { action })),
+  ];
+}
 
 /** @param {App} app */
 function channels(app) {
