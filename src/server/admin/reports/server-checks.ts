@@ -31,7 +31,8 @@ const STATUS_OF: Readonly<Record<ServiceStateName, DoctorStatus>> = {
   healthy: 'ok',
   degraded: 'degraded',
   starting: 'degraded',
-  unpublished: 'failing',
+  // This is how every server begins.
+  unpublished: 'degraded',
   damaged: 'failing',
   expired: 'failing',
   stale: 'failing',
