@@ -73,6 +73,7 @@ async function rewrite(
     const { code, path, message } = error;
     throw new TaskError(code, `${path === '' ? '' : `${path}: `}${message}; nothing was published`, {
       details: { path },
+      retryable: code === 'process_failed',
       cause: error,
     });
   }

@@ -47,7 +47,13 @@ export function createFrozenTargets(
         return null;
       }
       last += 1;
-      kept = { number: last, read: createPublishableReader(snapshot, targetLanguage), close: snapshot.close };
+      kept = {
+        number: last,
+        read: createPublishableReader(snapshot, targetLanguage),
+        close: () => {
+          snapshot.close();
+        },
+      };
       return last;
     },
     read: (moment, query) => {
