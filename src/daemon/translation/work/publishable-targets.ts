@@ -3,16 +3,8 @@ import { isUsable, type UnitState } from '../../../domain/translation/unit-state
 import type { ReadSnapshot } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings, type AcceptedFindings, type JudgedTarget } from './accepted-findings.ts';
 import { stagedRowOf } from './review-rows.ts';
-import { createPublishedBefore, type PublishedBefore } from './published-before.ts';
+import { createPublishedBefore, type PublishableUnit, type PublishedBefore } from './published-before.ts';
 import { sameBytes, targetOf, type Row, type StoredTarget } from './target-rows.ts';
-
-/** A unit as the parse index shows it. */
-export interface PublishableUnit {
-  readonly unitId: Uint8Array;
-  readonly sourceDigest: Uint8Array;
-  /** The id that the unit had with the same text in the release before; `null` for a new or changed text. */
-  readonly unchangedFrom: Uint8Array | null;
-}
 
 /** Asks for the targets of units of a release, as the parse index shows them, that a localized release could have. */
 export interface PublishableQuery {

@@ -1,12 +1,19 @@
 import type { ReadSnapshot } from '../../database/sqlite-database.ts';
 import { shortDigest } from './publications.ts';
-import type { PublishableUnit } from './publishable-targets.ts';
 
 /** A localized release with whose texts a new one is compared. */
 export interface PublishedBefore {
   readonly localizedReleaseId: string;
   /** The official release from which the units of the parse index were carried over. */
   readonly carriedFrom: string | null;
+}
+
+/** A unit as the parse index shows it. */
+export interface PublishableUnit {
+  readonly unitId: Uint8Array;
+  readonly sourceDigest: Uint8Array;
+  /** The id that the unit had with the same text in the release before; `null` for a new or changed text. */
+  readonly unchangedFrom: Uint8Array | null;
 }
 
 /** Texts of one source that are looked at. */
