@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the type of a schema is the schema */
 import { z } from 'zod';
 
 /** Kubernetes checks these itself; the chart passes them on as they are. */
@@ -102,7 +103,7 @@ export function pods(what: string) {
         })
         .default({})
         .describe(
-          'What no other value sets: metadata and spec of a pod template that are merged into the pods. Containers, init containers and volumes are merged by name; other lists are replaced.',
+          'Metadata and spec of a pod template that are merged into the pods, for fields without a value of their own. Containers, init containers and volumes are merged by name; other lists are replaced.',
         ),
     })
     .prefault({})

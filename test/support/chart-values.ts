@@ -208,9 +208,13 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     /onStart/,
   ],
   ['a key with a letter too few', { storage: { snapshot: { storageClas: 'fast' } } }, /storageClas/],
-  ['a size that is no quantity', { storage: { snapshot: { size: '50 GB' } } }, /\/storage\/snapshot\/size/],
   [
-    'a request that is no quantity',
+    'a size that is not a quantity',
+    { storage: { snapshot: { size: '50 GB' } } },
+    /\/storage\/snapshot\/size/,
+  ],
+  [
+    'a request that is not a quantity',
     { server: { resources: { requests: { memory: '1 Gigabyte' } } } },
     /\/server\/resources\/requests\/memory/,
   ],

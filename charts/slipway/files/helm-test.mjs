@@ -29,7 +29,7 @@ async function waitUntilReady() {
       return await (await request(`${SERVICE_URL}/readyz`, reader, 200)).json();
     } catch (error) {
       if (performance.now() >= until) throw error;
-      console.error(`not ready yet: ${error.cause?.message ?? error.message}`);
+      process.stderr.write(`not ready yet: ${error.cause?.message ?? error.message}\n`);
       await sleep(1000);
     }
   }
@@ -62,8 +62,8 @@ try {
   const ready = await waitUntilReady();
   const total = await checkBytes(ready.release_id);
   await checkAdmin();
-  console.log(`release ${ready.release_id} is served: ${total} entries`);
+  process.stdout.write(`release ${ready.release_id} is served: ${total} entries\n`);
 } catch (error) {
-  console.error(error.cause === undefined ? error.message : `${error.message}: ${error.cause.message}`);
+  process.stderr.write(`${error.message}${error.cause === undefined ? '' : `: ${error.cause.message}`}\n`);
   process.exitCode = 1;
 }

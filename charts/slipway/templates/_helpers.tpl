@@ -79,7 +79,7 @@ topologySpreadConstraints: {{- toYaml . | nindent 2 }}
 {{- include "slipway.serviceAccountName" (dict "values" .Values.operator.serviceAccount "default" (printf "%s-operator" (include "slipway.fullname" .))) -}}
 {{- end -}}
 
-{{/* Peers of egress rules: every address but those of networkPolicy.egressExcept. */}}
+{{/* Peers of egress rules: every address except those of networkPolicy.egressExcept. */}}
 {{- define "slipway.allowedNetworks" -}}
 {{- range $cidr, $isExcept := dict "0.0.0.0/0" "[.]" "::/0" ":" }}
 - ipBlock:

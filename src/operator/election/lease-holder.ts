@@ -82,7 +82,7 @@ export function createLeaseHolder(options: LeaseHolderOptions): LeaseHolder {
     call: ReturnType<ClusterConnection['call']>,
   ): Promise<V1Lease> => {
     // A replacement removes what it leaves out, such as the labels and annotations of the installer that owns the Lease.
-    const metadata = { resourceVersion: '', ...previous.metadata, name, namespace };
+    const metadata = Object.assign({ resourceVersion: '' }, previous.metadata, { name, namespace });
     delete metadata.managedFields;
     const body: V1Lease = {
       metadata,
