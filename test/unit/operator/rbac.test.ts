@@ -9,7 +9,7 @@ const lines = (rules: readonly PolicyRule[]): string[] =>
   );
 
 describe('the permissions of the operator', () => {
-  it('are few, and name the Secrets and the Lease', () => {
+  it('are few', () => {
     expect(lines(watchedNamespaceRules(['token-a', 'token-b']))).toEqual([
       'list,watch,patch releasechannels slipway.dev any',
       'patch releasechannels/status slipway.dev any',
