@@ -50,8 +50,8 @@ function readStored(directory: string): Stored {
         'SELECT source_text FROM target_history GROUP BY unit_id, source_digest HAVING count(*) > 1 LIMIT 5',
       ),
       strayTargets: all(`SELECT source_text FROM target WHERE state = 'draft' AND NOT EXISTS (
-        SELECT 1 FROM target_history AS entry WHERE entry.unit_id = target.unit_id AND entry.revision = target.revision
-        AND entry.target_text = target.target_text) LIMIT 5`),
+        SELECT 1 FROM target_history AS newest WHERE newest.entry = target.entry AND newest.unit_id = target.unit_id
+        AND newest.revision = target.revision AND newest.target_text = target.target_text) LIMIT 5`),
       wrongCounts: all(`SELECT task.task_seq, draft, untranslated, stale FROM task JOIN build USING (build_id)
         WHERE build.state = 'current' AND (draft <> (SELECT count(*) FROM task_unit JOIN target USING (unit_id)
           WHERE task_unit.task_seq = task.task_seq AND state = 'draft')
@@ -110,7 +110,7 @@ describe('the daemon killed at random during a run with 4 workers', () => {
         expect(stored.twice).toEqual([]);
         expect(stored.strayTargets).toEqual([]);
         expect(stored.wrongCounts).toEqual([]);
-        for (const [entry, row] of before) expect(stored.history.get(entry)).toBe(row);
+        expect([...before].filter(([entry, row]) => stored.history.get(entry) !== row)).toEqual([]);
         expect(stored.history.size).toBeGreaterThanOrEqual(before.size);
         before = stored.history;
         await world.system.startDaemon();
