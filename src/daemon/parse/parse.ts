@@ -142,6 +142,7 @@ function createIndexThread(dataDirectory: string): Thread<ParseCalls> {
       scratchDirectory: join(dataDirectory, 'parse'),
     } satisfies ParseThreadData,
     limits: THREAD_LIMITS,
+    givesWay: true,
   });
 }
 
