@@ -14,6 +14,8 @@ const UNITS_OF_FILE = 250;
 /** Below this many open units the next release is published, so that every round has work. */
 const FEW_UNITS = 1000;
 const ANSWER_MS = 15;
+/** Requests to the provider after which a round ends at the latest; each is for ten units. */
+const MOST_REQUESTS = 80;
 
 const textsOf = (generation: number): Record<string, string[]> =>
   Object.fromEntries(
@@ -103,7 +105,10 @@ describe('the daemon killed at random during a run with 4 workers', () => {
       let before: ReadonlyMap<number, string> = new Map();
       let taskId = await start();
       for (let round = 1; round <= ROUNDS; round += 1) {
-        await delay(random.below(500));
+        // The work decides, not the clock, so that slow machines kill the daemon at work, too.
+        const last = server.seen() + random.below(MOST_REQUESTS);
+        await until(async () => server.seen() >= last || !(await isRunning(world, taskId)), 60_000);
+        await delay(random.below(2 * ANSWER_MS));
         const reported = await draftsOf(world, `r${generation}`);
         await world.system.daemon.kill();
         const stored = readStored(world.system.directory);

@@ -142,7 +142,6 @@ function createIndexThread(dataDirectory: string): Thread<ParseCalls> {
       scratchDirectory: join(dataDirectory, 'parse'),
     } satisfies ParseThreadData,
     limits: THREAD_LIMITS,
-    givesWay: true,
   });
 }
 
