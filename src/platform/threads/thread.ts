@@ -43,8 +43,8 @@ export interface ThreadOptions {
   /** Of the thread's heap. A heap that overflows ends this thread only. */
   readonly limits: ResourceLimits;
   /**
-   * Whether other threads and processes go first while all processors are busy. For work in bulk. What the thread starts
-   * gives way, too. Default: false.
+   * Whether other threads and processes go first while all processors are busy: for work in bulk. Processes that the thread
+   * starts give way, too. Default: false.
    */
   readonly givesWay?: boolean;
 }
