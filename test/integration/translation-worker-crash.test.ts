@@ -15,7 +15,7 @@ const UNITS_OF_FILE = 250;
 const FEW_UNITS = 1000;
 const ANSWER_MS = 15;
 /** Requests to the provider after which a round ends at the latest; each is for ten units. */
-const MOST_REQUESTS = 80;
+const MOST_REQUESTS = 40;
 
 const textsOf = (generation: number): Record<string, string[]> =>
   Object.fromEntries(
