@@ -80,7 +80,9 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
     const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
     expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
-    expect(status.pods).toMatchObject([{ serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) }]);
+    expect(status.pods).toMatchObject([
+      { serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) },
+    ]);
     first.setVerdict('official', null);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
