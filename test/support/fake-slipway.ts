@@ -60,6 +60,8 @@ export interface FakeSlipway {
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
   /** Answers this to every admin request, or to one action; `null` ends the refusal. */
   refuse(refusal: Refusal | null, action?: string): void;
+  /** Answers this to reads of a path. */
+  failRead(path: string, refusal: Refusal): void;
   /** The result of a release action. By default it succeeds and makes the release current. */
   taskStatus: 'queued' | 'succeeded' | 'failed';
   /** Stops answering, or answers again. */
@@ -204,7 +206,9 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
       act({ action, body, key: typeof key === 'string' ? key : null }, response, fake.taskStatus);
     } else {
       const found = report(url);
-      if (found === null) sendProblem(response, { status: 404, code: 'not_found' });
+      const failing = refusals.get(url.pathname);
+      if (failing !== undefined) sendProblem(response, failing);
+      else if (found === null) sendProblem(response, { status: 404, code: 'not_found' });
       else send(response, 200, found);
     }
   };
@@ -240,6 +244,9 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     refuse: (refusal, action = '') => {
       if (refusal === null) refusals.delete(action);
       else refusals.set(action, refusal);
+    },
+    failRead: (path, refusal) => {
+      refusals.set(path, refusal);
     },
     taskStatus: 'succeeded',
     setSilent: (value) => {
