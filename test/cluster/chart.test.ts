@@ -319,7 +319,8 @@ describe.skipIf(programs === null)('the chart', () => {
     }
     const containersOf = (name: string): { readonly daemon: Container; readonly server: Container } => {
       const deployment = objectsOf(CHART_VALUES[name] ?? {}).find(({ kind }) => kind === 'Deployment');
-      const { initContainers, containers } = deployment?.spec.template.spec;
+      if (deployment === undefined) throw new Error('there is no Deployment');
+      const { initContainers, containers } = deployment.spec.template.spec;
       return { daemon: initContainers[0], server: containers[0] };
     };
     const { daemon, server } = containersOf(

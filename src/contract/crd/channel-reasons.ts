@@ -44,7 +44,7 @@ export const CHANNEL_REASONS = {
     'The task that should make spec.release current failed. Check its log; change the spec to retry.',
   ReleaseChanging: 'The daemon is still making spec.release current.',
   PinOutdated:
-    'spec.release names a localized release of an earlier official release, which cannot be served any more. Name one of the current official release, or remove the pin.',
+    'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
   TextsNotReady:
     'The translation tasks of the current official release are not built yet. Wait; if it lasts, check that localization is enabled and the log of the tasks `parse` and `task-build`.',
   BaseCurrent: 'The localized release is built on the current official one.',

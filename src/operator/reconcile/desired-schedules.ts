@@ -32,7 +32,7 @@ export interface ScheduleCall {
 const RESOURCE_PURPOSES = ['sync', 'verify', 'cleanup'] as const;
 type ResourcePurpose = (typeof RESOURCE_PURPOSES)[number];
 
-/** What an object can have schedules for. Localization has one for each job. */
+/** The purposes of all schedules of an object. Localization has one for each job. */
 const PURPOSES = [...RESOURCE_PURPOSES, ...LOCALIZATION_JOBS] as const;
 type Purpose = (typeof PURPOSES)[number];
 

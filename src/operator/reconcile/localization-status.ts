@@ -16,7 +16,7 @@ type LocalizationRow = NonNullable<ReleaseChannelStatus['localization']>;
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 type Blocker = TranslationStatus['publish_blockers'][number];
 
-/** Blockers that are no units: the texts of the official release are not known yet. */
+/** Blockers that count no units: the texts of the official release are not known yet. */
 const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
 /** The blocker of units that prevent a publication; other units keep the official text. */
 const BLOCKING = 'qa_blocked';
