@@ -46,7 +46,7 @@ describe.skipIf(cluster === null)('localization in a cluster', () => {
             targetLanguage: 'zh-Hans',
             fixtureRoot: '/etc/slipway/localization',
           },
-          localized: { minState: 'translated' },
+          localized: { minState: 'draft' },
         },
       },
     };
