@@ -19,7 +19,7 @@ describe.skipIf(cluster === null)('localization in a cluster', () => {
   const { kubectl: kubectlAnywhere, helm } = cluster ?? ({} as E2eCluster);
   const space = new E2eNamespace(cluster ?? ({} as E2eCluster), NAMESPACE);
   const { client, control, create, createVolumes, eventually, get, kubectl, openUpstream, readyPods } = space;
-  const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
+  const transcript = createTranscript(process.env['E2E_LOCALIZATION_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
 
   const values = (): object => {
     const { daemon, ...rest } = space.valuesOf(NAME) as { daemon: { config: object } };
