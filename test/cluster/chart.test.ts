@@ -350,7 +350,7 @@ describe.skipIf(programs === null)('the chart', () => {
       } = daemonConfigurationSchema.parse(parse(map?.data?.['daemon.yaml'] ?? ''));
       return [texts.automatic, translation.automatic, exchange.root, backup.folder];
     };
-    const folders = ['/var/lib/slipway/exchange/files', '/var/lib/slipway/exchange/backups'];
+    const folders = ['/var/lib/slipway/exchange', '/var/lib/slipway/exchange/backups'];
     expect(automaticOf({})).toEqual([false, false, undefined, undefined]);
     expect(automaticOf({ localization: { enabled: true } })).toEqual([true, true, ...folders]);
     expect(automaticOf({ daemon: { config: { parse: { automatic: true } } } })).toEqual([

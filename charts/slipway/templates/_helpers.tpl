@@ -129,7 +129,8 @@ because a new file system has a lost+found in its root.
 {{- end -}}
 
 {{/*
-daemon.yaml, likewise. Exchanged files and backups have their own folders on the exchange volume. Without localization nobody uses the
+daemon.yaml, likewise. Exchanged files are in the root of their volume, which exists before anything
+is written; backups are in a folder of it. Without localization nobody uses the
 index of texts, so the daemon does not build it, unless the settings of the user say so.
 */}}
 {{- define "slipway.daemonConfig" -}}
@@ -137,7 +138,7 @@ index of texts, so the daemon does not build it, unless the settings of the user
 {{- $exchange := dict -}}
 {{- if .Values.localization.enabled -}}
 {{- $defaults = dict "backup" (dict "folder" "/var/lib/slipway/exchange/backups") -}}
-{{- $exchange = dict "exchange" (dict "root" "/var/lib/slipway/exchange/files") -}}
+{{- $exchange = dict "exchange" (dict "root" "/var/lib/slipway/exchange") -}}
 {{- end -}}
 {{- $keys := list -}}
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
