@@ -188,7 +188,7 @@ describe.skipIf(cluster === null)('localization in a cluster', () => {
     show();
     expect(statusOf('localized')).toMatchObject({
       release: { id: 'R1-first' },
-      history: [{ state: 'rolled_back' }, { id: 'R1-first', state: 'current' }],
+      history: [{ id: 'R1-second' }, { id: 'R1-first', state: 'current' }],
     });
     expect(textOf('R1-first')).toBe(JSON.stringify({ text: FIRST }));
 
