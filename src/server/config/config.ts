@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
-import { CHANNELS } from '../../domain/release/channel.ts';
+import { CHANNEL_CHOICES, CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { requireGlob } from '../../platform/config/glob-schema.ts';
 
@@ -101,7 +101,7 @@ const daemon = z
 const serverInfo = z
   .strictObject({
     channel: z
-      .enum(['official', 'localized', 'localized-if-available'])
+      .enum(CHANNEL_CHOICES)
       .default('official')
       .describe('The channel whose release AddressablesCatalogUrlRoot points at.'),
     keepOverrides: z
@@ -117,6 +117,10 @@ const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).defa
 
 const launcher = z
   .strictObject({
+    channel: z
+      .enum(CHANNEL_CHOICES)
+      .default('official')
+      .describe('The channel whose release launchers install.'),
     include: globs.describe(
       'Globs of the destinations that launchers install, such as TableBundles/**; none means all.',
     ),
