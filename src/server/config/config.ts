@@ -67,6 +67,31 @@ const cdn = z
   .prefault({})
   .describe('CDN-shaped delivery.');
 
+/** Whether text is an origin exactly as browsers send it, such as `https://play.example.org`. */
+function isOrigin(text: string): boolean {
+  return /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+const cors = z
+  .strictObject({
+    origins: z
+      .array(
+        z
+          .string()
+          .refine(
+            (text) => text === '*' || isOrigin(text),
+            'must be * or an origin such as https://play.example.org, without a path and a slash at the end',
+          ),
+      )
+      .max(64)
+      .default(['*'])
+      .describe(
+        'Origins whose pages may read resource bytes and /v1 in a browser, without credentials; * allows all, an empty list none.',
+      ),
+  })
+  .prefault({})
+  .describe('Reads by pages of other origins (CORS).');
+
 const daemon = z
   .strictObject({
     url: z
@@ -279,6 +304,7 @@ export const serverConfigurationSchema = z.strictObject({
       'Scheme, host and port that clients use to reach this server; every URL that it returns starts with it.',
     ),
   cdn,
+  cors,
   snapshot: z
     .strictObject({
       root: z.string().min(1).describe('Mount point of the snapshot volume; the server only reads it.'),

@@ -68,7 +68,7 @@ describe('localized-rollback', () => {
     expect([records.resume(1), records.stoppedBy(), records.resume(1)]).toEqual([true, null, false]);
   });
 
-  test('is told by the history, in which the release that became current last is first', async () => {
+  test('appears in the history, in which the release that became current last is first', async () => {
     const world = await createLocalizedWorld();
     const { takenBackBy } = createRollbackRecords(world.database);
     const history = () =>
