@@ -25,23 +25,22 @@ function historyOf(rows: readonly Fields[]): readonly string[] {
 }
 
 /** The statements of all reports on the two channels, next to each other. */
-async function told({ report }: TranslationSystem): Promise<Fields> {
-  const [status, list, translation, handoff] = await Promise.all(
-    ['release.status', 'release.list', 'translation.status', 'translation.handoff'].map(
-      async (name) => await report(name),
-    ),
-  );
-  const localized = status?.['localized'] as Fields | null;
-  const { official: authorizedOfficial, localized: authorized } = (status?.['attestation'] as Fields)[
+async function told(localization: TranslationSystem): Promise<Fields> {
+  const status = await localization.report('release.status');
+  const list = await localization.report('release.list');
+  const translation = await localization.report('translation.status');
+  const handoff = await localization.report('translation.handoff');
+  const localized = status['localized'] as Fields | null;
+  const { official: authorizedOfficial, localized: authorized } = (status['attestation'] as Fields)[
     'authorizes'
   ] as Fields;
-  const current = translation?.['current'] as Fields | null;
-  const [work] = handoff?.['releases'] as readonly Fields[];
+  const current = translation['current'] as Fields | null;
+  const [work = {}] = handoff['releases'] as readonly Fields[];
   return {
     localized: localized === null ? null : `${String(localized['release_id'])} ${String(localized['state'])}`,
-    relation: status?.['relation'],
+    relation: status['relation'],
     attested: [authorizedOfficial, authorized],
-    list: (list?.['releases'] as readonly Fields[])
+    list: (list['releases'] as readonly Fields[])
       .map((row) =>
         [
           row['release_id'],
@@ -55,13 +54,13 @@ async function told({ report }: TranslationSystem): Promise<Fields> {
       current === null
         ? null
         : `${String(current['localized_release_id'])} ${String(current['integrity'])}${current['stale'] === true ? ' stale' : ''}`,
-    history: historyOf(translation?.['history'] as readonly Fields[]),
-    automation: (translation?.['automation'] as Fields)['state'],
+    history: historyOf(translation['history'] as readonly Fields[]),
+    automation: (translation['automation'] as Fields)['state'],
     blockers: Object.fromEntries(
-      (translation?.['publish_blockers'] as readonly Fields[]).map((each) => [each['code'], each['count']]),
+      (translation['publish_blockers'] as readonly Fields[]).map((each) => [each['code'], each['count']]),
     ),
-    tasks: work?.['counts'],
-    held: [work?.['held_total'], (work?.['held'] as readonly Fields[]).map(({ reason }) => reason)],
+    tasks: work['counts'],
+    held: [work['held_total'], (work['held'] as readonly Fields[]).map(({ reason }) => reason)],
   };
 }
 
@@ -170,7 +169,10 @@ it('all reports tell the same of both channels, whatever has happened to them', 
   await system.daemon.stop();
   await writeFile(
     system.daemonConfiguration,
-    `${(await readFile(system.daemonConfiguration, 'utf8')).replace('minState: translated', 'minState: translated\n  auto: true')}`,
+    (await readFile(system.daemonConfiguration, 'utf8')).replace(
+      'minState: translated',
+      'minState: translated\n  auto: true',
+    ),
   );
   await system.startDaemon();
   await state({ current: 'r1-l2 ok', automation: 'stopped' });
@@ -190,10 +192,14 @@ it('all reports tell the same of both channels, whatever has happened to them', 
 });
 
 /** Waits until a task has ended, whatever its end. */
-async function ended({ report }: TranslationSystem, taskId: string): Promise<void> {
+async function ended(localization: TranslationSystem, taskId: string): Promise<void> {
   await expect
-    .poll(async () => ((await report('task.status', { task_id: taskId }))['task'] as Fields)['status'], {
-      timeout: 30_000,
-    })
+    .poll(
+      async () =>
+        ((await localization.report('task.status', { task_id: taskId }))['task'] as Fields)['status'],
+      {
+        timeout: 30_000,
+      },
+    )
     .toMatch(/succeeded|failed/);
 }

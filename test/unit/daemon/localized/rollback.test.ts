@@ -70,9 +70,9 @@ describe('localized-rollback', () => {
 
   test('appears in the history, in which the release that became current last is first', async () => {
     const world = await createLocalizedWorld();
-    const { takenBackBy } = createRollbackRecords(world.database);
+    const records = createRollbackRecords(world.database);
     const history = () =>
-      localizedStatusOf(world.releases.repository, takenBackBy).history.map(
+      localizedStatusOf(world.releases.repository, (id) => records.takenBackBy(id)).history.map(
         ({ localized_release_id: id, rolled_back: rollback }) => [id, rollback?.reason ?? null],
       );
     const later = () => {

@@ -118,7 +118,9 @@ describe('a localized release', () => {
 
   it('stays the result of its task when a request during the publish leads to another pass', async () => {
     const { world, automation, ended } = open();
-    world.duringPublish = automation.catchUp;
+    world.duringPublish = async () => {
+      await automation.catchUp();
+    };
     await automation.catchUp();
     expect(await ended()).toMatchObject({ result: { published: true, localized_release_id: 'r1-l1' } });
     // The other pass found the release.
