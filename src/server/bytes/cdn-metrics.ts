@@ -62,7 +62,7 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     labelNames: ['kind'],
     registers,
   });
-  // Without a first sample the first damage is no increase.
+  // increase() does not count the first sample of a series.
   for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
   const ranges = tally('slipway_cdn_ranges_total', 'Partial responses, by kind: single or multiple.', [
     'kind',

@@ -37,7 +37,7 @@ export function createScrubMetrics(registry: Registry): ScrubMetrics {
     labelNames: ['kind'],
     registers,
   });
-  // Without a first sample the first damage is no increase.
+  // increase() does not count the first sample of a series.
   for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
   return {
     objects: new Counter({

@@ -5,7 +5,6 @@ import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { sampleStatement } from '../../support/attestations.ts';
 import { RELEASE_JOBS } from '../../../src/daemon/releases/jobs/release-jobs.ts';
-import type { Job } from '../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../src/daemon/tasks/task.ts';
 import { createJobRegistry } from '../../../src/daemon/tasks/job-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -161,6 +160,7 @@ describe('the metrics of translations', () => {
       built: null,
       units: { ...noUnits(), draft: 5 },
       skippedUnits: { ...noUnits(), draft: 2 },
+      heldUnits: 0,
       leases: { open: 4, expired: 1 },
       failedChunks: 6,
     });
@@ -197,7 +197,7 @@ describe('the metrics of work', () => {
 
   it('start at 0, and count ended tasks, failures of upstream, and the time and bytes of syncs', async () => {
     const jobs = createJobRegistry();
-    jobs.register(...RELEASE_JOBS.map((job) => ({ ...job, run: async () => ({}) }) as Job));
+    jobs.register(...RELEASE_JOBS.map((job) => ({ ...job, run: async () => ({}) })));
     const listeners: Array<(ended: Task) => void> = [];
     const onFinished = (ended: Task): void => {
       for (const listener of listeners) listener(ended);
