@@ -2,7 +2,7 @@ import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/ap
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
-import { createUlidFactory } from '../platform/process/ids.ts';
+import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 import {
@@ -55,6 +55,7 @@ export function composeApi(
     },
     readiness,
     createId: createUlidFactory(options),
+    createSpanId: createSpanIds(options.randomBytes),
     tokenFile: () => tokenFileOf(settings.current().configuration),
     allowedHosts: () => settings.current().configuration.listen.allowedHosts,
   });
