@@ -18,6 +18,19 @@ import { codes, table } from './markdown.ts';
 
 const NOTE = 'Generated from the contract by `make docs`; do not edit.';
 
+/** The jobs of the daemon, in the order of the page. */
+export const EVERY_JOB: readonly JobDefinition[] = [
+  ...RELEASE_JOBS,
+  LOCALIZED_PUBLISH_JOB,
+  LOCALIZED_ROLLBACK_JOB,
+  LOCALIZED_FOLLOW_JOB,
+  ...PARSE_JOBS,
+  ...TRANSLATION_JOBS,
+  ...MEMORY_JOBS,
+  ...GLOSSARY_JOBS,
+  BACKUP_JOB,
+];
+
 /** docs/reference/problems.md */
 export function renderProblems(): string {
   const rowsOf = (ofDaemon: boolean): string[][] =>
@@ -130,7 +143,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, LOCALIZED_PUBLISH_JOB, LOCALIZED_ROLLBACK_JOB, LOCALIZED_FOLLOW_JOB, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, ...GLOSSARY_JOBS, BACKUP_JOB].map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], EVERY_JOB.map(jobRow))}
 `;
 }
 

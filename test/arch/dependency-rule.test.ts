@@ -48,7 +48,7 @@ interface Import {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
-  const specifiers = [...text.matchAll(/(?<!')\b(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+)'/g)];
+  const specifiers = [...text.matchAll(/(?<!['-])\b(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+)'/g)];
   return specifiers.map((match) => ({ from: file, to: match[1] ?? match[2] ?? '' }));
 }
 
