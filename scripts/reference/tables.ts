@@ -51,13 +51,16 @@ ${table(header, rowsOf(true))}
 
 /** docs/reference/reasons.md */
 export function renderReasons(): string {
-  const rows = Object.entries(REASONS).map(([reason, text]) => [`\`${reason}\``, text]);
+  const rows = Object.entries(REASONS).map(([reason, text]) => [
+    `[\`${reason}\`](../runbooks/${reason}.md)`,
+    text,
+  ]);
   return `# Reasons
 
 ${NOTE}
 
 Why a release is not distributable. Probe bodies, problem bodies, metric labels, log lines, \`ReleaseChannel\` conditions,
-events and the dashboard all use these constants.
+events and the dashboard all use these constants. Each has a runbook.
 
 ${table(['Reason', 'Meaning, and what to do'], rows)}
 `;
