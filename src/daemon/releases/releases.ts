@@ -151,6 +151,7 @@ export function createReleases(options: ReleasesOptions): Releases {
           signingKeys: options.signingKeys(),
           retention: retentionOf(configuration()),
           verifyAfterSeconds: configuration().verifyAtBootAfterSeconds,
+          maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
         },
         signal,
       ),
