@@ -179,10 +179,12 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     expect(run.stderr).toBe('');
     return parseObjects(run.stdout);
   };
-  const rulesOf = (prometheusRule: object): Rule[] =>
-    render({ prometheusRule: { enabled: true, ...prometheusRule } }).find(
-      ({ kind }) => kind === 'PrometheusRule',
-    )?.spec.groups[0].rules as Rule[];
+  const rulesOf = (prometheusRule: object, more: object = {}): Rule[] => {
+    const objects = render({ prometheusRule: { enabled: true, ...prometheusRule }, ...more });
+    const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
+    if (rule === undefined) throw new Error('there is no PrometheusRule');
+    return rule.spec.groups[0].rules as Rule[];
+  };
   const promtool = (...args: readonly string[]): string => {
     const run = spawnSync('promtool', args, { cwd: home, encoding: 'utf8' });
     return run.status === 0 ? '' : run.stdout + run.stderr;
@@ -277,12 +279,10 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
   });
 
   it('follow the validity of attestations', () => {
-    const [rule] = (
-      render({
-        prometheusRule: { enabled: true },
-        daemon: { config: { attestation: { ttlSeconds: 100 } } },
-      }).find(({ kind }) => kind === 'PrometheusRule')?.spec.groups[0].rules as Rule[]
-    ).filter(({ alert }) => alert === 'SlipwayAttestationExpiresSoon');
+    const config = { attestation: { ttlSeconds: 100 } };
+    const rule = rulesOf({}, { daemon: { config } }).find(
+      ({ alert }) => alert === 'SlipwayAttestationExpiresSoon',
+    );
     expect(rule?.expr).toMatch(/< 40 and/);
   });
 

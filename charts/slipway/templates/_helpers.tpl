@@ -295,7 +295,7 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- end -}}
 {{- end -}}
 
-{{/* What all endpoints of a monitor share. Call with its values. */}}
+{{/* The settings that all endpoints of a monitor share. Call with its values. */}}
 {{- define "slipway.scrape" -}}
 interval: {{ .interval }}
 scrapeTimeout: {{ .scrapeTimeout }}
