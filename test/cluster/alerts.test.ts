@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { SERVICE_REASONS } from '../../src/domain/service-state/service-reasons.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import { CHART, parseObjects, runHelm, type KubeObject } from '../support/helm.ts';
 import { kubeTools } from '../support/kube-tools.ts';
@@ -288,7 +289,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
 
   it('lead to a runbook with symptom, meaning, first command and remedy, as every reason does', () => {
     const pages = [
-      ...Object.keys(REASONS),
+      ...Object.keys({ ...REASONS, ...SERVICE_REASONS }),
       ...rules.map(({ alert }) => alert).filter((alert) => CASES[alert]?.page === undefined),
     ];
     for (const page of pages) {
