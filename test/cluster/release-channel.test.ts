@@ -47,6 +47,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['SnapshotBound', 'True'],
       ['Represented', 'True'],
       ['Serving', 'True'],
+      ['Healthy', 'True'],
     ]);
     expect(status).toMatchObject({
       observedGeneration: 1,
@@ -79,7 +80,9 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
     const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
     expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
-    expect(status.pods).toMatchObject([{ serving: 'False', reason, message: `because of ${reason}` }]);
+    expect(status.pods).toMatchObject([
+      { serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) },
+    ]);
     first.setVerdict('official', null);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
@@ -112,7 +115,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.setSilent(true);
     const status = await world().untilCondition(namespace, 'official', 'Ready', 'Unknown', 'PodUnreachable');
     const unknown = status.conditions.filter((each) => each.status === 'Unknown').map(({ type }) => type);
-    expect(unknown).toEqual(['Ready', 'Attested', 'SnapshotBound', 'Represented', 'Serving']);
+    expect(unknown).toEqual(['Ready', 'Attested', 'SnapshotBound', 'Represented', 'Serving', 'Healthy']);
     expect(status.release).toMatchObject({ id: 'r1' });
     first.setSilent(false);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');

@@ -1,3 +1,4 @@
+import { NO_CONDITIONS } from '../../src/daemon/api/condition-source.ts';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
@@ -48,12 +49,14 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     actions: new Map(),
     damage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
+    conditions: NO_CONDITIONS,
     readiness: () => ({ ready: true, message: 'ready' }),
     clock: systemClock,
     logger: createSilentLogger(),
     version: '0.0.0-test',
     bootId: 'boot-test',
     createId: () => `request-${(ids += 1)}`,
+    createSpanId: () => '00f067aa0ba902b8',
     tokenFile: () => null,
     allowedHosts: () => [],
     secrets: createSecretMask(),

@@ -11,6 +11,7 @@ import type {
   TranslationStatus,
 } from '../../src/operator/pods/server-client.ts';
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
+import { serviceOf } from './service-answer.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
 /** The token that a fake server accepts at first. */
@@ -192,7 +193,8 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests.push(`${request.method} ${url.pathname}`);
     if (silent) return;
     if (url.pathname === '/healthz') {
-      send(response, 200, { ...health, daemon: fake.daemonState });
+      const service = serviceOf(health.verdicts);
+      send(response, 200, { ...health, service, daemon: fake.daemonState });
       return;
     }
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';

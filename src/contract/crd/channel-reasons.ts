@@ -4,6 +4,8 @@
  */
 export const CHANNEL_REASONS = {
   Distributable: 'Every pod serves the same attested, fully represented release that the spec asks for.',
+  Healthy: 'Every pod serves the channel, and nothing needs attention.',
+  StateUnknown: 'Not every pod has told the state of its service.',
   Passed: 'Every pod with fresh evidence passed the checks of this stage.',
   Serving: 'At least one pod serves the channel.',
   UpToDate: 'Nothing is left to do.',
@@ -68,6 +70,8 @@ export const CONDITION_TYPES = {
   SnapshotBound: 'The manifest of that release is on the volume, complete and as attested.',
   Represented: 'Every entry of the release is on the volume, and none is known to be damaged.',
   Serving: 'A client of the Service gets the channel: a pod that serves it takes requests.',
+  Healthy:
+    'Every pod says that its service is healthy; if not, the reason is the first cause, and the message has the next step.',
 } as const;
 
 /** The types of the conditions that only an object with `channel: localized` has. They do not change its readiness. */

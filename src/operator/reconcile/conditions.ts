@@ -2,10 +2,11 @@ import type { ChannelReason, ConditionType } from '../../contract/crd/channel-re
 import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
+import { channelState, describeState, healthyCondition } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
 /** The input of the conditions. */
@@ -69,6 +70,7 @@ export function conditionsOf(
     SnapshotBound: stageOf(findings, 'SnapshotBound'),
     Represented: stageOf(findings, 'Represented'),
     Serving: servingOf(findings),
+    Healthy: healthyCondition(findings.pods, findings.channel),
   };
   const localized = findings.channel === 'localized' ? localizedConditions(textsOf(findings)) : {};
   const all: Partial<Record<ConditionType, Finding>> = { ...found, ...localized };
@@ -100,7 +102,7 @@ function textsOf({ texts, stalled, waiting, unknownPods }: Findings): Texts {
 /** Whether one pod serves a channel, and why. */
 interface PodOutcome {
   readonly serving: 'True' | 'False' | 'Unknown';
-  readonly reason: Reason | ChannelReason;
+  readonly reason: ServiceReason | ChannelReason;
   readonly message: string;
 }
 
@@ -112,7 +114,11 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
   const silence = pod.failure ?? 'it has not answered yet';
   if (verdict !== undefined && verdict.reason !== null) {
-    return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    const state = channelState(pod, channel);
+    if (state === null || state.reason === null) {
+      return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    }
+    return { serving: 'False', reason: state.reason, message: describeState(state) };
   }
   if (pod.endpoint === 'unready') {
     const cause = verdict === undefined ? `: ${silence}` : '';

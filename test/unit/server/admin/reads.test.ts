@@ -60,17 +60,20 @@ describe('admin reads', () => {
     expect(await answer({})).toBe(200);
   });
 
-  it('add the weak tokens of this server to the doctor, with every digit of the daemon', async () => {
+  it('add the state of the service and the weak tokens of this server to the doctor, with every digit of the daemon', async () => {
     const server = await startAdminServer();
     const body = '{"status":"ok","checks":[{"id":"a","status":"ok"}],"n":9007199254740993}';
     server.daemon.setAnswer('/v1/reports/daemon.doctor', { status: 200, body });
-    expect(await (await server.ask('/admin/diagnostics')).text()).toBe(body);
+    const first = await (await server.ask('/admin/diagnostics')).text();
+    expect(first).toContain('9007199254740993');
+    expect(JSON.parse(first)).toMatchObject({ status: 'degraded', checks: [{ id: 'service' }, { id: 'a' }] });
     await chmod(server.tokenFile, 0o644);
     const text = await (await server.ask('/admin/diagnostics')).text();
     expect(text).toContain('9007199254740993');
     expect(JSON.parse(text)).toMatchObject({
       status: 'degraded',
       checks: [
+        { id: 'service' },
         { id: 'a' },
         {
           id: 'server.secrets',
@@ -230,6 +233,29 @@ describe('a daemon in trouble', () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     server.daemon.setFault(null);
     expect((await server.ask('/admin/parse/status')).status).toBe(200);
+  });
+
+  it.each([
+    [
+      'has no such part',
+      503,
+      { code: 'backend_unavailable', detail: 'this daemon has no parse backend' },
+      'this daemon has no parse backend',
+    ],
+    ['is older than the server', 501, { code: 'not_implemented', detail: 'x' }, 'its version may be older'],
+    ['does not know the report', 404, { code: 'unknown_report', detail: 'x' }, 'its version may be older'],
+  ])('says so when the daemon %s, and not to try again', async (_what, status, body, said) => {
+    const server = await startAdminServer();
+    server.daemon.setAnswer('/v1/reports/parse.status', { status, body });
+    const response = await server.ask('/admin/parse/status');
+    const { code, detail } = ProblemSchema.parse(await response.json());
+    expect([response.status, code, response.headers.get('retry-after')]).toEqual([
+      503,
+      'backend_unavailable',
+      null,
+    ]);
+    expect(detail).toContain(said);
+    expect(detail).not.toMatch(/retry|again/i);
   });
 
   it('gives 503 for every report without a listener', async () => {
