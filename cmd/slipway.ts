@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import process from 'node:process';
+import packageManifest from '../package.json' with { type: 'json' };
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
+import { didYouMean, usageError } from '../src/platform/terminal/parse-options.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 
@@ -17,8 +19,11 @@ const USAGE = `Usage: slipway COMMAND [OPTIONS]
   restore  puts databases of a backup into the data folder of a daemon that does not run
   verify   checks a snapshot volume offline
 
-Run slipway COMMAND --help for details.
+Run slipway COMMAND --help for details, and slipway --version for the version.
 `;
+
+const { version } = packageManifest;
+const CTL = { name: 'slipway ctl', plugin: false, version };
 
 /** The daemon reads the rules; the command line only passes the file on. */
 async function problemsOfRules(path: string): Promise<readonly string[]> {
@@ -31,11 +36,17 @@ const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
 
+const COMMANDS = ['ctl', 'dev', 'keygen', 'parse', 'restore', 'verify'];
+
+function unknown(written: string): string {
+  return `there is no command "${written}"${didYouMean(written, COMMANDS)}`;
+}
+
 // The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
   switch (command) {
     case 'ctl':
-      return await runCtl(args, processCtlIo(signal), { name: 'slipway ctl', plugin: false });
+      return await runCtl(args, processCtlIo(signal), CTL);
     case 'dev': {
       const { runDev } = await import('../src/cli/dev/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
@@ -55,12 +66,16 @@ async function main(): Promise<number> {
     }
     case 'verify':
       return await runVerify(args, { ...io, signal });
+    case '--version':
+      process.stdout.write(`slipway ${version}\n`);
+      return 0;
     case 'help':
+    case '-h':
     case '--help':
       process.stdout.write(USAGE);
       return 0;
     default:
-      process.stderr.write(command === '' ? USAGE : `slipway: no command "${command}"\n\n${USAGE}`);
+      process.stderr.write(usageError('slipway', command === '' ? 'a command is missing' : unknown(command)));
       return 2;
   }
 }

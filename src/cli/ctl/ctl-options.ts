@@ -1,6 +1,6 @@
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { didYouMean, parseOptions } from '../../platform/terminal/parse-options.ts';
 
 /** Options that every command takes. */
 const COMMON = {
@@ -14,7 +14,9 @@ const COMMON = {
   'target-port': { type: 'string' },
   timeout: { type: 'string' },
   output: { type: 'string', short: 'o' },
+  color: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** Options of single commands. */
@@ -52,6 +54,9 @@ const SPECIAL = {
   reviewer: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },
+  watch: { type: 'boolean', short: 'w' },
+  interval: { type: 'string' },
+  yes: { type: 'boolean', short: 'y' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** An option of a single command. */
@@ -86,8 +91,13 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ],
   ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],
   ['--timeout SECONDS', 'time limit for one request; default 30'],
-  ['-o, --output table|json', 'json prints the bytes of the service unchanged, for scripts; default table'],
-  ['-h, --help', 'shows this help, or that of a command'],
+  [
+    '-o, --output table|wide|name|json|yaml',
+    'wide adds columns; name prints only names, one a line; json prints the bytes of the service unchanged; default table',
+  ],
+  ['--color auto|always|never', 'colours states; auto: on a terminal, unless NO_COLOR is set; default auto'],
+  ['-h, --help', 'shows this help, or that of a command or an action'],
+  ['--version', 'shows the version of this program'],
 ];
 
 /**
@@ -102,16 +112,13 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
       'a token on the command line can be read by every user of this machine; store it in a file and use --token-file',
     );
   }
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: { ...COMMON, ...SPECIAL },
-    });
-    return { words: positionals, values };
-  } catch (error) {
-    throw new CtlFailure(CTL_EXITS.usage, messageOf(error));
-  }
+  const parsed = parseOptions({
+    args: [...argv],
+    allowPositionals: true,
+    options: { ...COMMON, ...SPECIAL },
+  });
+  if (!parsed.ok) throw new CtlFailure(CTL_EXITS.usage, parsed.error);
+  return { words: parsed.value.positionals, values: parsed.value.values };
 }
 
 /**
@@ -129,7 +136,12 @@ export function refuseOtherOptions(
     (name) => Object.hasOwn(SPECIAL, name) && !allowed.some((each) => each === name),
   );
   if (others.length === 0) return;
-  throw new CtlFailure(CTL_EXITS.usage, `${command} has no option --${others.join(', --')}`);
+  const [first = ''] = others;
+  const known = [...Object.keys(COMMON), ...allowed].map((name) => `--${name}`);
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `${command} has no option --${first}${didYouMean(`--${first}`, known)}`,
+  );
 }
 
 /**

@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
 
 /** The options of `slipway verify`. */
 export interface VerifyOptions {
@@ -34,31 +33,29 @@ manifest, the digest of every object and every block. Changes nothing. Ends with
  * @returns the options, `'help'`, or one sentence that says what is wrong
  */
 export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOptions | 'help', string> {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        release: { type: 'string' },
-        keys: { type: 'string', multiple: true, default: [] },
-        json: { type: 'boolean', default: false },
-        quick: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    if (values.help) return success('help');
-    const [root, second] = positionals;
-    if (root === undefined || second !== undefined) return failure('name exactly one directory');
-    const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
-    if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
-    return success({
-      root,
-      releaseId: releaseId?.value ?? null,
-      keys: values.keys,
-      json: values.json,
-      quick: values.quick,
-    });
-  } catch (error) {
-    return failure(messageOf(error));
-  }
+  const parsed = parseOptions({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      release: { type: 'string' },
+      keys: { type: 'string', multiple: true, default: [] },
+      json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (!parsed.ok) return parsed;
+  const { values, positionals } = parsed.value;
+  if (values.help) return success('help');
+  const [root, second] = positionals;
+  if (root === undefined || second !== undefined) return failure('name exactly one directory');
+  const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
+  if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
+  return success({
+    root,
+    releaseId: releaseId?.value ?? null,
+    keys: values.keys,
+    json: values.json,
+    quick: values.quick,
+  });
 }
