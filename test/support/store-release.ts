@@ -37,7 +37,10 @@ export interface StoredSample {
   readonly record: ReleaseRecord;
 }
 
-/** Writes objects, manifest and record of a release with the writer, in the order of the write protocol. */
+/**
+ * Writes objects, manifest and record of a release with the writer, in the order of the write protocol. A release with a
+ * base is a localized one; the entries of `patched` are marked as such.
+ */
 export async function storeRelease(
   writer: SnapshotWriter,
   pool: HashPool,
@@ -45,6 +48,8 @@ export async function storeRelease(
     readonly id: string;
     readonly files: ReadonlyMap<string, Buffer>;
     readonly serverInfo?: Buffer;
+    readonly baseId?: string;
+    readonly patched?: readonly string[];
   },
 ): Promise<StoredSample> {
   const entries: ManifestEntry[] = [];
@@ -57,15 +62,19 @@ export async function storeRelease(
       size: digests.size,
       blake3: digests.blake3,
       crc64: digests.crc64,
-      source: 'official',
+      source: release.patched?.includes(name) === true ? 'localized' : 'official',
       media_type: 'application/octet-stream',
       ...(digests.blocks === null ? {} : { blocks: blake3Hex(digests.blocks) }),
     });
   }
   const info = release.serverInfo === undefined ? null : await commitBytes(writer, pool, release.serverInfo);
   const releaseId = release.id as ReleaseId;
+  const channel = release.baseId === undefined ? 'official' : 'localized';
+  const base = release.baseId === undefined ? {} : { base_release_id: release.baseId as ReleaseId };
   const header = sampleHeader(entries, {
     release_id: releaseId,
+    channel,
+    ...base,
     ...(info === null ? {} : { server_info: { blake3: info.blake3, size: info.size } }),
   });
   const written = await writer.writeManifest('task-1', header, entries);
@@ -74,8 +83,9 @@ export async function storeRelease(
   const record: ReleaseRecord = {
     format: 'slipway-release',
     version: 1,
-    channel: 'official',
+    channel,
     release_id: releaseId,
+    ...base,
     snapshot_id: written.snapshotId,
     manifest: {
       blake3,

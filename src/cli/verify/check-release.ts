@@ -12,6 +12,7 @@ import { objectState } from '../../snapshot/objects/object-state.ts';
 import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
 import { verifyRelease, type VerificationProgress } from '../../snapshot/release-verifier.ts';
+import { checkBase, type BaseCheckOptions } from './check-base.ts';
 import type { ReleaseReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -20,8 +21,11 @@ export interface ReleaseCheckOptions {
   readonly quick: boolean;
   readonly pool: HashPool;
   readonly concurrency: number;
-  /** The server-info document that the attestation names for a release; absent: the one that an older manifest names. */
-  readonly documentOf: (channel: Channel, releaseId: ReleaseId) => ServerInfoDocument | null | undefined;
+  /**
+   * The entry of the attestation on a release, `undefined` when it does not name it. If the entry says nothing of the
+   * server-info document, the document is the one that the manifest names.
+   */
+  readonly attestedAs: BaseCheckOptions['attestedAs'];
   /** Every object of the release is in it afterwards. */
   readonly ledger: ObjectLedger;
   readonly onProgress: (progress: VerificationProgress, total: number, release: string) => void;
@@ -46,6 +50,7 @@ export async function checkRelease(
     damaged: 0,
     problems: [],
     examples: [],
+    base: null,
   };
   let record: ReleaseRecord | null;
   let loaded: LoadedManifest;
@@ -59,15 +64,17 @@ export async function checkRelease(
     return { ...found, problems: [messageOf(error)] };
   }
   const { header } = loaded.index;
-  const problems = await recordProblems(options.root, record, loaded);
+  const compared = channel === 'localized' ? await checkBase(loaded.index, options) : null;
+  const problems = [...(await recordProblems(options.root, record, loaded)), ...(compared?.problems ?? [])];
   const whole = {
     ...found,
+    base: compared?.base ?? null,
     snapshot_id: record.snapshot_id,
     entries: header.entry_count,
     bytes: header.total_bytes,
     problems,
   };
-  const attested = options.documentOf(channel, releaseId);
+  const attested = options.attestedAs(channel, releaseId)?.server_info;
   const document = attested === undefined ? (header.server_info ?? null) : attested;
   return options.quick
     ? await quickReport(whole, options, loaded, document)

@@ -6,7 +6,6 @@ import { parseEnvelope, parseStatement } from '../../contract/formats/attestatio
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { isBlake3Hex } from '../../domain/release/digest.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
-import type { ServerInfoDocument } from '../../domain/release/server-info-document.ts';
 import type { AttestationStatement, AttestedRelease } from '../../domain/verdict/attestation.ts';
 import { readCurrentAttestation } from '../../snapshot/volume/attestation-files.ts';
 import { listReleaseIds } from '../../snapshot/volume/release-records.ts';
@@ -15,7 +14,7 @@ import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-export interface VolumeCheckOptions extends Omit<ReleaseCheckOptions, 'documentOf'> {
+export interface VolumeCheckOptions extends Omit<ReleaseCheckOptions, 'attestedAs'> {
   /** Only the release of this id; `null` for all. */
   readonly releaseId: ReleaseId | null;
   /** `null` to leave the signature of the attestation alone. */
@@ -27,13 +26,13 @@ export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeRe
   const { root, releaseId, signal } = options;
   const problems: string[] = [];
   const storeId = await readStoreId(root, problems);
-  const documentOf = await readDocuments(root);
+  const attestedAs = await readAttested(root);
   const releases: ReleaseReport[] = [];
   for (const channel of CHANNELS) {
     for (const id of await listReleaseIds(root, channel)) {
       signal.throwIfAborted();
       if (releaseId === null || releaseId === id)
-        releases.push(await checkRelease({ ...options, documentOf }, channel, id));
+        releases.push(await checkRelease({ ...options, attestedAs }, channel, id));
     }
   }
   if (releaseId !== null && releases.length === 0) problems.push(`the store has no release ${releaseId}`);
@@ -43,6 +42,7 @@ export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeRe
     store_id: storeId,
     mode: options.quick ? 'quick' : 'full',
     sound: isSound({ problems, attestation, releases }),
+    complete: releases.every(({ base }) => base?.status !== 'not_checked'),
     problems,
     attestation,
     releases,
@@ -60,20 +60,18 @@ async function readStoreId(root: string, problems: string[]): Promise<string | n
 }
 
 /**
- * Reads which server-info documents the attestation names. Its signature is checked elsewhere: without keys, the
- * documents are still compared with the digests that the attestation states.
+ * Reads what the attestation says of releases. Its signature is checked elsewhere: without keys, documents and bases are
+ * still compared with what the attestation states.
  */
-async function readDocuments(root: string): Promise<ReleaseCheckOptions['documentOf']> {
-  const documents = new Map<string, ServerInfoDocument | null>();
+async function readAttested(root: string): Promise<ReleaseCheckOptions['attestedAs']> {
   const envelope = await readCurrentAttestation(root).catch(() => null);
   const parsed = envelope === null ? null : parseEnvelope(envelope);
   const statement = parsed?.ok === true ? parseStatement(Buffer.from(parsed.value.payload, 'base64')) : null;
-  if (statement?.ok === true) {
-    for (const { channel, server_info: document, release_id: id } of attestedReleases(statement.value)) {
-      if (document !== undefined) documents.set(`${channel}/${id}`, document);
-    }
-  }
-  return (channel, id) => documents.get(`${channel}/${id}`);
+  const releases = statement?.ok === true ? attestedReleases(statement.value) : [];
+  const named = new Map<string, AttestedRelease>(
+    releases.map((release) => [`${release.channel}/${release.release_id}`, release]),
+  );
+  return (channel, id) => named.get(`${channel}/${id}`);
 }
 
 /** Every release that a statement names, with its channel. */

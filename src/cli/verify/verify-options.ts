@@ -15,16 +15,19 @@ export interface VerifyOptions {
 }
 
 /** The help of `slipway verify`. */
-export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [--json]
+export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [-o json]
 
-Checks a snapshot volume offline: FORMAT, the attestation, every release record and
-manifest, the digest of every object and every block. Changes nothing. Ends with 0 when all is sound,
-1 when damage was found, 2 for wrong arguments.
+Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
+of every object and every block, and that a localized release has the files of its base wherever its
+manifest does not mark them as patched. Changes nothing.
 
-  --release ID        checks only this release
-  --keys FILE_OR_DIR  also verifies the signature of the attestation with these public keys; may be repeated
-  --quick             compares presence and sizes of objects, but does not read them
-  --json              prints the report as JSON
+  --release ID         checks only this release; the base of a localized one is read for the comparison
+  --keys FILE_OR_DIR   also verifies the signature of the attestation with these public keys; may be repeated
+  --quick              compares presence and sizes of objects, but does not read them
+  -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
+
+Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, and 3 when all is sound
+but a localized release was not checked against its base, because the volume does not have it.
 `;
 
 /**
@@ -40,6 +43,7 @@ export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOption
       release: { type: 'string' },
       keys: { type: 'string', multiple: true, default: [] },
       json: { type: 'boolean', default: false },
+      output: { type: 'string', short: 'o', default: 'text' },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -49,13 +53,16 @@ export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOption
   if (values.help) return success('help');
   const [root, second] = positionals;
   if (root === undefined || second !== undefined) return failure('name exactly one directory');
+  if (values.output !== 'text' && values.output !== 'json') {
+    return failure(`--output: "${values.output}" is neither text nor json`);
+  }
   const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
   if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
   return success({
     root,
     releaseId: releaseId?.value ?? null,
     keys: values.keys,
-    json: values.json,
+    json: values.json || values.output === 'json',
     quick: values.quick,
   });
 }

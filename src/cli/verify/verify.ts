@@ -33,7 +33,8 @@ const MAX_THREADS = 8;
  * Runs `slipway verify`: checks a snapshot volume offline.
  *
  * @param argv the command line after `verify`
- * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments
+ * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when a localized
+ *   release could not be compared with its base and all else is sound
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
@@ -53,7 +54,8 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
   const report = await check(options, keys, io);
   if (report === null) return 1;
   io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
-  return report.sound ? 0 : 1;
+  if (!report.sound) return 1;
+  return report.complete ? 0 : 3;
 }
 
 async function check(

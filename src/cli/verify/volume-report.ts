@@ -1,4 +1,5 @@
 import type { Channel } from '../../domain/release/channel.ts';
+import { renderBase, type BaseReport } from './base-report.ts';
 
 /** The findings for one release. */
 export interface ReleaseReport {
@@ -14,6 +15,8 @@ export interface ReleaseReport {
   readonly problems: readonly string[];
   /** The first damaged entries. */
   readonly examples: readonly { readonly destination: string; readonly status: string }[];
+  /** Only for a localized release whose manifest could be read. */
+  readonly base: BaseReport | null;
 }
 
 /** The findings for the attestation. */
@@ -33,6 +36,8 @@ export interface VolumeReport {
   /** `quick` when the bytes were not read. */
   readonly mode: 'full' | 'quick';
   readonly sound: boolean;
+  /** Whether every localized release could be compared with its base. */
+  readonly complete: boolean;
   readonly problems: readonly string[];
   readonly attestation: AttestationReport;
   readonly releases: readonly ReleaseReport[];
@@ -51,15 +56,19 @@ export function isSound(report: Pick<VolumeReport, 'problems' | 'attestation' | 
   return (
     report.problems.length === 0 &&
     report.attestation.problems.length === 0 &&
-    report.releases.every((release) => release.damaged === 0 && release.problems.length === 0)
+    report.releases.every(isReleaseSound)
   );
+}
+
+function isReleaseSound({ damaged, problems, base }: ReleaseReport): boolean {
+  return damaged === 0 && problems.length === 0 && base?.status !== 'differs';
 }
 
 /** Renders a report for people. */
 export function renderVolumeReport(report: VolumeReport): string {
   const lines = [`store ${report.store_id ?? '(unknown)'} at ${report.root}, ${report.mode} check`, ''];
   const rows = report.releases.map((release) => [
-    release.damaged === 0 && release.problems.length === 0 ? 'ok' : 'DAMAGED',
+    isReleaseSound(release) ? 'ok' : 'DAMAGED',
     release.channel,
     release.release_id,
     String(release.entries),
@@ -67,15 +76,7 @@ export function renderVolumeReport(report: VolumeReport): string {
     String(release.damaged),
   ]);
   lines.push(...renderColumns([['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'DAMAGED'], ...rows]), '');
-  for (const release of report.releases) {
-    for (const problem of release.problems)
-      lines.push(`${release.channel} ${release.release_id}: ${problem}`);
-    for (const { destination, status } of release.examples) {
-      lines.push(`${release.channel} ${release.release_id}: ${status} ${destination}`);
-    }
-    const more = release.damaged - release.examples.length;
-    if (more > 0) lines.push(`${release.channel} ${release.release_id}: and ${more} more`);
-  }
+  for (const release of report.releases) lines.push(...renderFindings(release));
   const { attestation, objects } = report;
   lines.push(
     `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}${attestation.expires_at === null ? '' : `, expires ${new Date(attestation.expires_at * 1000).toISOString()}`}`,
@@ -91,11 +92,30 @@ export function renderVolumeReport(report: VolumeReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A repair fixes releases; it cannot fix a wrong key or a release that never existed. */
+function renderFindings(release: ReleaseReport): string[] {
+  const name = `${release.channel} ${release.release_id}`;
+  const more = release.damaged - release.examples.length;
+  return [
+    ...release.problems.map((problem) => `${name}: ${problem}`),
+    ...release.examples.map(({ destination, status }) => `${name}: ${status} ${destination}`),
+    ...(more > 0 ? [`${name}: and ${more} more`] : []),
+    ...(release.base === null ? [] : renderBase(name, release.base)),
+  ];
+}
+
+/**
+ * What to do next. A repair fixes releases; it cannot fix a wrong key or a release that never existed, and no upstream has
+ * patched files.
+ */
 function renderConclusion(report: VolumeReport): string {
-  if (report.sound) return 'sound';
-  const isDamaged = report.releases.some((release) => release.damaged > 0 || release.problems.length > 0);
-  return isDamaged ? 'DAMAGE FOUND: run the daemon\'s "repair"' : 'NOT SOUND: see the lines above';
+  if (report.sound)
+    return report.complete ? 'sound' : 'sound as far as it could be checked: see NOT CHECKED above';
+  const damaged = report.releases.filter((release) => !isReleaseSound(release));
+  if (damaged.length === 0) return 'NOT SOUND: see the lines above';
+  const publish = damaged.some(({ channel }) => channel === 'localized')
+    ? '; if a localized release stays damaged, "localized-publish"'
+    : '';
+  return `DAMAGE FOUND: run the daemon's "repair"${publish}`;
 }
 
 function renderColumns(rows: readonly (readonly string[])[]): string[] {

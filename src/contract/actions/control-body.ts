@@ -123,7 +123,7 @@ export const ControlBodySchema = z
     source: TermSourceSchema.describe('Where the term comes from.'),
     translation_file: name.describe('A file of the exchange folder, relative to `exchange.root`.'),
     from_worker: flag.describe('Takes the texts of the translation database.'),
-    patch_manifest: name.describe('A manifest of patched files, relative to `localized.patchRoot`.'),
+    patch_manifest: name.describe('A manifest of patched files of the exchange folder, relative to `exchange.root`.'),
     localized_release_id: name.describe('The localized release.'),
   })
   .partial();
