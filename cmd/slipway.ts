@@ -2,25 +2,14 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
+import { renderSlipwayUsage, unknownProgram } from '../src/cli/completion/programs.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
-import { didYouMean, usageError } from '../src/platform/terminal/parse-options.ts';
+import { usageError } from '../src/platform/terminal/parse-options.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
-
-const USAGE = `Usage: slipway COMMAND [OPTIONS]
-
-  ctl      operates a running service: status, releases, tasks, logs, actions
-  dev      starts the daemon and the server on a demo release
-  keygen   creates a signing key
-  parse    shows the text units of a file or a release folder offline
-  restore  puts databases of a backup into the data folder of a daemon that does not run
-  verify   checks a snapshot volume offline
-
-Run slipway COMMAND --help for details, and slipway --version for the version.
-`;
 
 const { version } = packageManifest;
 const CTL = { name: 'slipway ctl', plugin: false, version };
@@ -35,12 +24,6 @@ async function problemsOfRules(path: string): Promise<readonly string[]> {
 const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
-
-const COMMANDS = ['ctl', 'dev', 'keygen', 'parse', 'restore', 'verify'];
-
-function unknown(written: string): string {
-  return `there is no command "${written}"${didYouMean(written, COMMANDS)}`;
-}
 
 // The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
@@ -72,10 +55,10 @@ async function main(): Promise<number> {
     case 'help':
     case '-h':
     case '--help':
-      process.stdout.write(USAGE);
+      process.stdout.write(renderSlipwayUsage());
       return 0;
     default:
-      process.stderr.write(usageError('slipway', command === '' ? 'a command is missing' : unknown(command)));
+      process.stderr.write(usageError('slipway', unknownProgram(command)));
       return 2;
   }
 }

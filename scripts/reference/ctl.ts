@@ -29,9 +29,32 @@ Operates a running service through its admin surface: \`slipway ctl [OPTIONS] CO
 
 ${options(COMMON_OPTION_TEXTS)}
 
-Do not put the token on the command line, where every user of the machine can read it. \`-o json\` prints exactly the bytes
-that the service sent: no number loses a digit, no field is omitted. \`status -o json\` prints
-\`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the daemon gave no report.
+Do not put the token on the command line, where every user of the machine can read it.
+
+## Output
+
+\`-o json\` prints exactly the bytes that the service sent: no number loses a digit, no field is omitted. \`-o yaml\` prints the
+same values. \`status -o json\` prints \`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the
+daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
+\`-o name\` prints names alone, for other commands:
+\`slipway ctl tasks --status queued -o name | xargs -n1 slipway ctl task cancel --yes\`. These commands have names:
+${CTL_COMMANDS.filter(({ hasNames }) => hasNames === true)
+  .map(({ name }) => `\`${name}\``)
+  .join(', ')}.
+
+\`--watch\` looks every two seconds (\`--interval\`). A terminal shows the latest answer; elsewhere each answer that differs is
+added, with \`-o json\` as one document after the other.
+
+States have colours on a terminal, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`; \`--color always\` and \`--color never\` decide
+without a look at them.
+
+## Actions
+
+\`actions\` lists the actions, and \`run ACTION --help\` shows the fields of one. A destructive action shows what it takes away and
+asks. Without a terminal it needs \`--yes\`; without it nothing is sent and the exit code is 2.
+
+With \`--dry-run\` nothing is changed. The actions whose \`args\` take \`dry_run=true\` are tried by the daemon, and the result is
+shown. For the others the body is checked, the things that would be taken away are shown, and nothing is sent.
 
 Every action is sent with an \`Idempotency-Key\`. If its outcome is unknown (exit code 3 or 5), the message names the key.
 Retry with \`--idempotency-key\`; the action then runs only once.

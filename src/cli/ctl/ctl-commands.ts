@@ -31,11 +31,6 @@ export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   return named(2) ?? named(1) ?? null;
 }
 
-/** The names of all commands, in one line for each. */
-export function renderCtlCommands(): string {
-  return CTL_COMMANDS.map(({ name }) => `  ${name}`).join('\n');
-}
-
 /** The help of `slipway ctl`, or of one command. */
 export function renderCtlHelp(program: string, command: CtlCommand | null): string {
   if (command !== null) {

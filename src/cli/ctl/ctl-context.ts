@@ -40,7 +40,7 @@ export interface LocalContext extends CtlIo {
 /** The input of a command. */
 export interface CtlContext extends LocalContext {
   readonly api: AdminApi;
-  /** `null` unless the command runs again and again; `end` says that nothing can change any more. */
+  /** `null` unless the command runs repeatedly; `end` says that nothing can change after this run. */
   readonly watch: { end(): void } | null;
 }
 

@@ -8,7 +8,7 @@ import { isTransient } from './task-watch.ts';
 const DEFAULT_SECONDS = 2;
 const LONGEST_SECONDS = 3600;
 
-/** The options of a command that can run again and again. */
+/** The options of a command that can run repeatedly. */
 export const WATCH_OPTIONS = ['watch', 'interval'] as const;
 
 /** The help for {@link WATCH_OPTIONS}. */
@@ -21,8 +21,8 @@ export const WATCH_TEXTS: ReadonlyArray<readonly [string, string]> = [
 const CLEAR = '\u001b[H\u001b[2J';
 
 /**
- * Runs a command again and again. A terminal shows the latest answer alone; elsewhere each answer that differs from the
- * previous one is added, and a time that passes is no difference.
+ * Runs a command repeatedly. A terminal shows the latest answer alone; elsewhere each answer that differs from the
+ * previous one is added. Ages alone do not count as a change.
  *
  * @returns the exit code of the last run
  * @throws CtlFailure when the first run fails, and for a later failure that does not pass by itself

@@ -48,8 +48,8 @@ export const TermSourceSchema = z.strictObject({
     .describe('Whether a person wrote it, or a file brought it.'),
   observed_unix_seconds: int64().describe('When it was seen there; Unix seconds.'),
   source_ref: prose.describe('Where, such as a page.').optional(),
-  source_author: prose.describe('Who wrote it.').optional(),
-  source_note: prose.describe('What else is to be known about the source.').optional(),
+  source_author: prose.describe('The author of the text there.').optional(),
+  source_note: prose.describe('A note about the source.').optional(),
 });
 
 /** The body of every control action; which fields an action requires or uses is in the action table. */
@@ -92,7 +92,7 @@ export const ControlBodySchema = z
     ),
     retry_backoff_seconds: int64({ min: 0 }).describe('Wait before the next attempt.'),
     max_tasks: int64({ min: 1 }).describe('Most translation tasks of this run.'),
-    worker_id: name.describe('Who claims the units or tasks.'),
+    worker_id: name.describe('The name of the worker or person that claims the units or tasks.'),
     translation_memory_path: name.describe(
       'A Translation Memory file, relative to its root; without it the configured one.',
     ),
@@ -123,7 +123,9 @@ export const ControlBodySchema = z
     source: TermSourceSchema.describe('Where the term comes from.'),
     translation_file: name.describe('A file of the exchange folder, relative to `exchange.root`.'),
     from_worker: flag.describe('Takes the texts of the translation database.'),
-    patch_manifest: name.describe('A manifest of patched files of the exchange folder, relative to `exchange.root`.'),
+    patch_manifest: name.describe(
+      'A manifest of patched files of the exchange folder, relative to `exchange.root`.',
+    ),
     localized_release_id: name.describe('The localized release.'),
   })
   .partial();

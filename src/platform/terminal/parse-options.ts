@@ -1,4 +1,4 @@
-import { parseArgs, type ParseArgsConfig, type ParseArgsOptionsConfig } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { closestName } from '../config/closest-name.ts';
 import { messageOf } from '../errors.ts';
@@ -31,7 +31,7 @@ export function usageError(program: string, problem: string): string {
   return `${program}: ${problem}\nFor help: ${program} --help\n`;
 }
 
-/** What was probably meant, as the end of a message; empty when nothing is close. */
+/** The end of a message that names the probably meant word; empty when none is close. */
 export function didYouMean(written: string, names: readonly string[]): string {
   const meant = closestName(written, names);
   return meant === null ? '' : `; did you mean "${meant}"?`;
@@ -41,7 +41,7 @@ export function didYouMean(written: string, names: readonly string[]): string {
 function unknownOption({ args, options = {} }: ParseArgsConfig): string | null {
   const { tokens } = parseArgs({
     args: [...(args ?? [])],
-    options: options as ParseArgsOptionsConfig,
+    options,
     strict: false,
     tokens: true,
     allowPositionals: true,

@@ -18,7 +18,7 @@ const MOST_ROWS = '1000';
 /** Longest text in a line, characters. */
 const MAX_TEXT = 60;
 
-/** What each destructive action takes away, read before it is asked for. `release-cleanup` has a dry run instead. */
+/** Reads the things that a destructive action takes away, before anyone is asked. `release-cleanup` has a dry run instead. */
 const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   restart: async (context) => {
     const { items } = await read(context, 'task.list', {});
@@ -104,7 +104,7 @@ async function read<N extends ReportName>(
   if (parsed.success) return parsed.data as ReportOf<N>;
   throw new CtlFailure(
     CTL_EXITS.unreachable,
-    `the daemon sent a report ${name} that this version cannot read; --yes goes on without it`,
+    `the daemon sent a report ${name} that this version cannot read; --yes starts the action without it`,
   );
 }
 

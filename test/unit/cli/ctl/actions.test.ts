@@ -17,7 +17,7 @@ const TERM = 'gt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC';
 
 /** The bodies of the actions that were sent. */
 function posts(daemon: Awaited<ReturnType<typeof ctlService>>['daemon']): readonly string[] {
-  return daemon.received.filter(({ method }) => method === 'POST').map(({ body }) => String(body));
+  return daemon.received.filter(({ method }) => method === 'POST').map(({ body }) => body);
 }
 
 /** Each destructive action, the report that says what it takes away, and a part of the text. */

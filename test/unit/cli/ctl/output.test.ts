@@ -141,7 +141,7 @@ describe('--watch', () => {
     ).toEqual(['running', 'failed']);
   });
 
-  it('goes on after a failure that passes, and fails at once when there was no answer', async () => {
+  it('continues after a failure that passes, and fails when the first look has no answer', async () => {
     const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/reports/task.status', {
       status: 503,
