@@ -9,6 +9,7 @@ import type { Logger } from '../platform/logging/logging.ts';
 import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './bytes/cdn-handler.ts';
+import { addCorsFields, type Cors } from './http/cors.ts';
 import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
 import { logFailure } from './http/log-failure.ts';
 import { messageProblem } from '../platform/http/message-rules.ts';
@@ -34,6 +35,7 @@ export interface ServerAppOptions {
   readonly dashboard: DashboardRoute;
   /** Checks tokens on public routes, `null` where these are open. */
   readonly tokens: TokenVerifier | null;
+  readonly cors: Cors;
   readonly createRequestId: () => string;
   readonly observe: (observed: ObservedRequest) => void;
   readonly logger: Logger;
@@ -41,6 +43,9 @@ export interface ServerAppOptions {
 
 /** The route label of requests that match nothing. */
 const NO_ROUTE = 'none';
+
+/** Paths of the reads that pages of other origins may make, besides those of resource bytes. */
+const READS_PREFIX = '/v1/';
 
 /** The route label of resource bytes. */
 export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
@@ -56,10 +61,15 @@ export function createServerApp(
   const app = createExpress(options.routes, contexts, options.tokens);
   const begin = createBegin(options);
   const answerInFront = createFrontAnswers(options);
+  const cdnPrefix = `/${options.cdnHost}/`;
 
   return (request, response) => {
     const target = splitTarget(request.url ?? '');
     const context = begin({ request, response }, target ?? { path: '', query: '', text: '' });
+    const { path } = context.target;
+    if (path.startsWith(cdnPrefix) || path.startsWith(READS_PREFIX)) {
+      addCorsFields(options.cors, request, response);
+    }
     const problem = target === null ? 'The request target is not valid.' : messageProblem(request);
     // Node loses the bytes that follow a request for another protocol.
     if (problem !== null || request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
@@ -144,7 +154,8 @@ function createFrontAnswers({
     const { path, text } = context.target;
     const probe = probes.get(path);
     if (path.startsWith(cdnPrefix)) {
-      if (tokens === null) cdn.handle(request, response, text);
+      // A preflight has no token, and tells nothing.
+      if (tokens === null || request.method === 'OPTIONS') cdn.handle(request, response, text);
       else void serveBytes(exchange, context);
     } else if (isDashboardPath(path)) {
       void dashboard.handle(request, response, context);

@@ -28,6 +28,7 @@ import { createRevalidator } from './public/distribution/revalidator.ts';
 import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
 import { createHealthRoutes } from './public/health/health-routes.ts';
 import { createRequestObserver, createRequestRecorder } from './http/observe-request.ts';
+import { createCors } from './http/cors.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
@@ -120,6 +121,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   const routes = assembleRoutes(config, deps, { room, presence });
   const admin = assembleAdmin(config, deps, { tokens, presence });
+  const cors = createCors(config.cors.origins);
   const listener = createServerApp({
     routes,
     cdn,
@@ -127,6 +129,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     admin,
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
+    cors,
     createRequestId,
     observe: createRequestObserver(record, clock),
     logger,
@@ -146,6 +149,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             route: CDN_ROUTE,
             createRequestId,
             connections,
+            cors,
           })
         : null,
   };

@@ -74,7 +74,6 @@ describeBytePaths((served) => {
     const target = served().target(SMALL);
     for (const request of [
       renderRequest('GET', target, [['X-Large', 'x'.repeat(20_000)]]),
-      renderRequest('GET', `${target}?${'x'.repeat(20_000)}`),
       renderRequest(
         'GET',
         target,
@@ -87,6 +86,43 @@ describeBytePaths((served) => {
       expect([answer.status, answer.headers['connection']]).toEqual([431, 'close']);
       expect(answer.headers['date']).toBeDefined();
       await connection.closed();
+    }
+  });
+
+  it('R27: a target that is too long gets 414, and its connection ends', async () => {
+    const target = served().target(SMALL);
+    for (const tooLong of [
+      `${target}?${'x'.repeat(20_000)}`,
+      `${target}/${'%E5%85%88'.repeat(3000)}`,
+      `/${'x'.repeat(200_000)}`,
+    ]) {
+      const connection = await HttpConnection.open(served().port);
+      connection.send(renderRequest('GET', tooLong));
+      const answer = await connection.answer();
+      expect([answer.status, answer.headers['connection']]).toEqual([414, 'close']);
+      expect(JSON.parse(answer.body.toString())).toMatchObject({ status: 414, code: 'uri_too_long' });
+      await connection.closed();
+    }
+  });
+
+  it('R28: pages of other origins may read bytes and ranges', async () => {
+    for (const [method, fields] of [
+      ['GET', []],
+      ['GET', [['Range', 'bytes=1-2']]],
+      ['GET', [['Range', 'bytes=9999-']]],
+      ['GET', [['If-None-Match', '*']]],
+      ['HEAD', [['Origin', 'https://play.example.org']]],
+      ['OPTIONS', [['Origin', 'https://play.example.org']]],
+    ] as ReadonlyArray<readonly [string, RequestFields]>) {
+      const { headers } = await get(SMALL, fields, method);
+      expect([method, headers['access-control-allow-origin'], headers['vary']]).toEqual([
+        method,
+        '*',
+        undefined,
+      ]);
+      expect(headers['access-control-expose-headers']).toContain('Content-Range');
+      expect(headers['access-control-allow-credentials']).toBeUndefined();
+      expect(headers['access-control-allow-headers'] !== undefined).toBe(method === 'OPTIONS');
     }
   });
 

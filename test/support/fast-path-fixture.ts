@@ -4,6 +4,7 @@ import { Connections } from '../../src/platform/http/connections.ts';
 import { listen, type Listening } from '../../src/platform/http/listen.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { installFastPath, type FastPath } from '../../src/server/fast-path/fast-path.ts';
+import { createCors } from '../../src/server/http/cors.ts';
 import type { FinishedRequest } from '../../src/server/http/observe-request.ts';
 import { splitTarget } from '../../src/server/http/request-target.ts';
 import { CDN_HOST, type CdnFixture } from './cdn-fixture.ts';
@@ -63,6 +64,7 @@ export async function startFronted(
         route: 'bytes',
         createRequestId: () => 'request-id-of-the-test',
         connections,
+        cors: createCors([]),
       })
     : null;
   const listening = await listen(server, { host: '127.0.0.1', port: 0 }, connections);

@@ -29,9 +29,12 @@ export function renderComponents(named: ReadonlyMap<string, z.ZodType>): Record<
   );
 }
 
-/** Renders one schema of a parameter for an OpenAPI 3.0 document: what its text means, not that it is text. */
+/**
+ * Renders one schema of a parameter for an OpenAPI 3.0 document: what its text means, not that it is text. All bounds of an
+ * integer are kept, since a larger one is refused.
+ */
 export function renderParameterSchema(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'output', unrepresentable: 'any', override });
+  return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'output', unrepresentable: 'any' });
 }
 
 /** Renders one self-contained schema as JSON Schema 2020-12. */

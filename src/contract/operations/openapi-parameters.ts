@@ -5,24 +5,31 @@ import type { QuerySchema } from '../schemas/query.ts';
 
 type Json = Record<string, unknown>;
 
+interface PathParameter {
+  readonly description: string;
+  readonly schema: Json;
+  readonly example?: string;
+}
+
+/** Characters of the longest release id, a slash, and the longest destination. */
+const PATH_MAX_LENGTH = 1_153;
+
 /** Parameters in the path, by name. */
-const PATH_PARAMETERS: Readonly<Record<string, { readonly description: string; readonly schema: Json }>> = {
+const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   action: {
     description: 'The control action.',
     schema: { type: 'string', enum: CONTROL_ACTIONS },
   },
   cdn_host: {
     description: 'The configured host-shaped segment; one value, the same for every request.',
-    schema: {
-      type: 'string',
-      pattern: '^[A-Za-z0-9][A-Za-z0-9.-]*$',
-      default: 'prod-clientpatch.bluearchiveyostar.com',
-    },
+    schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9.-]*$', maxLength: 253 },
+    example: 'prod-clientpatch.bluearchiveyostar.com',
   },
   path: {
     description:
-      '`{release_id}/{destination}` (immutable), or `{destination}` of the current release; it contains slashes.',
-    schema: { type: 'string', minLength: 1 },
+      '`{release_id}/{destination}` (immutable), or `{destination}` of the current release. Its slashes may be sent as `/` or as `%2F`.',
+    schema: { type: 'string', minLength: 1, maxLength: PATH_MAX_LENGTH },
+    example: 'TableBundles/ExcelDB.db',
   },
 };
 

@@ -9,19 +9,22 @@ export const TAGS = [
   { name: 'Control', description: 'Actions of the daemon.' },
 ] as const;
 
+/** The document declares the token for all operations except the dashboard, as its interface demands. */
+const OPEN_READS =
+  'Public reads (everything outside `/admin`) need no token by default; `auth.public: token` requires one for them, and probes and `/api/launcher` never need one.';
+
 /** The two ways to present a token. */
 export const SECURITY_SCHEMES = {
   bearerToken: {
     type: 'http',
     scheme: 'bearer',
-    description: '`Authorization: Bearer <ADMIN_TOKEN>`.',
+    description: `\`Authorization: Bearer <ADMIN_TOKEN>\`. ${OPEN_READS}`,
   },
   queryToken: {
     type: 'apiKey',
     in: 'query',
     name: 'svc_token',
-    description:
-      '`?svc_token=<ADMIN_TOKEN>`, for links; the server removes it before it logs or forwards the URL.',
+    description: `\`?svc_token=<ADMIN_TOKEN>\`, for links; the server removes it before it logs or forwards the URL. ${OPEN_READS}`,
   },
 } as const;
 

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { CONTROL_ACTIONS } from '../actions/actions.ts';
 import { renderComponents, type JsonSchema } from '../json/json-schema.ts';
-import type { AnswerDefinition } from './operation-definition.ts';
+import { problem, type AnswerDefinition } from './operation-definition.ts';
 import { INTERFACE_VERSION, listOperations } from './operations.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
 import { SECURITY_REQUIREMENT, SECURITY_SCHEMES, TAGS } from './openapi-texts.ts';
@@ -38,6 +38,16 @@ const SHARED: ReadonlyArray<readonly [string, z.ZodType]> = [
   ['GlossaryTerm', GlossaryTermSchema],
 ];
 
+/** How every operation refuses a request head above the limit, by status. */
+const REFUSED_HEADS: Readonly<Record<string, { readonly name: string; readonly answer: AnswerDefinition }>> =
+  {
+    414: { name: 'UriTooLong', answer: problem('The path and the query are too long.', 'uri_too_long') },
+    431: {
+      name: 'HeadersTooLarge',
+      answer: problem('The header fields are too large.', 'headers_too_large'),
+    },
+  };
+
 const REQUEST_ID = '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD';
 
 /**
@@ -68,7 +78,16 @@ export function buildOpenApi(): Json {
     security: SECURITY_REQUIREMENT,
     tags: TAGS,
     paths,
-    components: { securitySchemes: SECURITY_SCHEMES, schemas: renderSchemas(operations) },
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      responses: Object.fromEntries(
+        Object.values(REFUSED_HEADS).map(({ name, answer }) => [
+          name,
+          { description: answer.description, ...renderContent(answer) },
+        ]),
+      ),
+      schemas: renderSchemas(operations),
+    },
   };
 }
 
@@ -88,10 +107,14 @@ function renderOperation(operation: Operation): Json {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.body === undefined ? {} : { requestBody: controlRequestBody() }),
     responses: Object.fromEntries(
-      Object.entries(operation.answers).map(([status, each]) => [
-        status,
-        renderAnswer(each, operation, status),
-      ]),
+      Object.entries(operation.answers)
+        .map(([status, each]) => [status, renderAnswer(each, operation, status)])
+        .concat(
+          Object.entries(REFUSED_HEADS).map(([status, { name }]) => [
+            status,
+            { $ref: `#/components/responses/${name}` },
+          ]),
+        ),
     ),
   };
 }

@@ -13,7 +13,7 @@ const SERVICE_PROBLEMS = {
     status: 401,
     title: 'Not authenticated',
     description:
-      'The token is missing, invalid, repeated or conflicting. Send one, as bearer or as `svc_token`.',
+      'The token is missing or invalid, or there are several different ones. Send one, as bearer or as `svc_token`.',
   },
   control_forbidden: {
     status: 403,

@@ -18,6 +18,11 @@ export function text(description: string, max = 1024): z.ZodString {
     .meta({ description });
 }
 
+/** A parameter whose value does not matter; one of more than `max` characters counts as absent. */
+export function ignoredText(description: string, max = 1024): z.ZodType<string | undefined> {
+  return z.string().max(max).optional().catch(undefined).meta({ description });
+}
+
 /** A parameter that is one of a few words. */
 export function choice<const T extends readonly [string, ...string[]]>(
   values: T,
@@ -68,6 +73,16 @@ export function wideInteger(description: string): z.ZodType<bigint, string | und
     .meta({ type: 'integer', format: 'int64', description });
 }
 
+const JSON_STRING = String.raw`"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"`;
+const JSON_SPACE = String.raw`[ \t\n\r]*`;
+const JSON_MEMBER = `${JSON_SPACE}${JSON_STRING}${JSON_SPACE}:${JSON_SPACE}${JSON_STRING}${JSON_SPACE}`;
+
+/**
+ * The form of a JSON object whose values are strings. The OpenAPI document says it with a pattern, because generators of
+ * clients drop a parameter that is declared as JSON content, or send it in another form.
+ */
+export const STRING_MAP_PATTERN = `^${JSON_SPACE}\\{(${JSON_SPACE}|${JSON_MEMBER}(,${JSON_MEMBER})*)\\}${JSON_SPACE}$`;
+
 /** A parameter whose text is a JSON object with string values. */
 export function stringMap(description: string): z.ZodType<Record<string, string>, string | undefined> {
   return z
@@ -79,7 +94,13 @@ export function stringMap(description: string): z.ZodType<Record<string, string>
       context.addIssue({ code: 'custom', message: 'must hold a JSON object whose values are strings' });
       return z.NEVER;
     })
-    .meta({ type: 'string', description });
+    .meta({
+      type: 'string',
+      maxLength: PARAMETER_MAX_LENGTH,
+      pattern: STRING_MAP_PATTERN,
+      description,
+      example: '{"speaker":"Hina"}',
+    });
 }
 
 function parseStringMap(json: string): Record<string, string> | null {

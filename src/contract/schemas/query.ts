@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
-import { choice, flag, integer, PARAMETER_MAX_LENGTH, stringMap, text, wideInteger } from './parameters.ts';
+import {
+  choice,
+  flag,
+  ignoredText,
+  integer,
+  PARAMETER_MAX_LENGTH,
+  stringMap,
+  text,
+  wideInteger,
+} from './parameters.ts';
 import { REVIEW_STATUSES, SCHEDULE_GROUPS } from './vocabulary.ts';
 
 /** Page size where `limit` is left out. */
@@ -59,8 +68,8 @@ export const ReadinessQuery = z.object({
 
 /** `/api/launcher/game/config/json`; launchers send what upstream told them, the answer does not depend on it. */
 export const LauncherConfigJsonQuery = z.object({
-  version: z.string().meta({ description: 'The game version the launcher knows.' }).optional(),
-  file_path: z.string().meta({ description: 'The package path the launcher knows.' }).optional(),
+  version: ignoredText('The game version the launcher knows.'),
+  file_path: ignoredText('The package path the launcher knows.'),
 });
 
 /** `/admin/logs`. */

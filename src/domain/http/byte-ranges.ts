@@ -12,11 +12,11 @@ export type RangeSelection =
   | { readonly kind: 'ignore' }
   /** Well-formed, but no byte of the representation lies inside. */
   | { readonly kind: 'unsatisfiable' }
-  /** At least one range, none empty, none overlapping another, in the order in which they were asked for. */
+  /** At least one range, none empty, none overlapping or touching another, in the order in which they were asked for. */
   | { readonly kind: 'ranges'; readonly ranges: readonly ByteRange[] };
 
 /** Maximum number of range specs of one field; a field with more is ignored, which bounds the work and the number of parts. */
-export const RANGE_MAX_SPECS = 16;
+export const RANGE_MAX_SPECS = 200;
 
 const IGNORE: RangeSelection = { kind: 'ignore' };
 const UNSATISFIABLE: RangeSelection = { kind: 'unsatisfiable' };
@@ -30,12 +30,13 @@ const SAFE_DIGITS = 15;
  *
  * Another unit than `bytes`, any malformed spec, more than {@link RANGE_MAX_SPECS} specs and a representation without
  * bytes make the whole field void. Positions may have any number of digits. Ranges are clipped to the representation;
- * specs that lie outside it are dropped; those that overlap become one at the place of the first of them.
+ * specs that lie outside it are dropped; those that overlap or touch become one at the place of the first of them. Several
+ * ranges that add up to more bytes than the representation also make the field void: the whole is the shorter answer.
  *
  * @param value the field value; several fields joined by a comma are malformed, since the unit is repeated
  * @param size bytes of the representation, 0 to 2^53 - 1
  *
- * Source: RFC 9110, sections 14.1 and 14.2; list syntax in section 5.6.1.
+ * Source: RFC 9110, sections 14.1, 14.2, 15.3.7.2 and 17.15; list syntax in section 5.6.1.
  */
 export function parseRange(value: string, size: number): RangeSelection {
   if (size === 0 || !UNIT.test(value)) return IGNORE;
@@ -48,37 +49,29 @@ export function parseRange(value: string, size: number): RangeSelection {
     if (range !== 'outside') ranges.push(range);
   }
   if (ranges.length === 0) return UNSATISFIABLE;
-  return { kind: 'ranges', ranges: ranges.length === 1 ? ranges : mergeOverlapping(ranges) };
+  if (ranges.length === 1) return { kind: 'ranges', ranges };
+  const wanted = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
+  return wanted > size ? IGNORE : { kind: 'ranges', ranges: mergeRanges(ranges) };
 }
 
-/** Joins ranges that share a byte; touching ones stay apart, since they were asked for as two. */
-function mergeOverlapping(ranges: readonly ByteRange[]): readonly ByteRange[] {
-  let merged: readonly ByteRange[] = [];
-  for (const range of ranges) {
-    // A union can reach ranges that neither of its parts reached, so look again until it stops growing.
-    let union = range;
-    let grown = extend(union, merged);
-    while (grown.start !== union.start || grown.end !== union.end) {
-      union = grown;
-      grown = extend(union, merged);
+/** Joins ranges that overlap or touch. */
+function mergeRanges(ranges: readonly ByteRange[]): readonly ByteRange[] {
+  const byStart = ranges
+    .map((range, place) => ({ ...range, place }))
+    .sort((left, right) => left.start - right.start);
+  const merged: { start: number; end: number; place: number }[] = [];
+  for (const range of byStart) {
+    const last = merged.at(-1);
+    if (last === undefined || range.start > last.end) {
+      merged.push(range);
+      continue;
     }
-    const place = merged.findIndex((other) => overlap(other, union));
-    const apart = merged.filter((other) => !overlap(other, union));
-    merged = place === -1 ? [...merged, union] : apart.toSpliced(place, 0, union);
+    last.end = Math.max(last.end, range.end);
+    last.place = Math.min(last.place, range.place);
   }
-  return merged;
-}
-
-function extend(range: ByteRange, others: readonly ByteRange[]): ByteRange {
-  const touched = others.filter((other) => overlap(other, range));
-  return {
-    start: Math.min(range.start, ...touched.map((other) => other.start)),
-    end: Math.max(range.end, ...touched.map((other) => other.end)),
-  };
-}
-
-function overlap(left: ByteRange, right: ByteRange): boolean {
-  return left.start < right.end && right.start < left.end;
+  return merged
+    .sort((left, right) => left.place - right.place)
+    .map(({ start, end }): ByteRange => ({ start, end }));
 }
 
 /** The elements of a list without the empty ones that RFC 9110 section 5.6.1.2 tolerates; `null` when there are too many. */

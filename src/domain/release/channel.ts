@@ -8,3 +8,9 @@ export type Channel = (typeof CHANNELS)[number];
 export function isChannel(text: string): text is Channel {
   return (CHANNELS as readonly string[]).includes(text);
 }
+
+/** The values of a setting that chooses a channel. */
+export const CHANNEL_CHOICES = ['official', 'localized', 'localized-if-available'] as const;
+
+/** A channel, or the localized one with the official one in its place while it is not distributable. */
+export type ChannelChoice = (typeof CHANNEL_CHOICES)[number];

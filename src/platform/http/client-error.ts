@@ -11,6 +11,9 @@ type Refusal = readonly [code: ProblemCode, detail: string, phrase: string];
 
 const LATE: Refusal = ['request_timeout', 'The request did not arrive in time.', 'Request Timeout'];
 const MALFORMED: Refusal = ['invalid_request', 'The request is not valid HTTP/1.1.', 'Bad Request'];
+const TARGET_TOO_LONG: Refusal = ['uri_too_long', 'The request target is too long.', 'URI Too Long'];
+/** A request line, or its continuation, up to somewhere inside its target. */
+const UNFINISHED_TARGET = /^(?:[A-Z]+ )?[!-~\x80-\xff]*$/;
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [
     'headers_too_large',
@@ -36,6 +39,7 @@ export function answerClientErrors(server: Server, isAnswering: (socket: Duplex)
     // Bytes behind the last request of a connection mean nothing; the response ends the connection.
     if (code === 'HPE_CLOSED_CONNECTION') return;
     if (!socket.writable || code === 'ECONNRESET' || isAnswering(socket)) socket.destroy();
+    else if (code === 'HPE_HEADER_OVERFLOW' && isInTarget(error)) refuse(socket, TARGET_TOO_LONG);
     else refuse(socket, REFUSALS[code] ?? MALFORMED);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
@@ -44,6 +48,19 @@ export function answerClientErrors(server: Server, isAnswering: (socket: Duplex)
     if (isAnswering(socket)) socket.destroy();
     else refuse(socket, TUNNEL, { allow: '' });
   });
+}
+
+/**
+ * Whether a head became too large inside its target. Node reports one limit for both, and the bytes that it read last: as
+ * long as the target lasts they hold no line end, and a space only behind the method.
+ */
+function isInTarget(error: Error): boolean {
+  const { rawPacket, bytesParsed } = error as {
+    readonly rawPacket?: unknown;
+    readonly bytesParsed?: unknown;
+  };
+  if (!Buffer.isBuffer(rawPacket) || typeof bytesParsed !== 'number') return false;
+  return UNFINISHED_TARGET.test(rawPacket.toString('latin1', 0, bytesParsed));
 }
 
 /** Refuses a request that did not arrive in time, on a connection without a response in progress. */

@@ -33,12 +33,11 @@ export interface AdminGateOptions {
 const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several', string>> = {
   unconfigured:
     'No admin token is configured on this server, so nobody is admitted: set admin.tokenFiles or auth.tokens, and check its log for files that cannot be read.',
-  missing:
-    'An admin token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+  missing: 'An admin token is required: send it as "Authorization: Bearer" or as the svc_token parameter.',
   refused:
     'The token is not an admin token of this server; its log names each token file that it cannot read.',
   several:
-    'More than one token was sent: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+    'More than one token was sent: send one, as "Authorization: Bearer" or as the svc_token parameter.',
 };
 
 /**

@@ -18,12 +18,12 @@ export interface CdnSelection {
 }
 
 const IMPOSSIBLE: CdnTarget = { kind: 'impossible' };
-const ENCODED_SLASH = /%2f/i;
 const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 /**
- * Reads the part of a request target after `/{cdn_host}/`: it drops the query and decodes every segment once. A segment
- * that contains a slash, a backslash or NUL after decoding, or that is empty, `.` or `..`, is not a possible name.
+ * Reads the part of a request target after `/{cdn_host}/`: it drops the query and decodes the rest once. `%2F` means `/`,
+ * because generated clients encode a path parameter as one segment. A path with a backslash, NUL or a segment that is empty,
+ * `.` or `..` after decoding is not a possible name.
  *
  * @param target a request target in origin form that begins with `prefix`
  * @param prefix `/{cdn_host}/`
@@ -33,7 +33,7 @@ const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 export function parseCdnTarget(target: string, prefix: string): CdnTarget {
   const query = target.indexOf('?');
   const raw = target.slice(prefix.length, query === -1 ? undefined : query);
-  if (!target.startsWith(prefix) || ENCODED_SLASH.test(raw)) return IMPOSSIBLE;
+  if (!target.startsWith(prefix)) return IMPOSSIBLE;
   let path: string;
   try {
     path = raw.includes('%') ? decodeURIComponent(raw) : raw;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
-import { CHANNELS } from '../../domain/release/channel.ts';
+import { CHANNEL_CHOICES, CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { requireGlob } from '../../platform/config/glob-schema.ts';
 
@@ -67,6 +67,31 @@ const cdn = z
   .prefault({})
   .describe('CDN-shaped delivery.');
 
+/** Whether text is an origin exactly as browsers send it, such as `https://play.example.org`. */
+function isOrigin(text: string): boolean {
+  return /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+const cors = z
+  .strictObject({
+    origins: z
+      .array(
+        z
+          .string()
+          .refine(
+            (text) => text === '*' || isOrigin(text),
+            'must be * or an origin such as https://play.example.org, without a path and a slash at the end',
+          ),
+      )
+      .max(64)
+      .default(['*'])
+      .describe(
+        'Origins whose pages may read resource bytes and /v1 in a browser, without credentials; * allows all, an empty list none.',
+      ),
+  })
+  .prefault({})
+  .describe('Reads by pages of other origins (CORS).');
+
 const daemon = z
   .strictObject({
     url: z
@@ -101,7 +126,7 @@ const daemon = z
 const serverInfo = z
   .strictObject({
     channel: z
-      .enum(['official', 'localized', 'localized-if-available'])
+      .enum(CHANNEL_CHOICES)
       .default('official')
       .describe('The channel whose release AddressablesCatalogUrlRoot points at.'),
     keepOverrides: z
@@ -117,6 +142,10 @@ const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).defa
 
 const launcher = z
   .strictObject({
+    channel: z
+      .enum(CHANNEL_CHOICES)
+      .default('official')
+      .describe('The channel whose release launchers install.'),
     include: globs.describe(
       'Globs of the destinations that launchers install, such as TableBundles/**; none means all.',
     ),
@@ -275,6 +304,7 @@ export const serverConfigurationSchema = z.strictObject({
       'Scheme, host and port that clients use to reach this server; every URL that it returns starts with it.',
     ),
   cdn,
+  cors,
   snapshot: z
     .strictObject({
       root: z.string().min(1).describe('Mount point of the snapshot volume; the server only reads it.'),

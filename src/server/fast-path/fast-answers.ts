@@ -4,6 +4,7 @@ import { planByteResponse, type ByteResponsePlan } from '../../domain/http/byte-
 import type { Clock } from '../../platform/process/clock.ts';
 import type { CdnParts } from '../bytes/cdn-parts.ts';
 import type { SelectedEntry } from '../bytes/entry-selector.ts';
+import type { Cors } from '../http/cors.ts';
 import type { Serving, ServingState } from '../serving/serving.ts';
 import type { FastHead } from './request-head.ts';
 
@@ -30,12 +31,14 @@ export interface FastAnswersDependencies {
   readonly clock: Clock;
   /** Milliseconds that an idle connection stays open; 0: no limit. */
   readonly keepAliveTimeoutMs: number;
+  readonly cors: Cors;
 }
 
 /** Finds the entries of requests and keeps the answers of the current second, which all have the same `Date`. */
 export class FastAnswers {
   readonly #dependencies: FastAnswersDependencies;
   readonly #connectionFields: string;
+  readonly #corsFields: string;
   readonly #targets = new Map<string, SelectedEntry>();
   #state: ServingState | null = null;
   readonly #ready: Readonly<Record<Kind, Map<SelectedEntry, ReadyAnswer>>> = {
@@ -50,13 +53,15 @@ export class FastAnswers {
 
   constructor(dependencies: FastAnswersDependencies) {
     this.#dependencies = dependencies;
+    this.#corsFields = renderFields(dependencies.cors.fieldsFor(undefined));
     const seconds = Math.floor(dependencies.keepAliveTimeoutMs / 1000);
     this.#connectionFields = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`;
   }
 
-  /** The entry of a target if it may be served now; otherwise `null`, and the full server must answer. */
-  find(target: string): SelectedEntry | null {
-    const { serving, cdn } = this.#dependencies;
+  /** The entry of a request if it may be served now; otherwise `null`, and the full server must answer. */
+  find({ target, origin }: Pick<FastHead, 'target' | 'origin'>): SelectedEntry | null {
+    const { serving, cdn, cors } = this.#dependencies;
+    if (origin !== undefined && cors.dependsOnOrigin) return null;
     const state = serving.state();
     if (state !== this.#state) {
       this.#targets.clear();
@@ -124,8 +129,7 @@ export class FastAnswers {
   /** @param fields names and values in turn @returns the head of an answer with the empty line */
   render(status: number, fields: readonly string[]): string {
     this.#tick();
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-    for (let at = 0; at + 1 < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
+    const text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${this.#corsFields}${renderFields(fields)}`;
     return `${text}Date: ${this.#date}\r\n${this.#connectionFields}`;
   }
 
@@ -160,6 +164,13 @@ export class FastAnswers {
     for (const answers of Object.values(this.#ready)) answers.clear();
     this.#readyBytes = 0;
   }
+}
+
+/** @param fields names and values in turn */
+function renderFields(fields: readonly string[]): string {
+  let text = '';
+  for (let at = 0; at + 1 < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
+  return text;
 }
 
 function kindOf({ representation }: SelectedEntry, { method, range, ifNoneMatch }: FastHead): Kind | null {

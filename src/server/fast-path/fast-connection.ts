@@ -63,7 +63,7 @@ export class FastConnection {
     // The full server says `Connection: close` while it retires.
     const isPlain = !connections.retired && chunk.length <= FAST_HEAD_BYTES;
     const head = isPlain ? this.#reader.read(chunk.toString('latin1')) : null;
-    const entry = head === null ? null : answers.find(head.target);
+    const entry = head === null ? null : answers.find(head);
     if (head === null || entry === null) {
       this.#handOver(chunk);
       return;

@@ -4,6 +4,7 @@ import type { Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { requestId } from '../../platform/process/ids.ts';
 import type { CdnParts } from '../bytes/cdn-parts.ts';
+import type { Cors } from '../http/cors.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
 import { FastAnswers } from './fast-answers.ts';
@@ -20,6 +21,7 @@ export interface FastPathOptions {
   readonly createRequestId: () => string;
   /** The connections of the server, which admit each one before the fast path gets it. */
   readonly connections: Connections;
+  readonly cors: Cors;
 }
 
 /** The fast path of one server. */

@@ -7,6 +7,7 @@ export interface FastHead {
   readonly ifRange: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
+  readonly origin: string | undefined;
 }
 
 /** Maximum number of bytes of a head that the fast path reads. */
@@ -37,7 +38,15 @@ const FOREIGN = new Set([
 ]);
 
 /** Fields that are interpreted here; each may occur once. */
-const INTERPRETED = new Set(['host', 'connection', 'range', 'if-range', 'if-none-match', 'x-request-id']);
+const INTERPRETED = new Set([
+  'host',
+  'connection',
+  'range',
+  'if-range',
+  'if-none-match',
+  'x-request-id',
+  'origin',
+]);
 
 /** A longer field block is parsed for every request, so that an idle connection holds little memory. */
 const REMEMBERED_CHARACTERS = 1024;
@@ -68,9 +77,8 @@ export class RequestHeadReader {
       this.#block = block;
       this.#fields = fields;
     }
-    const { range, ifRange, ifNoneMatch, requestId } = fields;
     const method = line[1] === 'GET' ? 'GET' : 'HEAD';
-    return { method, target: line[2] ?? '', range, ifRange, ifNoneMatch, requestId };
+    return { method, target: line[2] ?? '', ...fields };
   }
 }
 
@@ -86,6 +94,7 @@ function readFields(block: string): Fields | null {
     ifRange: fields['if-range'],
     ifNoneMatch: fields['if-none-match'],
     requestId: fields['x-request-id'],
+    origin: fields['origin'],
   };
 }
 

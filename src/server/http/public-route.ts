@@ -119,7 +119,9 @@ export async function requireToken(
     'not_authenticated',
     outcome.why === 'refused'
       ? 'The token is not one of this server.'
-      : 'A token is required: send exactly one, as "Authorization: Bearer" or as the svc_token parameter.',
+      : outcome.why === 'several'
+        ? 'More than one token was sent: send one, as "Authorization: Bearer" or as the svc_token parameter.'
+        : 'A token is required: send it as "Authorization: Bearer" or as the svc_token parameter.',
     { internal: `token ${outcome.why}` },
   );
 }

@@ -37,8 +37,8 @@ export interface Credentials {
 export interface TokenVerifier {
   /**
    * Checks `Authorization: Bearer` and `svc_token`. An `Authorization` field of another scheme does not count:
-   * launchers send one. More than one credential is rejected, even if they are equal. The result for a wrong token is
-   * delayed.
+   * launchers send one. The field and the parameter may carry the same token; two different tokens are rejected, and so is
+   * more than one of either. The result for a wrong token is delayed.
    */
   verify(credentials: Credentials): Promise<TokenOutcome>;
 }
@@ -87,14 +87,16 @@ export function createTokenVerifier({
     verify: async (credentials) => {
       if (clock.monotonic() - lookedAt >= LOOK_AGAIN_AFTER_MS) await (looking ??= look());
       if (known.length === 0) return { ok: false, why: 'unconfigured' };
-      const [token, ...others] = tokensOf(credentials);
+      const { bearers, parameters } = tokensOf(credentials);
+      const [token, other = token] = [...bearers, ...parameters];
       if (token === undefined) return { ok: false, why: 'missing' };
+      const isOne = bearers.length <= 1 && parameters.length <= 1 && other === token;
       const digest = tokenDigest(token);
       // Every token is compared, so that the time does not reveal which one was close.
       const equal = known.filter((each) => timingSafeEqual(each.digest, digest));
-      if (equal.length > 0 && others.length === 0) return { ok: true, caller: callerOf(digest, equal) };
+      if (equal.length > 0 && isOne) return { ok: true, caller: callerOf(digest, equal) };
       await delayFailedLogin();
-      return { ok: false, why: others.length === 0 ? 'refused' : 'several' };
+      return { ok: false, why: isOne ? 'refused' : 'several' };
     },
   };
 }
@@ -117,8 +119,11 @@ function callerOf(digest: Buffer, known: readonly KnownToken[]): TokenCaller {
   };
 }
 
-function tokensOf({ authorization, query }: Credentials): readonly string[] {
+function tokensOf({ authorization, query }: Credentials): {
+  readonly bearers: readonly string[];
+  readonly parameters: readonly string[];
+} {
   // A malformed bearer is a credential too: it matches no token, and must not be skipped in favour of another one.
   const bearers = authorization.map(bearerTokenOf).filter((token) => token !== null);
-  return [...bearers, ...query.getAll(TOKEN_PARAMETER)];
+  return { bearers, parameters: query.getAll(TOKEN_PARAMETER) };
 }

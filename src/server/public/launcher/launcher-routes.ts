@@ -4,6 +4,7 @@ import { jsonAnswer, jsonHeaders, NO_STORE, type Answer } from '../../http/answe
 import { requireCurrent } from '../../http/not-distributable.ts';
 import type { PublicUrls } from '../release/public-urls.ts';
 import { renderHealth } from '../release/release-body.ts';
+import { chosenChannel } from '../../serving/channel-choice.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import type { LauncherFileLists } from './launcher-file-list.ts';
 import { renderSize } from './render-size.ts';
@@ -40,14 +41,18 @@ export function createLauncherRoutes({
   fileLists,
   launcher,
 }: LauncherRoutesOptions): LauncherRoutes {
-  const currentRelease = (): ServedRelease | null =>
-    serving.verdict('official').distributable ? serving.state().current.official : null;
+  const requireChosen = (): ReturnType<typeof requireCurrent> =>
+    requireCurrent(serving, chosenChannel(serving, launcher.channel));
+  const currentRelease = (): ServedRelease | null => {
+    const channel = chosenChannel(serving, launcher.channel);
+    return serving.verdict(channel).distributable ? serving.state().current[channel] : null;
+  };
   return {
     bootstrap: async () => {
-      const { release } = requireCurrent(serving, 'official');
+      const { release } = requireChosen();
       const files = await fileLists.render(release.index);
       // The list may have taken a while: check again that the release is distributable.
-      const { release: current, verdict } = requireCurrent(serving, 'official');
+      const { release: current, verdict } = requireChosen();
       const list = current.snapshotId === release.snapshotId ? files : await fileLists.render(current.index);
       const head = `{"source":${JSON.stringify(urls.releasePath(current.releaseId))},"file":[`;
       const tail = `],"distribution":${JSON.stringify(renderHealth(verdict))}}`;

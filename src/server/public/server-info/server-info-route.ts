@@ -4,6 +4,7 @@ import { jsonHeaders, NO_CACHE, type Answer } from '../../http/answer.ts';
 import { notDistributable, requireCurrent } from '../../http/not-distributable.ts';
 import type { ServerConfiguration } from '../../config/config.ts';
 import type { PublicUrls } from '../release/public-urls.ts';
+import { chosenChannel } from '../../serving/channel-choice.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
 import type { VerifiedDocumentReader } from './verified-document.ts';
 import { rewriteServerInfo } from './rewrite-server-info.ts';
@@ -30,14 +31,8 @@ export function createServerInfoRoute({
 }: ServerInfoRouteOptions): () => Promise<Answer> {
   const rewritten = new Map<string, Promise<Buffer>>();
 
-  const select = (): ServedRelease => {
-    if (serverInfo.channel !== 'localized-if-available')
-      return requireCurrent(serving, serverInfo.channel).release;
-    const localized = serving.state().current.localized;
-    return localized !== null && serving.verdict('localized').distributable
-      ? localized
-      : requireCurrent(serving, 'official').release;
-  };
+  const select = (): ServedRelease =>
+    requireCurrent(serving, chosenChannel(serving, serverInfo.channel)).release;
 
   const rewrite = async (
     { releaseId, channel }: ServedRelease,

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../../src/contract/operations/operations.ts';
 import { parseQuery, renderQuery } from '../../../../src/contract/operations/query-parser.ts';
+import { STRING_MAP_PATTERN } from '../../../../src/contract/schemas/parameters.ts';
 import type { QuerySchema } from '../../../../src/contract/schemas/query.ts';
 
 function parse(operation: { readonly query: QuerySchema }, query: string): unknown {
@@ -147,5 +148,41 @@ describe('renderQuery', () => {
     expect(renderQuery({ context: { a: 'b' }, enabled: false, id: undefined }).toString()).toBe(
       'context=%7B%22a%22%3A%22b%22%7D&enabled=false',
     );
+  });
+});
+
+describe('the pattern of a JSON object with string values', () => {
+  const isAccepted = (text: string): boolean =>
+    rejects(OPERATIONS.diagnoseGlossary, `source_text=a&context=${encodeURIComponent(text)}`).length === 0;
+
+  it.each(['{}', ' {\t}\n', '{"a":"b"}', ' { "a" : "b" , "c":"" } ', '{"\\u00e9\\"\\\\":"\\/日本"}'])(
+    'matches %j, which is accepted',
+    (text) => {
+      expect([new RegExp(STRING_MAP_PATTERN, 'u').test(text), isAccepted(text)]).toEqual([true, true]);
+    },
+  );
+
+  it.each([
+    '',
+    'a',
+    '[]',
+    '{"a":1}',
+    '{"a":"b",}',
+    '{a:"b"}',
+    '{"a":{"b":"c"}}',
+    '{"a":"\n"}',
+    '{"a":"\\x"}',
+    '"a"',
+  ])('does not match %j, which is refused', (text) => {
+    expect([new RegExp(STRING_MAP_PATTERN, 'u').test(text), isAccepted(text)]).toEqual([false, false]);
+  });
+});
+
+describe('parameters whose values do not matter', () => {
+  it('count as absent when they are too long, so that launchers get their answer', () => {
+    const long = 'x'.repeat(1025);
+    expect(parse(OPERATIONS.getLauncherConfigJson, `version=${long}&file_path=a`)).toEqual({
+      file_path: 'a',
+    });
   });
 });

@@ -15,11 +15,14 @@ test('property: every destination is reached by its encoded path, with any query
           .map((segment) => segment.normalize('NFC').replaceAll('/', '_'))
           .join('/');
         fc.pre(parseDestination(destination).ok);
-        const encoded = destination.split('/').map(encodeURIComponent).join('/');
-        expect(parseCdnTarget(`${PREFIX}${encoded}?${query}`, PREFIX)).toEqual({
-          kind: 'path',
-          path: destination,
-        });
+        const bySegment = destination.split('/').map(encodeURIComponent).join('/');
+        const asOneSegment = encodeURIComponent(destination);
+        for (const encoded of [bySegment, asOneSegment, asOneSegment.replaceAll('%2F', '%2f')]) {
+          expect(parseCdnTarget(`${PREFIX}${encoded}?${query}`, PREFIX)).toEqual({
+            kind: 'path',
+            path: destination,
+          });
+        }
       },
     ),
     { numRuns: 500 },

@@ -169,6 +169,7 @@ const ODD_FIELDS = [
   'x-(odd): 1',
   'HTTP2-Settings: x',
   'Content-Type: text/plain',
+  'Origin: null\r\nOrigin: https://play.example.org',
 ];
 const COMMON_FIELDS = [
   'User-Agent: fuzz/1.0',
@@ -177,6 +178,7 @@ const COMMON_FIELDS = [
   'X-Request-Id: fuzz-0001-0001',
   'Authorization: Basic eDp5',
   'host-x:  spaced  ',
+  'Origin: https://play.example.org',
 ];
 
 /** A request that a server cannot refuse as malformed, and whose response leaves the connection open. */
