@@ -1,6 +1,7 @@
 import { isMap, isScalar, Document, type Scalar, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
+import { UPSTREAM_KINDS } from '../../src/daemon/upstream/upstream-config.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
 import { chartValuesSchema } from './values-schema.ts';
@@ -50,6 +51,7 @@ export function renderValuesSchema(): string {
   const schema = jsonSchema(chartValuesSchema);
   setConfig(schema, 'server', jsonSchema(serverConfigurationSchema));
   setConfig(schema, 'daemon', jsonSchema(daemonConfigurationSchema));
+  requireUpstream(schema);
   setConfig(schema, 'operator', jsonSchema(operatorConfigurationSchema));
   // Helm takes defaults from values.yaml only.
   return `${JSON.stringify({ ...withoutKeyword(schema, 'default'), title: 'Values of the chart slipway' }, null, 2)}\n`;
@@ -85,6 +87,22 @@ function setConfig(schema: SchemaNode, program: keyof typeof SET_BY_CHART, setti
   const { description } = config;
   for (const keyword of Object.keys(config)) delete config[keyword];
   Object.assign(config, { description, ...rest });
+}
+
+/** Adds what no type says: a kind of upstream needs its section. */
+function requireUpstream(schema: SchemaNode): void {
+  const upstream = schema.properties?.['daemon']?.properties?.['config']?.properties?.['upstream'];
+  if (upstream === undefined) throw new Error('the values have no daemon.config.upstream');
+  upstream['allOf'] = Object.entries(UPSTREAM_KINDS).map(([kind, { section, setting }]) => ({
+    if: { required: ['kind'], properties: { kind: { const: kind } } },
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+    then: {
+      required: [section],
+      properties: {
+        [section]: { required: [setting], properties: { [setting]: { type: 'string', minLength: 1 } } },
+      },
+    },
+  }));
 }
 
 function removePath(node: SchemaNode, [name = '', ...rest]: readonly string[]): void {
@@ -127,11 +145,11 @@ function choices({ enum: values, description = '' }: SchemaNode): string {
 
 function rowsOf(schema: SchemaNode, values: unknown, path: readonly string[]): string[][] {
   const { properties } = schema;
-  if (properties === undefined) {
+  const known = (values ?? {}) as Record<string, unknown>;
+  // An object whose fields have no defaults of their own is one value.
+  if (properties === undefined || Object.keys(properties).some((name) => !Object.hasOwn(known, name))) {
     const text = [schema.description, choices(schema)].filter(Boolean).join(' ');
     return [[`\`${path.join('.')}\``, `\`${JSON.stringify(values)}\``, text]];
   }
-  return Object.entries(properties).flatMap(([name, inner]) =>
-    rowsOf(inner, (values as Record<string, unknown>)[name], [...path, name]),
-  );
+  return Object.entries(properties).flatMap(([name, inner]) => rowsOf(inner, known[name], [...path, name]));
 }

@@ -1,22 +1,28 @@
 import { z } from 'zod';
+import {
+  environment,
+  environmentFrom,
+  key,
+  kubernetesList,
+  kubernetesObject,
+  name,
+  pods,
+  quantity,
+  resources,
+  serviceAccount,
+  strings,
+  volumeMounts,
+} from './kubernetes-fields.ts';
 
 const MAX_PORT = 65_535;
-
-/** Kubernetes checks these itself; the chart passes them on as they are. */
-const kubernetesObject = z.record(z.string(), z.unknown());
-const kubernetesList = z.array(kubernetesObject);
-const strings = z.record(z.string(), z.string());
-const name = z
-  .string()
-  .regex(/^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)?$/, 'must be a name of Kubernetes: lower case');
-const quantity = z
-  .string()
-  .regex(/^[0-9]+(?:\.[0-9]+)?(?:[EPTGMk]i?|m)?$/, 'must be a quantity such as 20Gi');
-const key = z.string().regex(/^[-._a-zA-Z0-9]+$/, 'must be a key of a Secret');
 const labels = strings.default({});
 
 const image = z
   .strictObject({
+    registry: z
+      .string()
+      .default('')
+      .describe('Registry before the repository. global.imageRegistry wins over it.'),
     repository: z.string().min(1).default('slipway').describe('Repository of the image, without a tag.'),
     tag: z.string().max(128).default('').describe("Tag of the image. Empty: the chart's appVersion."),
     digest: z
@@ -29,20 +35,6 @@ const image = z
   })
   .describe('The image with all programs.');
 
-function resources(cpu: string, memory: string, limit: string) {
-  return kubernetesObject
-    .default({
-      requests: { cpu, memory, 'ephemeral-storage': '64Mi' },
-      limits: { memory: limit, 'ephemeral-storage': '256Mi' },
-    })
-    .describe('Requests and limits. There is no CPU limit on purpose: it would slow down hashing.');
-}
-
-const environment = kubernetesList
-  .default([])
-  .describe('Environment variables, such as NODE_EXTRA_CA_CERTS.');
-const volumeMounts = kubernetesList.default([]).describe('Mounts of extraVolumes.');
-
 const server = z
   .strictObject({
     // The settings of the program are put in by the generator, from the schema of its configuration.
@@ -53,6 +45,7 @@ const server = z
       ),
     resources: resources('250m', '512Mi', '1Gi'),
     env: environment,
+    envFrom: environmentFrom,
     extraVolumeMounts: volumeMounts,
   })
   .describe('The distribution server.');
@@ -66,6 +59,7 @@ const daemon = z
       ),
     resources: resources('250m', '512Mi', '1Gi'),
     env: environment,
+    envFrom: environmentFrom,
     extraVolumeMounts: volumeMounts,
   })
   .describe('The backend daemon, a sidecar that starts before the server and stops after it.');
@@ -79,6 +73,16 @@ function volume(size: string, what: string) {
         .default('')
         .describe("Storage class of the claim. Empty: the cluster's default."),
       existingClaim: name.default('').describe('Name of an existing claim, instead of a new one.'),
+      accessModes: z
+        .array(z.enum(['ReadWriteOnce', 'ReadWriteOncePod', 'ReadWriteMany']))
+        .min(1)
+        .default(['ReadWriteOnce'])
+        .describe(
+          'Access modes of the claim. One pod writes; ReadWriteOncePod makes the cluster enforce it.',
+        ),
+      dataSource: kubernetesObject
+        .default({})
+        .describe('Snapshot or claim that the new claim is filled from: kind, name and apiGroup.'),
       annotations: strings.default({}).describe('Annotations of the claim.'),
     })
     .describe(what);
@@ -141,7 +145,21 @@ const service = z
   .strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP'),
     port: z.int().min(1).max(MAX_PORT).default(80).describe('Port of the Service.'),
+    nodePort: z
+      .int()
+      .min(0)
+      .max(MAX_PORT)
+      .default(0)
+      .describe('Port on every node, for the types NodePort and LoadBalancer. 0: the cluster chooses.'),
     annotations: strings.default({}),
+    labels,
+    loadBalancerClass: z
+      .string()
+      .default('')
+      .describe("Class of a Service of type LoadBalancer. Empty: the cluster's default."),
+    spec: kubernetesObject
+      .default({})
+      .describe('Further fields of its spec, such as externalTrafficPolicy or loadBalancerSourceRanges.'),
   })
   .describe('The Service of the public port. Metrics have a separate Service that is never published.');
 
@@ -212,7 +230,13 @@ const networkPolicy = z
       .describe(
         'Networks that the daemon may not reach on these ports: link-local addresses, where clouds serve the credentials of a node.',
       ),
-    egress: kubernetesList.default([]).describe('Further egress rules.'),
+    egress: kubernetesList.default([]).describe('Further egress rules of server and daemon.'),
+    apiServerPorts: z
+      .array(z.int().min(1).max(MAX_PORT))
+      .min(1)
+      .default([443, 6443])
+      .describe('TCP ports of the Kubernetes API, which the operator alone may reach.'),
+    operatorEgress: kubernetesList.default([]).describe('Further egress rules of the operator.'),
   })
   .describe('NetworkPolicy: the daemon is never reachable from outside the pod anyway.');
 
@@ -232,7 +256,13 @@ const operator = z
       .array(z.string().min(1))
       .default([])
       .describe(
-        'Namespaces to watch for ReleaseChannels. Empty: the namespace of this installation. ["*"]: all, which needs a ClusterRole that reads Secrets everywhere.',
+        'Namespaces to watch for ReleaseChannels. Empty: the namespace of this installation. ["*"]: all, which needs a ClusterRole.',
+      ),
+    tokenSecrets: z
+      .array(name.min(1))
+      .default([])
+      .describe(
+        "Secrets that the operator may read, by name, in each of these namespaces: those that ReleaseChannels name in adminTokenSecretRef. Empty: the Secret with this installation's admin token.",
       ),
     config: kubernetesObject
       .default({})
@@ -241,6 +271,9 @@ const operator = z
       ),
     resources: resources('50m', '192Mi', '384Mi'),
     env: environment,
+    envFrom: environmentFrom,
+    pod: pods('The pods of the operator.'),
+    serviceAccount: serviceAccount('The ServiceAccount of the operator. Its Roles bind whichever it is.'),
   })
   .describe('The operator, which reconciles ReleaseChannel objects.');
 
@@ -248,7 +281,23 @@ const operator = z
 export const chartValuesSchema = z.strictObject({
   nameOverride: name.default('').describe("Replaces the chart's name in the names of its objects."),
   fullnameOverride: name.default('').describe('Replaces the whole prefix of these names.'),
-  commonLabels: labels.describe('Labels for every object.'),
+  commonLabels: labels.describe(
+    'Labels for every object. They win over those of the chart, except over those of selectors.',
+  ),
+  global: z
+    .looseObject({
+      imageRegistry: z.string().default('').describe('Registry of all images of all charts.'),
+      imagePullSecrets: z
+        .array(z.union([z.strictObject({ name }), name]))
+        .default([])
+        .describe('Secrets for a private registry, beside image.pullSecrets.'),
+    })
+    .prefault({})
+    .describe('Values that a parent chart shares with all of its charts. Others than these are ignored.'),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('For the condition of a parent chart. The chart itself does not read it.'),
   image: image.prefault({}),
   publicBaseUrl: z
     .string()
@@ -286,18 +335,35 @@ export const chartValuesSchema = z.strictObject({
     })
     .prefault({})
     .describe('The CustomResourceDefinition of ReleaseChannel.'),
-  pod: z
-    .strictObject({
-      annotations: strings.default({}),
-      labels,
-      priorityClassName: name.default(''),
-      nodeSelector: strings.default({}),
-      tolerations: kubernetesList.default([]),
-      affinity: kubernetesObject.default({}).describe('Empty: the pods of a release are spread over nodes.'),
-      topologySpreadConstraints: kubernetesList.default([]),
+  pod: pods('The pods of server and daemon.'),
+  podSecurityContext: kubernetesObject
+    .default({
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      fsGroup: 65_532,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
     })
-    .prefault({})
-    .describe('The pods of server and daemon.'),
+    .describe(
+      'Security context of every pod. null removes a field: OpenShift chooses runAsUser, runAsGroup and fsGroup itself.',
+    ),
+  securityContext: kubernetesObject
+    .default({
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      capabilities: { drop: ['ALL'] },
+    })
+    .describe('Security context of every container. null removes a field.'),
+  serviceAccount: serviceAccount('The ServiceAccount of server and daemon. Neither talks to Kubernetes.'),
+  extraObjects: z
+    .array(z.union([kubernetesObject, z.string()]))
+    .default([])
+    .describe('Further objects of the release, as objects or as text. Both are templates.'),
   progressDeadlineSeconds: z
     .int()
     .min(60)

@@ -36,6 +36,12 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
 };
 
+/** Values that take back a setting of the chart, which kube-score then rightly misses. */
+const WEAKER = new Set([
+  'OpenShift, which chooses the users',
+  'a pod template with more than the values have',
+]);
+
 /** The verdict of kubeconform on one object. */
 interface Conformity {
   readonly kind: string;
@@ -120,7 +126,8 @@ describe.skipIf(programs === null)('the rendered chart', () => {
 
   it('has only the complaints of kube-score that we accepted', () => {
     const found = new Set<string>();
-    for (const values of Object.values(CHART_VALUES)) {
+    for (const [name, values] of Object.entries(CHART_VALUES)) {
+      if (WEAKER.has(name)) continue;
       const run = spawnSync(programs?.['kube-score'] ?? '', ['score', '--output-format', 'json', '-'], {
         encoding: 'utf8',
         input: render(values),

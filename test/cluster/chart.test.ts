@@ -11,7 +11,7 @@ import type { z } from 'zod';
 import { keyIdOf, loadSigningKeys, loadTrustedKeys } from '../../src/attestation/keys.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
-import { ELECTION_RULES, WATCHED_NAMESPACE_RULES } from '../../src/operator/rbac.ts';
+import { electionRules, watchedNamespaceRules } from '../../src/operator/rbac.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { CHART_VALUES, REFUSED_VALUES } from '../support/chart-values.ts';
 import { CHART, parseObjects, runHelm, type KubeObject, type ProgramRun } from '../support/helm.ts';
@@ -300,17 +300,63 @@ describe.skipIf(programs === null)('the chart', () => {
         .filter(({ kind }) => kind.endsWith('Role'))
         .map(({ kind, metadata, rules }) => [kind, metadata.namespace, rules] as const)
         .sort(byText);
-    const election = ['Role', NAMESPACE, ELECTION_RULES];
-    expect(rolesOf({})).toEqual([election, ['Role', NAMESPACE, WATCHED_NAMESPACE_RULES]]);
+    const election = ['Role', NAMESPACE, electionRules('test-slipway-operator')];
+    const watched = watchedNamespaceRules(['test-slipway-admin']);
+    expect(rolesOf({})).toEqual([election, ['Role', NAMESPACE, watched]]);
     expect(rolesOf({ namespaces: ['a', 'b'] })).toEqual([
-      ['Role', 'a', WATCHED_NAMESPACE_RULES],
-      ['Role', 'b', WATCHED_NAMESPACE_RULES],
+      ['Role', 'a', watched],
+      ['Role', 'b', watched],
       election,
     ]);
-    expect(rolesOf({ namespaces: ['*'] })).toEqual([
-      ['ClusterRole', undefined, WATCHED_NAMESPACE_RULES],
-      election,
+    expect(rolesOf({ namespaces: ['*'] })).toEqual([['ClusterRole', undefined, watched], election]);
+  });
+
+  it('lets the operator read the Secrets that the values name, and no other', () => {
+    const secrets = objectsOf({
+      admin: { exposeControl: true },
+      operator: { enabled: true, namespaces: ['a'], tokenSecrets: ['one', 'two'] },
+    })
+      .filter(({ kind }) => kind === 'Role')
+      .flatMap(({ rules }) => rules as ReturnType<typeof watchedNamespaceRules>)
+      .filter(({ resources }) => resources.includes('secrets'));
+    expect(secrets).toEqual([
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['one', 'two'], verbs: ['get'] },
     ]);
+  });
+
+  it('lets the operator reach DNS, servers and the Kubernetes API, and no link-local address', () => {
+    const policy = objectsOf({ admin: { exposeControl: true }, operator: { enabled: true } }).find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-operator'),
+    );
+    const { policyTypes, egress } = (policy?.spec ?? {}) as Readonly<Record<string, unknown[]>>;
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    const [dns, servers, api, ...rest] = egress ?? [];
+    expect(rest).toEqual([]);
+    expect(dns).toEqual({
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    });
+    expect(servers).toEqual({
+      ports: [{ port: 'http', protocol: 'TCP' }],
+      to: [
+        {
+          namespaceSelector: {},
+          podSelector: { matchLabels: { 'app.kubernetes.io/component': 'server' } },
+        },
+      ],
+    });
+    expect(api).toEqual({
+      ports: [
+        { port: 443, protocol: 'TCP' },
+        { port: 6443, protocol: 'TCP' },
+      ],
+      to: [
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
+        { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
+      ],
+    });
   });
 
   it('gives a Kubernetes token to the operator alone', () => {
@@ -333,8 +379,145 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(new Set(images)).toEqual(new Set(['registry.internal/slipway:1']));
     const hosts = [...text.matchAll(/https?:\/\/([^/:\s"'`]+)/g)].map(([, host]) => host);
     expect(new Set(hosts)).toEqual(
-      new Set(['resources.example.org', '127.0.0.1', 'test-slipway.slipway.svc']),
+      new Set([
+        'resources.example.org',
+        '127.0.0.1',
+        'test-slipway.slipway.svc',
+        'test-slipway-admin.slipway.svc',
+      ]),
     );
+  });
+
+  it('takes its images from the registry of the platform, with the Secrets of both levels', () => {
+    const objects = objectsOf(CHART_VALUES['a registry and accounts of the platform'] ?? {});
+    const pods = objects.flatMap(({ kind, spec }) =>
+      kind === 'Deployment' ? [spec.template.spec] : kind === 'Pod' ? [spec] : [],
+    );
+    expect(pods).toHaveLength(3);
+    for (const { containers, imagePullSecrets } of pods) {
+      expect(containers[0].image).toBe('registry.internal:5000/games/slipway:0.1.0');
+      expect(imagePullSecrets).toEqual([{ name: 'own' }, { name: 'pull' }, { name: 'other' }]);
+    }
+    const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata);
+    expect(accounts.map(({ name }) => name)).toEqual(['reconciler']);
+    expect(pods.filter(({ serviceAccountName }) => serviceAccountName === 'existing')).toHaveLength(2);
+    expect(pods.filter(({ serviceAccountName }) => serviceAccountName === 'reconciler')).toHaveLength(1);
+    const bound = objects.filter(({ kind }) => kind === 'RoleBinding') as unknown as Array<{
+      subjects: Array<{ name: string }>;
+    }>;
+    expect(bound.flatMap(({ subjects }) => subjects.map(({ name }) => name))).toEqual([
+      'reconciler',
+      'reconciler',
+    ]);
+  });
+
+  it('lets labels of the user win, except over those that selectors use, and repeats no key', () => {
+    const text = render(CHART_VALUES['labels that the chart sets, too'] ?? {}).stdout;
+    // The parser of the tests refuses a key that occurs twice.
+    for (const { kind, metadata, spec } of parseObjects(text)) {
+      if (kind === 'CustomResourceDefinition') continue;
+      expect(metadata.labels, kind).toMatchObject({
+        'app.kubernetes.io/part-of': 'games',
+        'app.kubernetes.io/name': 'slipway',
+        team: kind === 'ServiceMonitor' ? 'air' : 'water',
+      });
+      expect(metadata.labels?.['app.kubernetes.io/component'], kind).not.toBe('never');
+      if (kind !== 'Deployment') continue;
+      expect(spec.template.metadata.labels).toMatchObject({
+        team: 'fire',
+        'app.kubernetes.io/name': 'slipway',
+      });
+      expect(spec.template.metadata.annotations['kubectl.kubernetes.io/default-container']).toBe('daemon');
+    }
+    const claims = parseObjects(text).filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    expect(claims.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'])).toEqual([
+      'delete',
+      'keep',
+    ]);
+  });
+
+  it('sets no user where the platform chooses one', () => {
+    const text = render(CHART_VALUES['OpenShift, which chooses the users'] ?? {}).stdout;
+    expect(text).not.toMatch(/runAsUser|runAsGroup|fsGroup:/);
+    expect(text.match(/runAsNonRoot: true/g)).toHaveLength(7);
+  });
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- parts of a pod
+  const podTemplateOf = (values: object): Record<string, any> => {
+    const deployment = objectsOf(values).find(({ kind }) => kind === 'Deployment');
+    if (deployment === undefined) throw new Error('there is no Deployment');
+    return deployment.spec.template;
+  };
+
+  it('merges the pod template of the user by the names of containers and volumes', () => {
+    const { metadata, spec } = podTemplateOf(
+      CHART_VALUES['a pod template with more than the values have'] ?? {},
+    );
+    expect(Object.keys(metadata['annotations']).sort(byText)).toEqual([
+      'checksum/config',
+      'example.org/scrape',
+      'kubectl.kubernetes.io/default-container',
+    ]);
+    expect(spec).toMatchObject({
+      schedulerName: 'batch',
+      enableServiceLinks: true,
+      terminationGracePeriodSeconds: 300,
+    });
+    const names = (list: Array<{ name: string }>): string[] => list.map(({ name }) => name);
+    expect(names(spec.containers)).toEqual(['server', 'proxy']);
+    expect(spec.containers[0]).toMatchObject({
+      command: ['node', 'cmd/server.ts', '--config', '/etc/slipway/config/server.yaml'],
+      lifecycle: { preStop: { sleep: { seconds: 3 } } },
+    });
+    expect(names(spec.initContainers)).toEqual(['daemon']);
+    expect(spec.initContainers[0].securityContext).toMatchObject({
+      readOnlyRootFilesystem: false,
+      allowPrivilegeEscalation: false,
+    });
+    expect(spec.volumes.filter(({ name }: { name: string }) => ['tmp', 'more'].includes(name))).toEqual([
+      { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
+      { name: 'more', emptyDir: {} },
+    ]);
+  });
+
+  it('renders as part of another chart, with the values that charts share', async () => {
+    const parent = join(home, 'parent');
+    await cp(CHART, join(parent, 'charts/slipway'), { recursive: true });
+    await writeFile(
+      join(parent, 'Chart.yaml'),
+      stringify({
+        apiVersion: 'v2',
+        name: 'parent',
+        version: '1.0.0',
+        dependencies: [{ name: 'slipway', version: '*', condition: 'slipway.enabled' }],
+      }),
+    );
+    const objects = (more: object): KubeObject[] => {
+      const run = runHelm(helm, ['template', 'game', parent, '--namespace', NAMESPACE, '--values', '-'], {
+        home,
+        input: stringify({
+          global: { imageRegistry: 'registry.internal', storageClass: 'of-other-charts' },
+          slipway: {
+            publicBaseUrl: PUBLIC_BASE_URL,
+            podSecurityContext: { runAsUser: null },
+            ...more,
+          },
+        }),
+      });
+      expect(run.stderr).toBe('');
+      return parseObjects(run.stdout);
+    };
+    const found = objects({ enabled: true, admin: { exposeControl: true }, operator: { enabled: true } });
+    const alone = objectsOf({ admin: { exposeControl: true }, operator: { enabled: true } });
+    expect(found.map(({ kind }) => kind).sort()).toEqual(alone.map(({ kind }) => kind).sort());
+    const deployment = found.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'game-slipway',
+    );
+    const pod = deployment?.spec.template.spec;
+    expect(pod.containers[0].image).toBe('registry.internal/slipway:0.1.0');
+    expect(pod.securityContext).toMatchObject({ runAsGroup: 65_532 });
+    expect(pod.securityContext.runAsUser).toBeUndefined();
+    expect(objects({ enabled: false })).toEqual([]);
   });
 
   it('makes a key pair that both programs load, another one for each installation', async () => {
@@ -375,6 +558,27 @@ describe.skipIf(programs === null)('the chart', () => {
     release('install', 'kept', CHART, ...set);
     expect([await secret('kept-slipway-signing'), await secret('kept-slipway-admin')]).toEqual(before);
     release('uninstall', 'kept');
+  });
+
+  it('takes the Lease of the operator with it, but not one that an older version left', async () => {
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/kept/leases';
+    const lease = `${leases}/kept-slipway-operator`;
+    const values = ['publicBaseUrl=' + PUBLIC_BASE_URL, 'admin.exposeControl=true', 'operator.enabled=true'];
+    const set = values.flatMap((value) => ['--set', value]);
+    release('install', 'kept', CHART, ...set);
+    // The operator wrote into it.
+    const { body } = await cluster.request('GET', lease);
+    const spec = { holderIdentity: 'one', leaseDurationSeconds: 15 };
+    await cluster.request('PUT', lease, { body: { ...(body as object), spec } });
+    release('upgrade', 'kept', CHART, ...set, '--set', 'operator.config.log.level=debug');
+    expect((await cluster.request('GET', lease)).body).toMatchObject({ spec });
+    release('uninstall', 'kept');
+    expect((await cluster.request('GET', lease)).status).toBe(404);
+    await cluster.request('POST', leases, { body: { metadata: { name: 'kept-slipway-operator' }, spec } });
+    release('install', 'kept', CHART, ...set);
+    expect((await cluster.request('GET', lease)).body).toMatchObject({ spec });
+    release('uninstall', 'kept');
+    await cluster.request('DELETE', lease);
   });
 
   it('upgrades the CRD with the release', async () => {

@@ -81,6 +81,113 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     admin: { exposeControl: true },
     operator: { enabled: true, replicas: 2, namespaces: ['*'] },
   },
+  'an upstream that is a local tree': {
+    daemon: { config: { upstream: { kind: 'directory', directory: { path: '/upstream' } } } },
+    extraVolumes: [{ name: 'upstream', persistentVolumeClaim: { claimName: 'tree', readOnly: true } }],
+    networkPolicy: { egressPorts: [] },
+  },
+  'a registry and accounts of the platform': {
+    global: {
+      imageRegistry: 'registry.internal:5000',
+      imagePullSecrets: ['pull', { name: 'other' }],
+      team: 'x',
+    },
+    image: { registry: 'ignored.example.org', repository: 'games/slipway', pullSecrets: [{ name: 'own' }] },
+    serviceAccount: { create: false, name: 'existing' },
+    admin: { exposeControl: true },
+    operator: {
+      enabled: true,
+      serviceAccount: { name: 'reconciler', annotations: { 'example.org/identity': 'x' } },
+      tokenSecrets: ['token-one', 'token-two'],
+    },
+  },
+  'labels that the chart sets, too': {
+    commonLabels: {
+      'app.kubernetes.io/part-of': 'games',
+      'app.kubernetes.io/component': 'never',
+      team: 'water',
+    },
+    pod: {
+      labels: { team: 'fire', 'app.kubernetes.io/name': 'never' },
+      annotations: { 'kubectl.kubernetes.io/default-container': 'daemon' },
+    },
+    serviceMonitor: { enabled: true, labels: { team: 'air' } },
+    storage: { snapshot: { annotations: { 'helm.sh/resource-policy': 'delete' } } },
+  },
+  'OpenShift, which chooses the users': {
+    podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+    securityContext: { runAsUser: null, runAsGroup: null },
+    admin: { exposeControl: true },
+    operator: { enabled: true },
+  },
+  'operator pods of their own kind': {
+    admin: { exposeControl: true },
+    operator: {
+      enabled: true,
+      envFrom: [{ secretRef: { name: 'proxy' } }],
+      pod: {
+        annotations: { 'example.org/a': 'b' },
+        labels: { tier: 'control' },
+        priorityClassName: 'system-cluster-critical',
+        nodeSelector: { disk: 'ssd' },
+        tolerations: [{ key: 'control', operator: 'Exists', effect: 'NoSchedule' }],
+        affinity: { nodeAffinity: {} },
+        template: { spec: { hostAliases: [{ ip: '10.0.0.1', hostnames: ['api'] }] } },
+      },
+    },
+  },
+  'a pod template with more than the values have': {
+    pod: {
+      template: {
+        metadata: { annotations: { 'example.org/scrape': 'never' } },
+        spec: {
+          schedulerName: 'batch',
+          enableServiceLinks: true,
+          terminationGracePeriodSeconds: 300,
+          containers: [
+            { name: 'server', lifecycle: { preStop: { sleep: { seconds: 3 } } } },
+            {
+              name: 'proxy',
+              image: 'proxy:1',
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                runAsNonRoot: true,
+                capabilities: { drop: ['ALL'] },
+              },
+            },
+          ],
+          initContainers: [{ name: 'daemon', securityContext: { readOnlyRootFilesystem: false } }],
+          volumes: [
+            { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
+            { name: 'more', emptyDir: {} },
+          ],
+        },
+      },
+    },
+  },
+  'a balancer of a class, and claims from snapshots': {
+    service: {
+      type: 'LoadBalancer',
+      loadBalancerClass: 'example.org/nlb',
+      nodePort: 30080,
+      labels: { exposed: 'outside' },
+      spec: { externalTrafficPolicy: 'Local', loadBalancerSourceRanges: ['10.0.0.0/8'], type: 'ClusterIP' },
+    },
+    storage: {
+      snapshot: {
+        accessModes: ['ReadWriteOncePod'],
+        dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'yesterday' },
+      },
+    },
+    server: { envFrom: [{ prefix: 'P_', configMapRef: { name: 'proxy' } }] },
+    daemon: { envFrom: [{ secretRef: { name: 'proxy', optional: true } }] },
+  },
+  'objects of the user': {
+    extraObjects: [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' } },
+      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include "slipway.fullname" . }}-text\n',
+    ],
+  },
   'as little as possible': {
     networkPolicy: { enabled: false },
     podDisruptionBudget: { enabled: false },
@@ -100,6 +207,35 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     { daemon: { config: { sync: { onStart: 'often' } } } },
     /onStart/,
   ],
+  ['a key with a letter too few', { storage: { snapshot: { storageClas: 'fast' } } }, /storageClas/],
+  [
+    'a size that is not a quantity',
+    { storage: { snapshot: { size: '50 GB' } } },
+    /\/storage\/snapshot\/size/,
+  ],
+  [
+    'a request that is not a quantity',
+    { server: { resources: { requests: { memory: '1 Gigabyte' } } } },
+    /\/server\/resources\/requests\/memory/,
+  ],
+  ['a misspelt variable', { server: { env: [{ name: 'A', vale: 'b' }] } }, /\/server\/env\/0.*vale/],
+  ['a misspelt toleration', { pod: { tolerations: [{ keys: 'a' }] } }, /\/pod\/tolerations\/0.*keys/],
+  [
+    'an upstream over HTTP without its URL',
+    { daemon: { config: { upstream: { kind: 'manifest' } } } },
+    /\/daemon\/config\/upstream.*missing property 'manifest'/,
+  ],
+  [
+    'a server-info upstream without its URL',
+    { daemon: { config: { upstream: { kind: 'server-info', serverInfo: { appVersion: '1' } } } } },
+    /\/daemon\/config\/upstream\/serverInfo.*missing property 'url'/,
+  ],
+  [
+    'a local tree without its path',
+    { daemon: { config: { upstream: { kind: 'directory', directory: {} } } } },
+    /\/daemon\/config\/upstream\/directory.*missing property 'path'/,
+  ],
+  ['a kind of upstream that does not exist', { daemon: { config: { upstream: { kind: 'ftp' } } } }, /kind/],
   ['a setting that the chart sets', { server: { config: { listen: { port: 1 } } } }, /listen/],
   ['several pods on one volume', { replicas: 2 }, /Set storage\.kind to ephemeral or emptyDir/],
   [

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
 import type { ChannelCondition, ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
 import { GROUP_VERSION } from '../../src/contract/crd/resource-names.ts';
-import { ELECTION_RULES, WATCHED_NAMESPACE_RULES } from '../../src/operator/rbac.ts';
+import { electionRules, watchedNamespaceRules } from '../../src/operator/rbac.ts';
 import { FAKE_TOKEN, startFakeSlipway, type FakeSlipway } from './fake-slipway.ts';
 import { startKubeControlPlane, type KubeAnswer, type KubeControlPlane } from './kube-control-plane.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
@@ -115,7 +115,7 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
       const name = `test-${namespaces}`;
       await create('/api/v1/namespaces', { metadata: { name } });
       const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
-      const rules = [...WATCHED_NAMESPACE_RULES, ...ELECTION_RULES];
+      const rules = [...watchedNamespaceRules(['admin']), ...electionRules('slipway-operator')];
       await create(`${rbac}/roles`, { metadata: { name: 'operator' }, rules });
       await create(`${rbac}/rolebindings`, {
         metadata: { name: 'operator' },

@@ -10,16 +10,19 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels of every object. Call with a dict of root and, for parts, component. */}}
+{{/*
+Labels of an object. Call with a dict of root and, for parts, component, and for more labels, more. Later ones win, and those of
+selectors always do.
+*/}}
 {{- define "slipway.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-app.kubernetes.io/part-of: slipway
-{{ include "slipway.selectorLabels" . }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $labels := dict
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_")
+  "app.kubernetes.io/version" .root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" .root.Release.Service
+  "app.kubernetes.io/part-of" "slipway"
+-}}
+{{- $selector := include "slipway.selectorLabels" . | fromYaml -}}
+{{- toYaml (mergeOverwrite $labels .root.Values.commonLabels (default dict .more) $selector) -}}
 {{- end -}}
 
 {{/* Labels that selectors use; they never change. */}}
@@ -30,6 +33,7 @@ app.kubernetes.io/component: {{ default "server" .component }}
 {{- end -}}
 
 {{- define "slipway.image" -}}
+{{- with default .Values.image.registry .Values.global.imageRegistry }}{{ . }}/{{ end -}}
 {{- with .Values.image -}}
 {{- if .digest -}}
 {{ .repository }}@{{ .digest }}
@@ -39,35 +43,104 @@ app.kubernetes.io/component: {{ default "server" .component }}
 {{- end -}}
 {{- end -}}
 
+{{/* imagePullSecrets of a pod: a name alone is allowed, as in other charts. */}}
+{{- define "slipway.pullSecrets" -}}
+{{- $secrets := list -}}
+{{- range concat .Values.image.pullSecrets .Values.global.imagePullSecrets -}}
+{{- $secrets = append $secrets (kindIs "string" . | ternary (dict "name" .) .) -}}
+{{- end -}}
+{{- with $secrets -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* Where the pods of a Deployment run. Call with their values. */}}
+{{- define "slipway.placement" -}}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .topologySpreadConstraints }}
+topologySpreadConstraints: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Name of the ServiceAccount. Call with a dict of values and default. */}}
+{{- define "slipway.serviceAccountName" -}}
+{{- default (.values.create | ternary .default "default") .values.name -}}
+{{- end -}}
+
+{{- define "slipway.operatorAccount" -}}
+{{- include "slipway.serviceAccountName" (dict "values" .Values.operator.serviceAccount "default" (printf "%s-operator" (include "slipway.fullname" .))) -}}
+{{- end -}}
+
+{{/* Peers of egress rules: every address except those of networkPolicy.egressExcept. */}}
+{{- define "slipway.allowedNetworks" -}}
+{{- range $cidr, $isExcept := dict "0.0.0.0/0" "[.]" "::/0" ":" }}
+- ipBlock:
+    cidr: {{ $cidr | quote }}
+    {{- $except := list }}
+    {{- range $.Values.networkPolicy.egressExcept }}
+    {{- if regexMatch $isExcept . }}
+    {{- $except = append $except . }}
+    {{- end }}
+    {{- end }}
+    {{- with $except }}
+    except: {{- toYaml . | nindent 6 }}
+    {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Merges a patch into an object in place: maps recursively, containers and volumes by name; null removes, anything else replaces.
+mergeOverwrite would leave out false, 0 and "". Call with a dict of base and patch.
+*/}}
+{{- define "slipway.patch" -}}
+{{- $base := .base -}}
+{{- range $key, $value := .patch -}}
+{{- $old := get $base $key -}}
+{{- if kindIs "invalid" $value -}}
+{{- $_ := unset $base $key -}}
+{{- else if and (kindIs "map" $value) (kindIs "map" $old) -}}
+{{- include "slipway.patch" (dict "base" $old "patch" $value) -}}
+{{- else if and (kindIs "slice" $value) (kindIs "slice" $old) (has $key (list "containers" "initContainers" "volumes")) -}}
+{{- $merged := $old -}}
+{{- range $item := $value -}}
+{{- $known := false -}}
+{{- range $existing := $old -}}
+{{- if eq (get $existing "name") (get $item "name") -}}
+{{- $known = true -}}
+{{- include "slipway.patch" (dict "base" $existing "patch" $item) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $known }}{{ $merged = append $merged $item }}{{ end -}}
+{{- end -}}
+{{- $_ := set $base $key $merged -}}
+{{- else -}}
+{{- $_ := set $base $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A Deployment with the pod template of the user merged in. Call with a dict of text and template. */}}
+{{- define "slipway.withTemplate" -}}
+{{- $deployment := fromYaml .text -}}
+{{- with $deployment.Error }}{{ fail . }}{{ end -}}
+{{- include "slipway.patch" (dict "base" $deployment.spec.template "patch" .template) -}}
+{{- toYaml $deployment -}}
+{{- end -}}
+
 {{- define "slipway.signingSecret" -}}
 {{- default (printf "%s-signing" (include "slipway.fullname" .)) .Values.signing.existingSecret -}}
 {{- end -}}
 
 {{- define "slipway.adminSecret" -}}
 {{- default (printf "%s-admin" (include "slipway.fullname" .)) .Values.admin.existingSecret -}}
-{{- end -}}
-
-{{/* Pod settings for the restricted Pod Security Standard. The user of the image has no name, only this number. */}}
-{{- define "slipway.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{/* Container settings for the same standard. */}}
-{{- define "slipway.securityContext" -}}
-allowPrivilegeEscalation: false
-privileged: false
-readOnlyRootFilesystem: true
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-capabilities:
-  drop: [ALL]
 {{- end -}}
 
 {{/* Whether there can be more than one pod: "true" or nothing. */}}
@@ -221,9 +294,12 @@ release {{ $name }} in namespace {{ $namespace }}
 
 {{/* spec of a PersistentVolumeClaim. Call with the values of the volume. */}}
 {{- define "slipway.claimSpec" -}}
-accessModes: [ReadWriteOnce]
+accessModes: {{- toYaml .accessModes | nindent 2 }}
 {{- with .storageClass }}
 storageClassName: {{ . | quote }}
+{{- end }}
+{{- with .dataSource }}
+dataSource: {{- toYaml . | nindent 2 }}
 {{- end }}
 resources:
   requests:

@@ -85,10 +85,7 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
     '--target KIND/NAME',
     'service, deployment, statefulset or pod to forward to; default service/slipway-admin; implies --kubectl',
   ],
-  [
-    '--target-port PORT',
-    'port of the target, a number or a name; default http for a service, else 8080; implies --kubectl',
-  ],
+  ['--target-port PORT', 'port of the target, a number or a name; default http; implies --kubectl'],
   ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],
   ['--timeout SECONDS', 'time limit for one request; default 30'],
   [

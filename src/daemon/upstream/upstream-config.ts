@@ -88,10 +88,11 @@ const serverInfoSection = z
   })
   .describe('A server-info document and the catalogs below the root it names.');
 
-const SECTION_OF_KIND = {
-  directory: 'directory',
-  manifest: 'manifest',
-  'server-info': 'serverInfo',
+/** The section that each kind of upstream needs, and the setting in it that has no default. */
+export const UPSTREAM_KINDS = {
+  directory: { section: 'directory', setting: 'path' },
+  manifest: { section: 'manifest', setting: 'url' },
+  'server-info': { section: 'serverInfo', setting: 'url' },
 } as const;
 
 /** The `upstream` section of the daemon's configuration. */
@@ -177,9 +178,8 @@ export const upstreamConfigurationSchema = z
   })
   .superRefine((value, context) => {
     if (value.kind === 'none') return;
-    const section = SECTION_OF_KIND[value.kind];
+    const { section, setting } = UPSTREAM_KINDS[value.kind];
     if (value[section] === undefined) {
-      const setting = section === 'directory' ? 'path' : 'url';
       context.addIssue({
         code: 'custom',
         path: [section],

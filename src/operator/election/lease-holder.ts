@@ -81,9 +81,11 @@ export function createLeaseHolder(options: LeaseHolderOptions): LeaseHolder {
     spec: V1Lease['spec'],
     call: ReturnType<ClusterConnection['call']>,
   ): Promise<V1Lease> => {
-    const resourceVersion = previous.metadata?.resourceVersion ?? '';
+    // A replacement removes what it leaves out, such as the labels and annotations of the installer that owns the Lease.
+    const metadata = Object.assign({ resourceVersion: '' }, previous.metadata, { name, namespace });
+    delete metadata.managedFields;
     const body: V1Lease = {
-      metadata: { name, namespace, resourceVersion },
+      metadata,
       ...(spec === undefined ? {} : { spec }),
     };
     return await leases.replaceNamespacedLease({ namespace, name, body }, call);

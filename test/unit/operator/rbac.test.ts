@@ -1,21 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { ELECTION_RULES, WATCHED_NAMESPACE_RULES, type PolicyRule } from '../../../src/operator/rbac.ts';
+import { electionRules, watchedNamespaceRules, type PolicyRule } from '../../../src/operator/rbac.ts';
 
 const lines = (rules: readonly PolicyRule[]): string[] =>
-  rules.flatMap(({ apiGroups, resources, verbs }) =>
-    resources.map((resource) => `${verbs.join(',')} ${resource} ${apiGroups.join(',') || 'core'}`),
+  rules.flatMap(({ apiGroups, resources, resourceNames = ['any'], verbs }) =>
+    resources.map((resource) =>
+      [verbs.join(','), resource, apiGroups.join(',') || 'core', ...resourceNames].join(' '),
+    ),
   );
 
 describe('the permissions of the operator', () => {
   it('are few', () => {
-    expect(lines(WATCHED_NAMESPACE_RULES)).toEqual([
-      'list,watch,patch releasechannels slipway.dev',
-      'patch releasechannels/status slipway.dev',
-      'list,watch services core',
-      'list,watch endpointslices discovery.k8s.io',
-      'get secrets core',
-      'create events events.k8s.io',
+    expect(lines(watchedNamespaceRules(['token-a', 'token-b']))).toEqual([
+      'list,watch,patch releasechannels slipway.dev any',
+      'patch releasechannels/status slipway.dev any',
+      'list,watch services core any',
+      'list,watch endpointslices discovery.k8s.io any',
+      'get secrets core token-a token-b',
+      'create events events.k8s.io any',
     ]);
-    expect(lines(ELECTION_RULES)).toEqual(['get,create,update leases coordination.k8s.io']);
+    expect(lines(electionRules('lease'))).toEqual([
+      'get,update leases coordination.k8s.io lease',
+      'create leases coordination.k8s.io any',
+    ]);
   });
 });

@@ -12,7 +12,7 @@ export interface PodPort {
 export interface ForwardTarget {
   /** `service/NAME`, `deployment/NAME`, `statefulset/NAME` or `pod/NAME`. */
   readonly target: string;
-  /** Port of the target, a number or a name; `null` for the usual one. */
+  /** Port of the target, a number or a name; `null` for the one named `http`. */
   readonly targetPort: string | null;
   readonly namespace: string;
 }
@@ -73,7 +73,7 @@ export async function resolveTarget(
       `--target ${target}: give it as service/NAME, deployment/NAME, statefulset/NAME or pod/NAME`,
     );
   }
-  const targetPort = wanted.targetPort ?? (kind === 'service' ? 'http' : '8080');
+  const targetPort = wanted.targetPort ?? 'http';
   const call = apis.call({ signal });
   if (kind === 'pod') {
     const pod = await apis.core.readNamespacedPod({ namespace, name }, call);

@@ -12,7 +12,10 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 /** An API server that holds one Lease and checks versions, as the real one does. */
 class LeaseServer {
-  lease: { metadata: { resourceVersion: string }; spec: NonNullable<V1Lease['spec']> } | null = null;
+  lease: {
+    metadata: { resourceVersion: string; labels?: Record<string, string> };
+    spec: NonNullable<V1Lease['spec']>;
+  } | null = null;
   /** Fails every call. */
   down = false;
   /** Counts a call before anything else. */
@@ -40,7 +43,9 @@ class LeaseServer {
     const isStale = metadata?.resourceVersion !== this.lease?.metadata.resourceVersion;
     if (isStale) throw new KubernetesError(409, 'Conflict', 'changed');
     this.#version += 1;
-    this.lease = { metadata: { resourceVersion: String(this.#version) }, spec };
+    const labels = metadata?.labels;
+    const kept = labels === undefined ? {} : { labels };
+    this.lease = { metadata: { resourceVersion: String(this.#version), ...kept }, spec };
     this.writers.push(String(spec.holderIdentity));
     return structuredClone(this.lease);
   }
@@ -89,6 +94,32 @@ describe('an election', () => {
     expect(new Set(server.writers)).toEqual(new Set(['a']));
     expect(server.lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
     expect(a.events).toEqual(['elected']);
+  });
+
+  it('takes a Lease that the installer made, keeps its labels, and writes no list of managers', async () => {
+    const [server, clock] = [new LeaseServer(), new FakeClock()];
+    const metadata = {
+      resourceVersion: '7',
+      labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+      managedFields: [],
+    };
+    server.lease = { metadata, spec: {} };
+    const sent: unknown[] = [];
+    const replace = server.api.replaceNamespacedLease;
+    server.api.replaceNamespacedLease = async (request, ...rest) => {
+      sent.push(request.body.metadata);
+      return await replace(request, ...rest);
+    };
+    const a = candidate('a', server, clock);
+    a.election.start();
+    await clock.advance(60_000);
+    expect(a.events).toEqual(['elected']);
+    expect(server.lease).toMatchObject({
+      metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm' } },
+      spec: { holderIdentity: 'a' },
+    });
+    expect(sent[0]).not.toHaveProperty('managedFields');
+    expect(sent.length).toBeGreaterThan(1);
   });
 
   it('is taken over within 17 s of a death, whatever the clocks of others say', async () => {

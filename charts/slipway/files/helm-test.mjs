@@ -1,0 +1,69 @@
+/**
+ * What `helm test` runs in the image of the service: it does what a client and an administrator do.
+ *
+ * Settings are environment variables: SERVICE_URL and ADMIN_URL (roots of the two Services), CDN_HOST (first segment of resource
+ * paths), ADMIN_TOKEN, PUBLIC_NEEDS_TOKEN ("true" if reads need one, too) and PATIENCE_SECONDS (how long to wait for the Service).
+ * It ends with 0 and one line on stdout, or with 1 and the reason on stderr.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import process from 'node:process';
+import { createBLAKE3 } from 'hash-wasm';
+
+/** Larger entries are not fetched whole. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const { SERVICE_URL, ADMIN_URL, CDN_HOST, ADMIN_TOKEN, PUBLIC_NEEDS_TOKEN, PATIENCE_SECONDS = '60' } = process.env;
+const admin = { authorization: `Bearer ${ADMIN_TOKEN}` };
+const reader = PUBLIC_NEEDS_TOKEN === 'true' ? admin : {};
+
+async function request(url, headers, expected) {
+  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(20_000) });
+  if (response.status === expected) return response;
+  throw new Error(`${url} answered ${response.status}, expected ${expected}: ${(await response.text()).slice(0, 2000)}`);
+}
+
+/** Names and addresses of a Service that was just created take a moment to be known. */
+async function waitUntilReady() {
+  const until = performance.now() + Number(PATIENCE_SECONDS) * 1000;
+  for (;;) {
+    try {
+      return await (await request(`${SERVICE_URL}/readyz`, reader, 200)).json();
+    } catch (error) {
+      if (performance.now() >= until) throw error;
+      process.stderr.write(`not ready yet: ${error.cause?.message ?? error.message}\n`);
+      await sleep(1000);
+    }
+  }
+}
+
+/** Fetches the smallest of the first entries as a range, and compares its digest with that of the manifest. */
+async function checkBytes(releaseId) {
+  const page = await (await request(`${SERVICE_URL}/v1/resources?limit=100`, reader, 200)).json();
+  const [entry] = page.items.filter(({ size }) => size > 0).sort((left, right) => left.size - right.size);
+  if (entry === undefined) return page.total;
+  const path = entry.destination.split('/').map(encodeURIComponent).join('/');
+  const last = Math.min(entry.size, MAX_BYTES) - 1;
+  const range = { ...reader, range: `bytes=0-${last}` };
+  const part = await request(`${SERVICE_URL}/${CDN_HOST}/${releaseId}/${path}`, range, 206);
+  const bytes = new Uint8Array(await part.arrayBuffer());
+  if (bytes.length !== last + 1) throw new Error(`${path}: a range of ${last + 1} bytes gave ${bytes.length}`);
+  if (bytes.length < entry.size) return page.total;
+  const digest = (await createBLAKE3()).init().update(bytes).digest('hex');
+  if (digest !== entry.blake3) throw new Error(`${path}: its bytes have digest ${digest}, the manifest says ${entry.blake3}`);
+  return page.total;
+}
+
+/** The administration needs a token, and takes this one. */
+async function checkAdmin() {
+  await request(`${ADMIN_URL}/admin/releases/status`, {}, 401);
+  await request(`${ADMIN_URL}/admin/releases/status`, admin, 200);
+}
+
+try {
+  const ready = await waitUntilReady();
+  const total = await checkBytes(ready.release_id);
+  await checkAdmin();
+  process.stdout.write(`release ${ready.release_id} is served: ${total} entries\n`);
+} catch (error) {
+  process.stderr.write(`${error.message}${error.cause === undefined ? '' : `: ${error.cause.message}`}\n`);
+  process.exitCode = 1;
+}

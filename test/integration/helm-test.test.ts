@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { freePorts } from '../support/free-ports.ts';
+import { CHART } from '../support/helm.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
+import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PROGRAM = readFileSync(join(CHART, 'files/helm-test.mjs'), 'utf8');
+const TOKEN = 'helm-test-admin-token-0123456789';
+
+async function serve(atEnd: AtEnd): Promise<TestSystem> {
+  const [upstream, secrets] = [await temporaryDirectory(atEnd), await temporaryDirectory(atEnd)];
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const tokenFile = join(secrets, 'admin.token');
+  await writeFile(tokenFile, TOKEN, { mode: 0o600 });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    server: { admin: { tokenFiles: [tokenFile] } },
+    atEnd,
+  });
+  await system.untilReady(true);
+  return system;
+}
+
+/** Runs the program as the pod of `helm test` does. */
+async function runTest(
+  url: string,
+  settings: Readonly<Record<string, string>> = {},
+  onComplaint: () => void = () => undefined,
+) {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      SERVICE_URL: url,
+      ADMIN_URL: url,
+      CDN_HOST,
+      ADMIN_TOKEN: TOKEN,
+      PUBLIC_NEEDS_TOKEN: 'false',
+      PATIENCE_SECONDS: '0',
+      ...settings,
+    },
+  });
+  child.stderr.once('data', onComplaint);
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((settle) => child.once('exit', settle)),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** A proxy in front of the service that changes answers. */
+async function startProxy(
+  target: string,
+  change: (path: string, bytes: Buffer) => Buffer,
+  port = 0,
+): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = createServer((request, response) => {
+    const { range, authorization } = request.headers;
+    const headers = { ...(range && { range }), ...(authorization && { authorization }) };
+    void fetch(target + request.url, { headers }).then(async (answer) => {
+      const bytes = change(request.url ?? '', Buffer.from(await answer.arrayBuffer()));
+      response.writeHead(answer.status).end(bytes);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
+  const { port: taken } = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${taken}`, close: () => server.close() };
+}
+
+describe('helm test', () => {
+  const system = sharedFixture(serve);
+
+  it('passes when a release is served and the token works', async () => {
+    expect(await runTest(system().serverUrl)).toEqual({
+      code: 0,
+      stdout: `release r90_one is served: ${sampleFiles().size} entries\n`,
+      stderr: '',
+    });
+  });
+
+  it('fails when the bytes of a range are not those of the manifest', async () => {
+    const proxy = await startProxy(system().serverUrl, (path, bytes) => {
+      if (!path.startsWith(`/${CDN_HOST}/`)) return bytes;
+      bytes[0] = (bytes[0] ?? 0) ^ 1;
+      return bytes;
+    });
+    const { code, stderr } = await runTest(proxy.url);
+    proxy.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/its bytes have digest [0-9a-f]{64}, the manifest says [0-9a-f]{64}/);
+  });
+
+  it('fails when a range is too short', async () => {
+    const proxy = await startProxy(system().serverUrl, (path, bytes) =>
+      path.startsWith(`/${CDN_HOST}/`) ? bytes.subarray(1) : bytes,
+    );
+    const { code, stderr } = await runTest(proxy.url);
+    proxy.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/a range of \d+ bytes gave \d+/);
+  });
+
+  it('fails when the token is not that of the administration', async () => {
+    const { code, stderr } = await runTest(system().serverUrl, {
+      ADMIN_TOKEN: 'another-token-0123456789abcdef',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('/admin/releases/status answered 401, expected 200');
+  });
+
+  it('waits for a Service that is not reachable yet', async () => {
+    const [port = 0] = await freePorts(1);
+    const { promise: refused, resolve: onRefused } = Promise.withResolvers<void>();
+    const running = runTest(`http://127.0.0.1:${port}`, { PATIENCE_SECONDS: '60' }, onRefused);
+    await refused;
+    const proxy = await startProxy(system().serverUrl, (_, bytes) => bytes, port);
+    const { code, stderr } = await running;
+    proxy.close();
+    expect(code).toBe(0);
+    expect(stderr).toContain('not ready yet');
+  });
+});
