@@ -1,3 +1,4 @@
+import { CONTEXT_COMMANDS } from './contexts/context-commands.ts';
 import { HELP_WIDTH, helpColumns, wrapText } from '../../platform/terminal/help-columns.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
@@ -19,6 +20,7 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...WORK_COMMANDS,
   ...EXCHANGE_COMMANDS,
   ...RUN_COMMANDS,
+  ...CONTEXT_COMMANDS,
 ];
 
 /** Of the second line of a usage. */

@@ -7,6 +7,7 @@ const COMMON = {
   url: { type: 'string' },
   'token-file': { type: 'string' },
   'token-secret': { type: 'string' },
+  'ctl-context': { type: 'string' },
   kubectl: { type: 'boolean' },
   namespace: { type: 'string', short: 'n' },
   context: { type: 'string' },
@@ -70,7 +71,14 @@ export interface CtlArguments {
 
 /** The common options in the help and in the documentation. */
 export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--url URL', 'URL of the service; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
+  [
+    '--url URL',
+    'URL of the service; default SLIPWAY_CTL_URL, else that of the current context, else http://127.0.0.1:8080',
+  ],
+  [
+    '--ctl-context CONTEXT',
+    'takes address, token and defaults of this context; default SLIPWAY_CTL_CONTEXT, else the current one',
+  ],
   [
     '--token-file FILE',
     'file that holds the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',

@@ -1,5 +1,6 @@
 import { didYouMean } from '../../platform/terminal/parse-options.ts';
 import { createAdminApi } from './admin-api.ts';
+import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';
 import type { PortForward } from './cluster/port-forward.ts';
 import { CTL_COMMANDS, findCtlCommand, renderCtlHelp } from './ctl-commands.ts';
@@ -63,14 +64,23 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
     return CTL_EXITS.ok;
   }
   if (command === null) throw unknownCommand(words);
-  const output = outputOf(command, args);
+  const commandWords = wordsOf(command, args);
   const painter = choosePainter(textOption(args, 'color'), io.env, io.stdout.isTTY === true);
-  const local = { ...io, args, words: wordsOf(command, args), output, painter, program };
-  return command.isLocal === true ? await command.run(local) : await askService(command, local);
+  const surroundings = { ...io, words: commandWords, painter, program };
+  if (command.isLocal === true) {
+    return await command.run({ ...surroundings, args, output: outputOf(command, args) });
+  }
+  const applied = await applyContext(args, io, program);
+  const output = outputOf(command, applied.args);
+  return await askService(command, { ...surroundings, args: applied.args, output }, applied.token);
 }
 
 /** Connects to the service and runs a command on it. */
-async function askService(command: ServiceCommand, local: LocalContext): Promise<CtlExit> {
+async function askService(
+  command: ServiceCommand,
+  local: LocalContext,
+  stored: AppliedContext['token'],
+): Promise<CtlExit> {
   const { args, program, signal, env } = local;
   const timeoutMs =
     numberOption(args, 'timeout', { min: 1, max: LONGEST_TIMEOUT_SECONDS, fallback: 30 }) * 1000;
@@ -81,7 +91,7 @@ async function askService(command: ServiceCommand, local: LocalContext): Promise
   try {
     const token =
       secret === null
-        ? await readCtlToken({ file: textOption(args, 'token-file'), env })
+        ? await readCtlToken({ file: textOption(args, 'token-file'), stored, env })
         : ((await cluster?.readTokenSecret(secret)) ?? null);
     if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
     const url = forward?.url ?? target.url;
