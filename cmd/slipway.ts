@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
+import { answerShell, COMPLETE_COMMAND, runCompletion } from '../src/cli/completion/run-completion.ts';
 import { renderSlipwayUsage, unknownProgram } from '../src/cli/completion/programs.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
@@ -21,6 +22,10 @@ async function problemsOfRules(path: string): Promise<readonly string[]> {
   return read.ok ? [] : read.error;
 }
 
+async function usageOf(program: string): Promise<string | null> {
+  return (await import('./compose/usage-of.ts')).usageOf(program);
+}
+
 const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
@@ -28,6 +33,10 @@ const io = { stdout: process.stdout, stderr: process.stderr };
 // The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
   switch (command) {
+    case COMPLETE_COMMAND:
+      return await answerShell(args, processCtlIo(signal), CTL, usageOf);
+    case 'completion':
+      return runCompletion(args, io);
     case 'ctl':
       return await runCtl(args, processCtlIo(signal), CTL);
     case 'dev': {

@@ -3,6 +3,7 @@ import { didYouMean } from '../../platform/terminal/parse-options.ts';
 
 /** The commands of `slipway`, and what each is for. */
 export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
+  ['completion', 'prints a script that completes words in bash, zsh or fish'],
   ['ctl', 'operates a running service: status, releases, tasks, logs, actions'],
   ['dev', 'starts the daemon and the server on a demo release'],
   ['keygen', 'creates a signing key'],

@@ -60,6 +60,9 @@ const SPECIAL = {
   yes: { type: 'boolean', short: 'y' },
 } as const satisfies ParseArgsOptionsConfig;
 
+/** Every option with its type and its letter, as `parseArgs` takes them. */
+export const CTL_OPTIONS: ParseArgsOptionsConfig = { ...COMMON, ...SPECIAL };
+
 /** An option of a single command. */
 export type SpecialOption = keyof typeof SPECIAL;
 
