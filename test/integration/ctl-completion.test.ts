@@ -12,7 +12,7 @@ import { hasTool } from '../support/tools.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** How each shell is started with nothing but the script, and a prompt that the test can see. */
+/** The command and the configuration of each shell: only the script, and a prompt that the test can see. */
 const SHELLS: Readonly<
   Record<
     CompletionShell,
@@ -39,7 +39,7 @@ const SHELLS: Readonly<
   }),
 };
 
-/** What is typed before Tab, and the line after it. */
+/** The keys before Tab, and the line after it. */
 const LINES: ReadonlyArray<readonly [string, string]> = [
   ['slipway ver', 'slipway verify'],
   ['slipway ctl sched', 'slipway ctl schedules'],

@@ -36,7 +36,7 @@ const FIELD_PLACEHOLDERS: Readonly<Record<string, string>> = {
 
 /** A command line up to the word that is completed. */
 interface Line {
-  /** The words that are no options. */
+  /** The words without the options. */
   readonly words: readonly string[];
   /** The options with their values, to reach the same service. */
   readonly options: readonly string[];

@@ -3,7 +3,7 @@ import { FILES, NOTHING, wordsOnly, type Completion } from './completion.ts';
 import { PROGRAMS } from './programs.ts';
 import { COMPLETION_SHELLS } from './shell-scripts.ts';
 
-/** What completing a command line needs. */
+/** The sources of the words that a command line can have. */
 export interface CompletionSources {
   readonly list: ListNames;
   /** The help of a command of `slipway` beside `ctl`; `null` when there is no such command. */

@@ -9,7 +9,7 @@ import { COMPLETION_SHELLS, completionScript } from './shell-scripts.ts';
 /** The hidden command with which a shell asks for the words at the cursor. */
 export const COMPLETE_COMMAND = '__complete';
 
-/** Whoever presses Tab waits no longer for names of the service, milliseconds. */
+/** Longest wait for names of the service after Tab, milliseconds. */
 const NAMES_TIMEOUT_MS = 3000;
 
 const USAGE = `Usage: slipway completion ${COMPLETION_SHELLS.join('|')}

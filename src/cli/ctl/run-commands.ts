@@ -13,6 +13,11 @@ import { didYouMean } from '../../platform/terminal/parse-options.ts';
 /** Largest body that the service takes. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
+const KEY_TEXT = [
+  '--idempotency-key KEY',
+  'key of an earlier call, to send the same action again without starting it twice',
+] as const;
+
 const CONFIRM_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--dry-run', 'shows what would happen, and changes nothing'],
   ['-y, --yes', 'starts a destructive action without a question; needed where there is no terminal'],
@@ -22,10 +27,7 @@ const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
 const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--wait', 'waits until the task has ended, shows its progress, and exits with 0 only if it succeeded'],
   ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
-  [
-    '--idempotency-key KEY',
-    'key of an earlier call, to send the same action again without starting it twice',
-  ],
+  KEY_TEXT,
 ];
 
 const RUN_TEXTS: ReadonlyArray<readonly [string, string]> = [
@@ -67,7 +69,7 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
     summary: 'cancels a queued task, or asks a running one to stop',
     words: [1, 1],
     options: ['reason', 'dry-run', 'yes', 'idempotency-key'],
-    optionTexts: [['--reason TEXT', 'reason to record on the task'], ...CONFIRM_TEXTS],
+    optionTexts: [['--reason TEXT', 'reason to record on the task'], ...CONFIRM_TEXTS, KEY_TEXT],
     run: async (context) => {
       const [taskId = ''] = context.words;
       const reason = textOption(context.args, 'reason');
