@@ -5,6 +5,7 @@ import { openBuilders } from './localized/builders.ts';
 import type { SearchMemory } from './localized/catalogs/catalog-rewriter.ts';
 import { createFreezer } from './localized/freeze/freezer.ts';
 import { createLocalized, type Localized } from './localized/localized.ts';
+import { PATCHER_VERSION } from './localized/patch/patcher-version.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -13,9 +14,6 @@ import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
 import { REQUALIFY_JOB, TASK_BUILD_JOB } from './translation/translation-jobs.ts';
 import { WORKER_RUN_JOB } from './translation/worker/worker-job.ts';
 import type { TextParts } from './text-parts.ts';
-
-/** Another one for every change of the program that can change the bytes of a patched file. */
-const PATCHER_VERSION = '1';
 
 /** Jobs that change texts, after which a localized release may be due. */
 const TRIGGERS = [TASK_BUILD_JOB, REQUALIFY_JOB, WORKER_RUN_JOB, PROOFREAD_IMPORT_JOB].map(

@@ -54,11 +54,14 @@ export async function rewriteRelease(
     catalogs = {},
     rules = NO_RULES,
     plugins = [],
+    keepsChanged = false,
   }: {
     readonly catalogs?: unknown;
     readonly rules?: LoadedRules;
     /** Plug-ins besides those of the configuration. */
     readonly plugins?: readonly CatalogPlugin[];
+    /** Whether catalogs that the patched files change stay as they are. */
+    readonly keepsChanged?: boolean;
   } = {},
 ): Promise<Map<string, Buffer>> {
   const { files, outputDirectory } = await storeRelease(official, patched);
@@ -69,6 +72,7 @@ export async function rewriteRelease(
     isIgnored: ignoreTest(configuration),
     passwords: compileRules(rules),
     known: null,
+    keepsChanged,
     outputDirectory,
   });
   const bytesOf = new Map(

@@ -26,6 +26,10 @@ export interface ScriptedTexts {
   readonly patched: string[];
   /** A catalog with the size of every file in lines, which is rewritten; `null`: there is none. */
   catalog: string | null;
+  /** How the next rewriting fails; `null`: it does not. */
+  catalogError: Error | null;
+  /** Whether the last rewriting had to keep changed catalogs. */
+  keepsChanged: boolean;
   /** Called while texts are frozen. */
   onFreeze: () => Promise<void>;
 }
@@ -42,6 +46,8 @@ export function createScriptedTexts(): ScriptedTexts {
     isFull: false,
     patched: [],
     catalog: null,
+    catalogError: null,
+    keepsChanged: false,
     onFreeze: async () => undefined,
   };
 }
@@ -131,8 +137,11 @@ export function textBuilders(texts: ScriptedTexts): Builders {
       },
     },
     rewriter: {
-      rewrite: async (changed, release, workDirectory) => {
-        const { catalog } = texts;
+      rewrite: async (changed, release, workDirectory, _signal, options) => {
+        const { catalog, catalogError } = texts;
+        texts.keepsChanged = options?.keepsChanged ?? false;
+        texts.catalogError = null;
+        if (catalogError !== null) throw catalogError;
         if (catalog === null || changed.length === 0) return changed;
         const sizes = new Map(changed.map(({ destination, size }) => [destination, size]));
         const entries: BaseEntry[] = [];

@@ -1,5 +1,3 @@
-import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
-import type { AdminApi } from './admin-api.ts';
 import type { CtlContext, ServiceCommand } from './ctl-context.ts';
 import type { CtlExit, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
@@ -40,10 +38,11 @@ export async function watchCommand(command: ServiceCommand, context: CtlContext)
     });
     if (run !== null) {
       const text = run.text.toString('utf8');
+      const facts = withoutTimes(text);
       if (context.stdout.isTTY === true) context.stdout.write(CLEAR + fitted(text, context.stdout.rows));
-      else if (run.facts !== shown)
+      else if (facts !== shown)
         context.stdout.write(shown !== null && context.output === 'yaml' ? `---\n${text}` : text);
-      shown = run.facts;
+      shown = facts;
       if (run.ended) return run.exit;
     }
     await clock.sleep(waitMs, signal);
@@ -52,34 +51,22 @@ export async function watchCommand(command: ServiceCommand, context: CtlContext)
 
 interface Run {
   readonly text: Buffer;
-  /** The answers of the service without their times of making, to compare runs by. */
-  readonly facts: string;
   readonly exit: CtlExit;
   readonly ended: boolean;
 }
 
 async function runOnce(command: ServiceCommand, context: CtlContext): Promise<Run> {
   const parts: Buffer[] = [];
-  const facts: unknown[] = [];
   let ended = false;
-  const api: AdminApi = {
-    ...context.api,
-    get: async (...call) => {
-      const answer = await context.api.get(...call);
-      facts.push(withoutTime(answer.value));
-      return answer;
-    },
-  };
   const stdout = { write: (text: string | Uint8Array) => parts.push(Buffer.from(text as string)) };
   const watch = { end: () => void (ended = true) };
-  const exit = await command.run({ ...context, api, stdout, watch });
-  return { text: Buffer.concat(parts), facts: stringifyJsonExact(facts), exit, ended };
+  const exit = await command.run({ ...context, stdout, watch });
+  return { text: Buffer.concat(parts), exit, ended };
 }
 
-function withoutTime(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'generated_at' in value
-    ? { ...value, generated_at: undefined }
-    : value;
+/** Takes out the ages, and the time at which a report was made: they alone are no change. */
+function withoutTimes(text: string): string {
+  return text.replaceAll(/\((?:in )?\d+[dhms](?: ago)?\)|"?generated_at"?: ?\d+/g, '');
 }
 
 /** The lines that fit on the screen, so that the first ones stay visible. */

@@ -93,6 +93,10 @@ export const PARSE_ERROR_CODES = {
     'A file is inside more than 4 others, or its objects and arrays have more than 64 levels.',
     `The limits are fixed. ${SKIP}`,
   ),
+  nesting_unsupported: error(
+    'A field of a text file that is in a field itself holds a file of a binary format, which nothing can write back.',
+    `Leave the field out of \`nested\` in the rule. ${SKIP}`,
+  ),
   container_limit_exceeded: error(
     'The file, or an array or a table in it, exceeds a limit on bytes, elements, rows or units.',
     `The limits are fixed; docs/reference/parse-formats.md lists them. ${SKIP}`,

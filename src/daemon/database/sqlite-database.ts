@@ -7,6 +7,12 @@ import { checkStructureInThread } from './structure-thread.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
+/** The content of a database at one moment, on a connection of its own that cannot write. */
+export interface ReadSnapshot extends Pick<Database, 'prepare'> {
+  /** Ends it; further calls do nothing. */
+  close(): void;
+}
+
 /** One open SQLite database of the daemon. Every call is synchronous. */
 export interface Database {
   /** Where the file is; `:memory:` in tests. */
@@ -22,6 +28,11 @@ export interface Database {
    * @param section must not wait for anything: other code would run inside its transaction
    */
   transaction<T>(section: () => T, options?: TransactionOptions): T;
+  /**
+   * Opens the content of this moment, which later writes do not change. The log cannot be cut back meanwhile, so close it soon.
+   * Closing the database closes it, too.
+   */
+  openSnapshot(): ReadSnapshot;
   /** Checks the structure of the file, without blocking this thread; gives the first finding, or `null`. */
   checkStructure(): Promise<string | null>;
   /** Writes the log back into the file and closes it; further calls do nothing. */
@@ -74,13 +85,16 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
     claimFile(raw, options);
     const transaction = createTransaction(raw, durable);
     const schemaVersion = migrate(raw, path, options.migrations, transaction);
+    const snapshots = new Set<ReadSnapshot>();
     return {
       path,
       schemaVersion,
       prepare: (sql) => raw.prepare(sql),
       transaction,
+      openSnapshot: () => openSnapshot(path, snapshots),
       checkStructure: async () => await checkStructureInThread(path),
       close: () => {
+        for (const each of snapshots) each.close();
         if (raw.isOpen) raw.close();
       },
     };
@@ -103,6 +117,27 @@ function openFile(path: string): DatabaseSync {
       error,
     );
   }
+}
+
+/** @param open those that are open; the new one is among them until it is closed */
+function openSnapshot(path: string, open: Set<ReadSnapshot>): ReadSnapshot {
+  const raw = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    // The moment is that of the first read in the transaction (sqlite.org/isolation.html).
+    raw.exec('PRAGMA trusted_schema = OFF; BEGIN; SELECT count(*) FROM sqlite_schema');
+  } catch (error) {
+    raw.close();
+    throw error;
+  }
+  const snapshot: ReadSnapshot = {
+    prepare: (sql) => raw.prepare(sql),
+    close: () => {
+      open.delete(snapshot);
+      if (raw.isOpen) raw.close();
+    },
+  };
+  open.add(snapshot);
+  return snapshot;
 }
 
 function configure(raw: DatabaseSync, path: string, durable: boolean): void {

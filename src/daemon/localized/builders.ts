@@ -23,7 +23,7 @@ export interface BuilderOptions {
 
 /**
  * Creates the patcher and the rewriter of catalogs with the rules that apply now. Their processes have the limits of those that
- * parse.
+ * parse; the catalogs, which are searched in a whole release, have a time of their own.
  *
  * @throws TaskError `rules_invalid`
  */
@@ -44,12 +44,17 @@ export async function openBuilders({
     rules,
     scratchDirectory: join(dataDirectory, WORK_FOLDER),
     memoryBytes: memoryMebibytes * MEBIBYTE,
-    timeoutMs: timeoutSeconds * 1000,
     clock,
   };
+  const lists = catalogs();
   return {
-    patcher: createContainerPatcher({ ...limits, processes }),
-    rewriter: createCatalogRewriter({ ...limits, catalogs: catalogs(), memory }),
+    patcher: createContainerPatcher({ ...limits, timeoutMs: timeoutSeconds * 1000, processes }),
+    rewriter: createCatalogRewriter({
+      ...limits,
+      timeoutMs: lists.timeoutSeconds * 1000,
+      catalogs: lists,
+      memory,
+    }),
     concurrency: processes,
   };
 }

@@ -100,11 +100,12 @@ async function runJob<Job, Piece, Result>(
   const watching = new AbortController();
   const time = createStopwatch(limits.clock);
   const { promise, resolve, reject } = Promise.withResolvers<IsolatedOutcome<Result>>();
+  let stored = Promise.resolve();
   const fail = (failure: IsolatedFailure): void => {
     end();
-    resolve({ kind: 'failed', ...failure });
+    // A piece that is being handed over counts as handed over.
+    stored.then(() => resolve({ kind: 'failed', ...failure }), reject);
   };
-  let stored = Promise.resolve();
   const store = async (piece: Piece): Promise<void> => {
     // After an error, and after the end of the process, nobody wants the rest.
     if (watching.signal.aborted) return;

@@ -17,7 +17,12 @@ export interface FollowFacts {
   /** The base of the current localized release; `null` without one. */
   readonly localizedBaseId: string | null;
   /** The rollback after which automatic publishing is stopped, or `null`. */
-  readonly stoppedBy: { readonly from_release_id: string; readonly at: number } | null;
+  readonly stoppedBy: {
+    readonly from_release_id: string;
+    readonly at: number;
+    /** When it took effect; `null` while it has not. */
+    readonly switched_at: number | null;
+  } | null;
   /** The release and the generation of the index that the translation tasks were built for; `null` before that. */
   readonly built: { readonly releaseId: string; readonly generation: number } | null;
   /** The parse index; `null` before it was read. */
@@ -43,7 +48,12 @@ export function followState(facts: FollowFacts): FollowState {
   const { isOn, officialId, localizedBaseId, stoppedBy } = facts;
   if (!isOn) return stateOf('off', 'localized.auto is off');
   if (stoppedBy !== null) {
-    const message = `automatic publishing is stopped since localized release ${stoppedBy.from_release_id} was rolled back; ${RESUME}`;
+    const { from_release_id: id, switched_at: switchedAt } = stoppedBy;
+    const why =
+      switchedAt === null
+        ? `since a rollback of localized release ${id} was begun, which has not taken effect; roll back again, or`
+        : `since localized release ${id} was rolled back;`;
+    const message = `automatic publishing is stopped ${why} ${RESUME}`;
     return { state: 'stopped', message, since: stoppedBy.at };
   }
   if (officialId === null) return stateOf('waiting', 'there is no official release');

@@ -1,5 +1,6 @@
 import { bytesSource, type ByteSource } from '../../formats/byte-source.ts';
 import { joinPieces, type OutputPiece } from '../../formats/patch/output-pieces.ts';
+import { PatchError } from '../../formats/patch/patch-error.ts';
 import { READ_LIMITS } from '../../formats/value-visitor.ts';
 import { openZip } from '../../formats/zip/open-zip.ts';
 import { patchZip, type PatchEntry } from '../../formats/zip/patch-zip.ts';
@@ -50,7 +51,7 @@ export function* changedEntries(
  * The content of a file in an archive.
  *
  * @param entries the names on the way, at least one
- * @throws FormatError when it cannot be read
+ * @throws FormatError when it cannot be read; PatchError `catalog_not_rewritten` when the archive lacks it
  */
 export function readEntryAt(
   source: ByteSource,
@@ -61,7 +62,10 @@ export function readEntryAt(
   const [name, ...rest] = entries;
   const archive = openZip(source, READ_LIMITS);
   const entry = archive.entries.find((each) => each.name === name && each.flaw === null);
-  if (entry === undefined) throw new Error(`${place.destination} has no entry ${JSON.stringify(name)}`);
+  if (entry === undefined) {
+    const path = pathOf(place.destination, nestedEntry(place.entry, name ?? ''));
+    throw new PatchError('catalog_not_rewritten', path, 'the new archive does not have it');
+  }
   const password = passwordOf(passwords, place.destination, place.entry, entry.name) ?? undefined;
   const content = archive.readEntry(entry, password);
   return rest.length === 0

@@ -14,7 +14,7 @@ import type { RewriteResult, RewriteSetup, RewriteTask } from './rewrite-message
 
 serveJobs<
   RewriteSetup,
-  Omit<RewriteJob, 'files' | 'known' | 'outputDirectory'>,
+  Omit<RewriteJob, 'files' | 'known' | 'outputDirectory' | 'keepsChanged'>,
   RewriteTask,
   never,
   RewriteResult

@@ -47,6 +47,7 @@ export interface CatalogRewriter {
   /**
    * @param changed the patched files
    * @param workDirectory where new files are written; the caller removes it
+   * @param options whether catalogs that the given files change stay as they are: people have made them
    * @returns all changed files, in the order of the release: the given ones, the catalogs that list them, and the sidecars
    *   of those. A given archive with a catalog in it has another file than the given one
    * @throws CatalogError; the reason of the signal; an error with the code of errno when a file cannot be read or written
@@ -56,6 +57,7 @@ export interface CatalogRewriter {
     release: BaseRelease,
     workDirectory: string,
     signal: AbortSignal,
+    options?: { readonly keepsChanged: boolean },
   ): Promise<readonly ChangedFile[]>;
 }
 
@@ -99,7 +101,7 @@ export interface CatalogRewriterOptions extends RewriteSetup {
 
 const NAMES = {
   work: 'rewriting the catalogs of the release',
-  timeoutSetting: 'parse.timeoutSeconds',
+  timeoutSetting: 'localized.catalogs.timeoutSeconds',
   memorySetting: 'parse.memoryMebibytes',
 };
 
@@ -113,7 +115,7 @@ export function createCatalogRewriter({
 }: CatalogRewriterOptions): CatalogRewriter {
   const settings = blake3Hex(Buffer.from(JSON.stringify([rulesDigest(rules), catalogs])));
   return {
-    rewrite: async (changed, release, workDirectory, signal) => {
+    rewrite: async (changed, release, workDirectory, signal, { keepsChanged } = { keepsChanged: false }) => {
       if (changed.length === 0) return [];
       const outputDirectory = await mkdtemp(join(workDirectory, 'catalogs-'));
       const listPath = `${outputDirectory}.list`;
@@ -126,7 +128,12 @@ export function createCatalogRewriter({
       });
       try {
         const outcome = await worker.run(
-          { listPath, outputDirectory, known: memory.last?.key === key ? memory.last.state : null },
+          {
+            listPath,
+            outputDirectory,
+            known: memory.last?.key === key ? memory.last.state : null,
+            keepsChanged,
+          },
           () => undefined,
           signal,
         );

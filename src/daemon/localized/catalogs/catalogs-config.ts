@@ -34,6 +34,14 @@ export const catalogsConfigurationSchema = z.strictObject({
     .max(64)
     .default([])
     .describe('Lists of files with sizes and checksums that no built-in plug-in knows.'),
+  timeoutSeconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(3600)
+    .describe(
+      'Longest time in which the catalogs of one release are found and rewritten; the process is killed after it and nothing is published.',
+    ),
   ignore: globs
     .default([])
     .describe(

@@ -4,7 +4,7 @@ import { PatchError } from '../../formats/patch/patch-error.ts';
 import { baseName } from './base-name.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
 import type { ChangeSet } from './change-set.ts';
-import { isSidecar, rewriteSidecar, sidecarStem, stemsOf } from './sidecars.ts';
+import { isSidecar, rewriteSidecar, sidecarStem, stemsOf, type SidecarSubject } from './sidecars.ts';
 import type { PartPlace } from './release-files.ts';
 import { changesFor, type SameNames } from './same-names.ts';
 import { statedFigure } from './stated-figures.ts';
@@ -26,6 +26,9 @@ export const MOST_CONTENT_BYTES = 64 * 1024 * 1024;
 const NEXT_STEP =
   'Describe the file as a list in localized.catalogs.lists, or name it in localized.catalogs.ignore if the game does not check by it.';
 
+const CORRECT_IT =
+  'Write its new figures, leave it out so that it is rewritten, or name it in localized.catalogs.ignore if the game does not check by it.';
+
 /**
  * Writes the figures of all changed files that a catalog or a sidecar states.
  *
@@ -39,7 +42,47 @@ export async function rewriteCatalog(
   names: ReadonlySet<string>,
   context: CatalogContext,
 ): Promise<Uint8Array> {
-  const { changes } = context;
+  const { mentioned, beside, isOfFile } = await subjectsOf(path, bytes, names, context);
+  const { bytes: next, rewritten } = await applyPlugins(path, bytes, { mentioned, beside }, context);
+  if (isOfFile) return writeSidecar(path, bytes, beside, context);
+  checkRest(path, next, { mentioned, rewritten }, NEXT_STEP);
+  return next;
+}
+
+/**
+ * Checks a catalog or a sidecar that people have changed for the changed files, and that stays as it is.
+ *
+ * @throws PatchError `catalog_not_rewritten` when it states a figure of the official form of a changed file
+ */
+export async function checkCatalog(
+  path: string,
+  bytes: Buffer,
+  names: ReadonlySet<string>,
+  context: CatalogContext,
+): Promise<void> {
+  const { mentioned, beside, isOfFile } = await subjectsOf(path, bytes, names, context);
+  if (!isOfFile) checkRest(path, bytes, { mentioned, rewritten: new Set() }, CORRECT_IT);
+  const patched = isOfFile ? rewriteSidecar(bytes, sidecarSubjects(beside, context)) : null;
+  if (patched === null || bytes.equals(patched.bytes)) return;
+  throw notRewritten(path, `it states a checksum of the official form of ${patched.path}. ${CORRECT_IT}`);
+}
+
+/** The changed files that a catalog can state something about. */
+interface CatalogSubjects {
+  /** Those whose names stand in it. */
+  readonly mentioned: readonly FileChange[];
+  /** Those beside which it stands. */
+  readonly beside: readonly FileChange[];
+  /** Whether it is the sidecar of one of them. */
+  readonly isOfFile: boolean;
+}
+
+async function subjectsOf(
+  path: string,
+  bytes: Buffer,
+  names: ReadonlySet<string>,
+  { changes }: CatalogContext,
+): Promise<CatalogSubjects> {
   const stem = sidecarStem(path);
   const beside: FileChange[] = [];
   const mentioned: FileChange[] = [];
@@ -51,12 +94,17 @@ export async function rewriteCatalog(
     if (isBeside) beside.push(change);
     if (isMentioned) mentioned.push(change);
   }
-  const { bytes: next, rewritten } = await applyPlugins(path, bytes, { mentioned, beside }, context);
-  if (stem !== null && beside.length > 0 && isSidecar(bytes)) {
-    return writeSidecar(path, bytes, beside, context);
-  }
-  checkRest(path, next, { mentioned, rewritten });
-  return next;
+  return { mentioned, beside, isOfFile: stem !== null && beside.length > 0 && isSidecar(bytes) };
+}
+
+function sidecarSubjects(
+  beside: readonly FileChange[],
+  { changes }: Pick<CatalogContext, 'changes'>,
+): readonly SidecarSubject[] {
+  return beside.map((change) => ({
+    change,
+    contents: () => changes.contentsOf(change.path, MOST_CONTENT_BYTES),
+  }));
 }
 
 async function applyPlugins(
@@ -89,15 +137,11 @@ function writeSidecar(
   path: string,
   bytes: Buffer,
   beside: readonly FileChange[],
-  { changes, isAboutUnchanged }: CatalogContext,
+  context: CatalogContext,
 ): Uint8Array {
-  const subjects = beside.map((change) => ({
-    change,
-    contents: () => changes.contentsOf(change.path, MOST_CONTENT_BYTES),
-  }));
-  const patched = rewriteSidecar(bytes, subjects);
+  const patched = rewriteSidecar(bytes, sidecarSubjects(beside, context));
   if (patched !== null) return patched.bytes;
-  if (isAboutUnchanged(path, bytes)) return bytes;
+  if (context.isAboutUnchanged(path, bytes)) return bytes;
   const files = beside.map((change) => change.path).join(', ');
   const message = `no known algorithm gives its value for the official form of ${files}, beside which it stands`;
   throw notRewritten(path, `${message}. ${NEXT_STEP}`);
@@ -111,6 +155,7 @@ function checkRest(
     mentioned,
     rewritten,
   }: { readonly mentioned: readonly FileChange[]; readonly rewritten: ReadonlySet<string> },
+  nextStep: string,
 ): void {
   const done = mentioned.filter((change) => rewritten.has(change.path));
   for (const change of mentioned) {
@@ -119,7 +164,7 @@ function checkRest(
     if (stated === null) continue;
     throw notRewritten(
       path,
-      `it states ${stated} of ${change.path}, which changes, and nothing rewrites it. ${NEXT_STEP}`,
+      `it states ${stated} of ${change.path}, which changes, and nothing rewrites it. ${nextStep}`,
     );
   }
 }

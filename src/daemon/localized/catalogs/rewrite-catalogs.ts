@@ -11,7 +11,7 @@ import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import { isArchive, type Passwords } from './part-reader.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
 import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
-import { rewriteCatalog } from './rewrite-catalog.ts';
+import { checkCatalog, rewriteCatalog } from './rewrite-catalog.ts';
 import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
 
 /** Catalogs to rewrite. */
@@ -24,6 +24,8 @@ export interface RewriteJob {
   readonly passwords: Passwords;
   /** The state of an earlier search in the same official files. */
   readonly known: SearchState | null;
+  /** Whether catalogs that the patched files change stay as they are; they are only checked. */
+  readonly keepsChanged: boolean;
   /** An existing and empty folder for the new files. */
   readonly outputDirectory: string;
 }
@@ -58,6 +60,7 @@ const MOST_REWRITTEN_BYTES = 256 * 1024 * 1024;
  */
 export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalogs> {
   const changes = patchedFiles(job);
+  const kept = new Set(job.keepsChanged ? changes.paths : []);
   const found = new FoundCatalogs(job.known ?? undefined);
   const contents = new Map<string, NewContent>();
   const output = createOutput(job);
@@ -69,7 +72,7 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalog
   const late = new Set<string>();
   for (let round = 0; ; round += 1) {
     found.search(job.files, changes.paths, job.passwords, filter);
-    const touched = await rewriteFound(job, changes, found, { contents, unchanged });
+    const touched = await rewriteFound(job, changes, found, { kept, contents, unchanged });
     if (touched.length === 0) break;
     if (round > MOST_ROUNDS / 2) for (const { place } of touched) late.add(place.path);
     if (round === MOST_ROUNDS) throw circle([...late].toSorted());
@@ -99,7 +102,7 @@ function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
     changes.add({ path: destination, destination, entries: [] });
     using before = openReleaseFile(official);
     using after = openReleaseFile(patched);
-    if (!isArchive(before.source)) continue;
+    if (!isArchive(before.source) || !isArchive(after.source)) continue;
     const inside = changedEntries(before.source, after.source, filePlace(destination), passwords);
     for (const place of inside) changes.add(place);
   }
@@ -120,7 +123,16 @@ async function rewriteFound(
   job: RewriteJob,
   changes: ChangeSet,
   found: FoundCatalogs,
-  { contents, unchanged }: { readonly contents: Map<string, NewContent>; readonly unchanged: UnchangedFiles },
+  {
+    kept,
+    contents,
+    unchanged,
+  }: {
+    /** The catalogs that stay as they are. */
+    readonly kept: ReadonlySet<string>;
+    readonly contents: Map<string, NewContent>;
+    readonly unchanged: UnchangedFiles;
+  },
 ): Promise<readonly TouchedCatalog[]> {
   const context = { plugins: job.plugins, changes, sameNames: found.sameNames, ...unchanged };
   const files = filesOf(job.files, found);
@@ -131,6 +143,10 @@ async function rewriteFound(
     const base = usePart(file.patched ?? file.official, place, job.passwords, (source) =>
       source.read(0, source.size),
     );
+    if (kept.has(place.path)) {
+      await checkCatalog(place.path, base, names, context);
+      continue;
+    }
     const bytes = bufferOf(await rewriteCatalog(place.path, base, names, context));
     if (bytes.equals(contents.get(place.path)?.bytes ?? base)) continue;
     contents.set(place.path, { place, bytes });

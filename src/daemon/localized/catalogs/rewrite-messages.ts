@@ -19,6 +19,8 @@ export interface RewriteTask {
   /** An existing and empty folder for the new files. */
   readonly outputDirectory: string;
   readonly known: SearchState | null;
+  /** Whether catalogs that the patched files change stay as they are. */
+  readonly keepsChanged: boolean;
 }
 
 /** The end of a rewrite. */

@@ -5,7 +5,7 @@ import { unitIdBytes, unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/units-after.ts';
 import type { Parse } from '../../parse/parse.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
-import type { Publishing } from '../../translation/publishing/publishing.ts';
+import type { Publishing, TargetMoment } from '../../translation/publishing/publishing.ts';
 import type { PublishableTarget } from '../../translation/work/publishable-targets.ts';
 import { createEditSpool, readEdits, type EditSpool } from './edit-spool.ts';
 import {
@@ -47,7 +47,7 @@ export interface Freezer {
 
 export interface FreezerPorts {
   readonly parse: Pick<Parse, 'unitsAfter' | 'isCurrent'>;
-  readonly publishing: Pick<Publishing, 'qualify' | 'openFile' | 'targets' | 'isRecorded' | 'record'>;
+  readonly publishing: Pick<Publishing, 'openFile' | 'freeze' | 'isRecorded' | 'record'>;
   /** Another one for every change of the program that can change the bytes of a patched file. */
   readonly patcherVersion: string;
 }
@@ -81,8 +81,9 @@ export function createFreezer(ports: FreezerPorts): Freezer {
       const paths = new Map(containers.map(({ patchKey, editsPath }) => [patchKey as string, editsPath]));
       const textsOf = async function* textsOf(patchKey: string) {
         for await (const edits of readEdits(paths.get(patchKey) ?? '', RECORDED)) {
-          yield edits.map(({ unitId, target }) => ({
+          yield edits.map(({ unitId, source, target }) => ({
             unitId: unitIdBytes(unitId) ?? new Uint8Array(),
+            source,
             target,
           }));
         }
@@ -108,11 +109,12 @@ async function freezeOnce(
       { retryable: true },
     );
   }
-  if (translationFile === null) await publishing.qualify(context);
   const file = translationFile === null ? null : await publishing.openFile(translationFile, context);
   const spool = createEditSpool(directory, patcherVersion);
+  let moment: TargetMoment | null = null;
   try {
-    const pages = createPages(ports, request, file?.reviewId ?? null);
+    moment = await publishing.freeze(file?.reviewId ?? null, context);
+    const pages = createPages(parse, moment, request);
     const read = await collect(pages, request, spool, context);
     if (read === null) return null;
     const { lostUnits, ...texts } = read;
@@ -125,6 +127,7 @@ async function freezeOnce(
       translationFileSha256: file?.sha256 ?? null,
     };
   } finally {
+    await moment?.close();
     await spool.close();
     await file?.close();
   }
@@ -137,14 +140,14 @@ interface TargetPage extends UnitsAfter {
 
 /** @returns a function that gives `null` when index or tasks are not those of the release */
 function createPages(
-  { parse, publishing }: FreezerPorts,
+  parse: FreezerPorts['parse'],
+  moment: TargetMoment,
   { baseReleaseId, policy, previousReleaseId: previous = null }: FreezeRequest,
-  reviewId: string | null,
 ): (from: UnitPlace, signal: AbortSignal) => Promise<TargetPage | null> {
   const isSelected = createSelection(policy);
   return async (from, signal) => {
     const page = await parse.unitsAfter({ from, limit: PAGE.units, maxCharacters: PAGE.characters }, signal);
-    const { releaseId, generation } = page;
+    const { releaseId, generation, previousReleaseId: carriedFrom } = page;
     if (releaseId !== baseReleaseId) return null;
     const wanted = page.items.filter(({ destination }) => isSelected(destination));
     const units = wanted.map(({ unitId, sourceDigest, carriedBy }) => ({
@@ -152,8 +155,8 @@ function createPages(
       sourceDigest,
       unchangedFrom: carriedBy === null || carriedBy.tier === 'changed' ? null : carriedBy.unitId,
     }));
-    const query = { releaseId, generation, reviewId, previous, units };
-    const found = await publishing.targets(query, signal);
+    const before = previous === null ? null : { localizedReleaseId: previous, carriedFrom };
+    const found = await moment.read({ releaseId, generation, previous: before, units }, signal);
     if (found === null) return null;
     const targets = new Map<IndexedUnit, PublishableTarget>();
     for (const [at, unit] of wanted.entries()) {

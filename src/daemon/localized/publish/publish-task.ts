@@ -1,6 +1,8 @@
+import type { Destination } from '../../../domain/release/destination.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
+import type { KnownObject } from '../../releases/records/entry-row.ts';
 import { callOf, implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
@@ -10,9 +12,16 @@ import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
-import { markTasks, publishTexts, type AutomaticPublish, type TextDependencies } from './publish-texts.ts';
+import {
+  filesOf,
+  markTasks,
+  publishTexts,
+  type AutomaticPublish,
+  type TextDependencies,
+} from './publish-texts.ts';
+import { rewriteReleaseCatalogs } from './rewrite-release-catalogs.ts';
 import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
-import { checkPatches, stagePatches } from './stage-patches.ts';
+import { checkPatches, stagePatches, type Replacements } from './stage-patches.ts';
 
 export interface PublishDependencies extends TextDependencies {
   readonly rollbacks: RollbackRecords;
@@ -81,13 +90,38 @@ async function publishPatches(
     await checkPatches(deps.pool, root, entries, context);
     return { dry_run: true, ...resultOf(base, entries), blockers: [] };
   }
-  const replaced = await stagePatches(deps, root, entries, context);
+  const patched = await stagePatches(deps, root, entries, context);
+  const replaced = await rewriteCatalogs(deps, base, patched, context);
   const reached: LocalizedFailpoint = 'localized.objects.committed';
   deps.failpoints.hit(reached);
   const published = await publishContent(deps, { base, replaced, wantedId }, context);
   // Nobody knows the texts of these files, so no task counts as published.
   await markTasks(deps, null, context);
-  return { ...publishedFields(published), ...resultOf(base, entries) };
+  return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };
+}
+
+/** Rewrites the catalogs of given files. Those that a person has changed for them stay as they are. */
+async function rewriteCatalogs(
+  deps: PublishDependencies,
+  base: BaseRow,
+  patched: Replacements,
+  context: TaskContext,
+): Promise<Replacements> {
+  const objects = new Map<{ destination: Destination; official: KnownObject }, KnownObject>();
+  for (const [destination, object] of patched) {
+    const blake3 = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const official = blake3 === null ? null : deps.objects.get(blake3);
+    if (official !== null && official.blake3 !== object.blake3)
+      objects.set({ destination, official }, object);
+  }
+  const staging = await deps.writer.stagingDirectory(context.taskId);
+  const builders = await deps.openBuilders();
+  try {
+    const working = { ...deps, ...builders };
+    return await rewriteReleaseCatalogs(working, base, { objects, areGiven: true }, staging, context);
+  } finally {
+    builders.patcher.close();
+  }
 }
 
 function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {

@@ -143,7 +143,8 @@ async function buildFiles(
     const working = { ...deps, ...builders };
     const built = await buildContainers(working, containers, staging, context);
     hit(deps, 'localized.containers.patched');
-    const replaced = await rewriteReleaseCatalogs(working, base, built.objects, staging, context);
+    const patched = { objects: built.objects, areGiven: false };
+    const replaced = await rewriteReleaseCatalogs(working, base, patched, staging, context);
     hit(deps, 'localized.objects.committed');
     return { built, replaced };
   } finally {
@@ -202,7 +203,8 @@ function coverageFields(counts: PublishCounts): TaskResult {
   return { coverage: coverageOf(counts), units: counts };
 }
 
-function filesOf(replaced: Replacements): TaskResult {
+/** The files of a release that are not official ones, as results of tasks show them. */
+export function filesOf(replaced: Replacements): TaskResult {
   return {
     replaced_entries: replaced.size,
     files: Array.from(replaced, ([destination, { size }]) => ({ destination, size })).slice(0, FILES_MAX),

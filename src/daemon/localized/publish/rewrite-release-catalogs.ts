@@ -21,10 +21,17 @@ export interface RewriteDependencies extends StageDependencies {
   readonly rewriter: CatalogRewriter;
 }
 
+/** The files whose catalogs are rewritten. */
+export interface PatchedFiles {
+  readonly objects: ReadonlyMap<Pick<FrozenContainer, 'destination' | 'official'>, KnownObject>;
+  /** Whether people have made them, so that the catalogs among them stay as they are. */
+  readonly areGiven: boolean;
+}
+
 /**
  * Rewrites the catalogs of a release for its patched containers, and puts the new files into the store.
  *
- * @param patched the objects of the patched containers
+ * @param patched the objects of the patched files
  * @param staging a folder on the volume
  * @returns all objects that stand for official ones
  * @throws TaskError with the code of the catalog error; the storage error
@@ -32,17 +39,17 @@ export interface RewriteDependencies extends StageDependencies {
 export async function rewriteReleaseCatalogs(
   deps: RewriteDependencies,
   base: BaseRow,
-  patched: ReadonlyMap<FrozenContainer, KnownObject>,
+  patched: PatchedFiles,
   staging: string,
   context: TaskContext,
 ): Promise<Replacements> {
   const objects = new Map<string, KnownObject>();
-  const changed = Array.from(patched, ([{ destination, official }, object]): ChangedFile => {
+  const changed = Array.from(patched.objects, ([{ destination, official }, object]): ChangedFile => {
     const path = objectPath(deps.root, object.blake3);
     objects.set(path, object);
     return { destination, official, path, size: object.size };
   });
-  const files = await rewrite(deps, base, changed, staging, context.signal);
+  const files = await rewrite(deps, base, { changed, keepsChanged: patched.areGiven }, { staging, context });
   const replaced = new Map<Destination, KnownObject>();
   for (const { destination, path } of files) {
     const digests = objects.has(path) ? null : await hashFile(deps.pool, path, context.signal);
@@ -57,9 +64,8 @@ export async function rewriteReleaseCatalogs(
 async function rewrite(
   deps: RewriteDependencies,
   base: BaseRow,
-  changed: readonly ChangedFile[],
-  staging: string,
-  signal: AbortSignal,
+  { changed, keepsChanged }: { readonly changed: readonly ChangedFile[]; readonly keepsChanged: boolean },
+  { staging, context: { signal } }: { readonly staging: string; readonly context: TaskContext },
 ): Promise<readonly ChangedFile[]> {
   const { root, rewriter } = deps;
   const release: BaseRelease = {
@@ -67,12 +73,13 @@ async function rewrite(
     officialPath: (blake3) => objectPath(root, blake3),
   };
   try {
-    return await rewriter.rewrite(changed, release, staging, signal);
+    return await rewriter.rewrite(changed, release, staging, signal, { keepsChanged });
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
     const { code, path, message } = error;
     throw new TaskError(code, `${path === '' ? '' : `${path}: `}${message}; nothing was published`, {
       details: { path },
+      retryable: code === 'process_failed',
       cause: error,
     });
   }

@@ -101,7 +101,11 @@ async function parseField(origin: TextOrigin, text: CollectedText, format: RuleF
   if (isTextFormat(found)) {
     return await parseText(origin, text, found, format === 'auto' ? 'ignore' : 'report');
   }
-  const { run, part, rule, location } = origin;
+  const { run, part, rule, location, fieldPrefix } = origin;
+  if (fieldPrefix !== '') {
+    run.report(location, nestingUnsupported(found), fieldPrefix + text.fieldPath);
+    return true;
+  }
   const name = fieldFileName(location, text.fieldPath);
   await run.parsePart({
     source: bytesSource(typeof value === 'string' ? Buffer.from(value) : value),
@@ -163,6 +167,12 @@ async function parseText(
 
 function contextName(name: string | null): string | null {
   return name !== null && name.length > MAX_CONTEXT ? null : name;
+}
+
+/** The way to an entry names one field, not a field of a text file in a field. */
+function nestingUnsupported(format: RuleFormat): FormatError {
+  const message = `a file of the format ${format} is in a field of a text file that is in a field itself`;
+  return new FormatError('nesting_unsupported', message);
 }
 
 function tooLarge(value: string, limit: number): FormatError {

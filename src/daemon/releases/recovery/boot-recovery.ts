@@ -38,6 +38,8 @@ export interface RecoveryDependencies extends AdoptDependencies {
   readonly retention: RetentionLimits;
   /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
   readonly verifyAfterSeconds: number;
+  /** Age of the last full verification, in seconds, from which a release is no longer attested. */
+  readonly maxVerifyAgeSeconds: number;
   /** Whether a daemon with another database wrote to the volume before this one. */
   readonly otherWriter: boolean;
 }
@@ -188,11 +190,20 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
   });
 }
 
-/** A localized release that could be attested, and is not, was taken back after the database was written. */
-function adoptWithdrawal(deps: RecoveryDependencies, { official, localized }: AttestationStatement): void {
+/**
+ * A localized release that could be attested, and is not, was taken back after the database was written. One whose last full
+ * verification was too old then only waits for the next one, unless it was attested as an earlier release.
+ */
+function adoptWithdrawal(deps: RecoveryDependencies, statement: AttestationStatement): void {
+  const { official, localized, retained, issued_at: issuedAt } = statement;
   const { releases, database, logger } = deps;
   const current = releases.current('localized');
   if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
+  const wasFresh = (current.verified_at ?? 0) > issuedAt - deps.maxVerifyAgeSeconds;
+  const isEarlier = retained.some(
+    ({ channel, release_id: id }) => channel === 'localized' && id === current.release_id,
+  );
+  if (!wasFresh && !isEarlier) return;
   logger.warn(
     { channel: 'localized', release_id: current.release_id },
     'the attestation on the volume has no localized release any longer; the channel is withdrawn',

@@ -13,15 +13,15 @@ type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
 /** The work on translations as localized releases use it. Every function throws TaskError `translation_unavailable` when translation.db cannot be used. */
 export interface Publishing {
   /**
-   * Judges the stored targets again that were judged by other rules or another Glossary.
+   * Keeps the targets of this moment, after those were judged again that were judged by other rules or another Glossary. Later
+   * changes are not seen. The caller closes it.
    *
-   * @throws TaskError `targets_not_judged`, to be retried, when they change faster
+   * @param reviewId under which the thread has the judged targets of a file; `null`: the stored targets
+   * @throws TaskError `targets_not_judged`, to be retried, when stored targets change faster than they can be judged
    */
-  qualify(context: RunContext): Promise<void>;
+  freeze(reviewId: string | null, context: RunContext): Promise<TargetMoment>;
   /** Reads a file of targets. @throws as {@link openTargetFile} */
   openFile(file: string, context: RunContext): Promise<TargetFile>;
-  /** Reads targets; `null` when the tasks are not those of the release and the generation. */
-  targets(query: PublishableQuery, signal: AbortSignal): Promise<readonly PublishableTarget[] | null>;
   /** Whether the texts of a localized release are recorded. */
   isRecorded(localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
   /** Records the texts of a localized release, before it becomes current. Recording it again replaces the record. */
@@ -34,6 +34,16 @@ export interface Publishing {
   markPublished(localizedReleaseId: string | null): Promise<void>;
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
+}
+
+/** The targets of one moment. */
+export interface TargetMoment {
+  /** Reads targets; `null` when the tasks are not those of the release and the generation. */
+  read(
+    query: Omit<PublishableQuery, 'reviewId'>,
+    signal: AbortSignal,
+  ): Promise<readonly PublishableTarget[] | null>;
+  close(): Promise<void>;
 }
 
 /** The texts of a localized release. */
@@ -55,7 +65,7 @@ const BATCH = 200;
 
 /** Creates the port. */
 export function createPublishing(ports: PublishingPorts): Publishing {
-  const { thread, judging } = ports;
+  const { thread } = ports;
   const guarded = async <T>(signal: AbortSignal | null, run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -65,24 +75,25 @@ export function createPublishing(ports: PublishingPorts): Publishing {
     }
   };
   return {
-    qualify: async (context) => {
-      await guarded(context.signal, async () => {
-        for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-          const { key } = await judging.judgedBy();
-          if (!(await thread.call('mustRequalify', key, { signal: context.signal }))) return;
-          await requalifyTargets({ thread, judging }, context);
-        }
-        throw new TaskError(
-          'targets_not_judged',
-          'stored targets were judged by other rules or another Glossary, and these change faster than they can be judged again; try again',
-          { retryable: true },
-        );
-      });
+    freeze: async (reviewId, context) => {
+      const moment = await guarded(
+        context.signal,
+        async () => await beginMoment(ports, reviewId === null, context),
+      );
+      return {
+        read: async (query, signal) =>
+          await guarded(
+            signal,
+            async () => await thread.call('frozenTargets', { ...query, reviewId, moment }, { signal }),
+          ),
+        // When the thread has ended, so has the moment.
+        close: async () => {
+          await thread.call('endFreeze', moment).catch(() => undefined);
+        },
+      };
     },
     openFile: async (file, context) =>
       await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
-    targets: async (query, signal) =>
-      await guarded(signal, async () => await thread.call('publishableTargets', query, { signal })),
     isRecorded: async (id, signal) =>
       await guarded(signal, async () => await thread.call('hasPublication', id, { signal })),
     record: async (publication, texts, signal) => {
@@ -100,6 +111,26 @@ export function createPublishing(ports: PublishingPorts): Publishing {
     },
     hold: async (taken) => await guarded(null, async () => await thread.call('holdDifferences', taken)),
   };
+}
+
+/** @returns the number of a moment at which all stored targets are judged, when they must be */
+async function beginMoment(
+  { thread, judging }: PublishingPorts,
+  mustBeJudged: boolean,
+  context: RunContext,
+): Promise<number> {
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    const key = mustBeJudged ? (await judging.judgedBy()).key : null;
+    // Without the signal: a moment whose number nobody gets would be kept.
+    const moment = await thread.call('freezeTargets', key);
+    if (moment !== null) return moment;
+    await requalifyTargets({ thread, judging }, context);
+  }
+  throw new TaskError(
+    'targets_not_judged',
+    'stored targets were judged by other rules or another Glossary, and these change faster than they can be judged again; try again',
+    { retryable: true },
+  );
 }
 
 async function record(

@@ -57,7 +57,7 @@ async function judgePage(
   page: RequalifyPage,
   signal: AbortSignal,
 ): Promise<RequalifiedCounts | null> {
-  const { builtFor, taskSeq, indexPosition, wasProofread, upTo } = page;
+  const { builtFor, taskSeq, indexPosition, wasProofread, resets, upTo } = page;
   const ordinals = page.items.map(({ ordinal }) => ordinal);
   const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
   const texts = sources.map(({ unit }, at) => ({
@@ -72,7 +72,7 @@ async function judgePage(
   });
   return await thread.call(
     'storeRequalified',
-    { builtFor, taskSeq, wasProofread, upTo, by, items },
+    { builtFor, taskSeq, wasProofread, resets, upTo, by, items },
     { signal },
   );
 }

@@ -32,7 +32,10 @@ export function targetDigest(text: string): Uint8Array {
 }
 
 /** Creates the decisions of one target language. */
-export function createAcceptedFindings(database: Database, targetLanguage: string): AcceptedFindings {
+export function createAcceptedFindings(
+  database: Pick<Database, 'prepare'>,
+  targetLanguage: string,
+): AcceptedFindings {
   const waived =
     database.prepare(`SELECT 1 FROM waiver WHERE unit_id = ? AND target_language = ? AND check_name = ?
     AND source_digest = ? AND target_digest = ?`);

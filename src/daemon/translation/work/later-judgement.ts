@@ -10,7 +10,8 @@ import type { JudgedBy } from './judged-by.ts';
 export function createLaterJudgement(
   database: Database,
 ): (unitId: Uint8Array, judgedBy: JudgedBy | null) => void {
-  const reset = database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL
+  const reset =
+    database.prepare(`UPDATE task SET judged_by = NULL, judging_by = NULL, judging_resets = judging_resets + 1
     WHERE coalesce(judging_by, judged_by) <> ? AND task_seq IN (SELECT task_seq FROM task_unit WHERE unit_id = ?)`);
   return (unitId, judgedBy) => {
     if (judgedBy !== null) reset.run(judgedBy.key, unitId);

@@ -4,8 +4,17 @@ import type { TranslationWork } from './translation-work.ts';
 
 /** The functions of the thread for localized releases. */
 export interface PublicationCalls {
-  /** Reads targets for a localized release; `null` when the tasks are not those of the release and the generation. */
-  publishableTargets(query: PublishableQuery): readonly PublishableTarget[] | null;
+  /**
+   * Keeps the targets of this moment for a localized release.
+   *
+   * @param key by which all of them must have been judged; `null`: by any
+   * @returns the number of the moment; `null` when some must be judged again first
+   */
+  freezeTargets(key: string | null): number | null;
+  /** Reads targets of a moment; `null` when its tasks are not those of the release and the generation. */
+  frozenTargets(query: PublishableQuery & { readonly moment: number }): readonly PublishableTarget[] | null;
+  /** Forgets the targets of a moment. */
+  endFreeze(moment: number): void;
   /** Begins to record the texts of a localized release. @returns its number */
   beginPublication(publication: NewPublication): number;
   hasPublication(localizedReleaseId: string): boolean;
@@ -33,7 +42,13 @@ export function createPublicationCalls(
   now: () => number,
 ): PublicationCalls {
   return {
-    publishableTargets: (query) => use(({ publishable }) => publishable(query)),
+    freezeTargets: (key) => use(({ frozen }) => frozen.begin(key)),
+    frozenTargets: (query) => use(({ frozen }) => frozen.read(query.moment, query)),
+    endFreeze: (moment) => {
+      use(({ frozen }) => {
+        frozen.end(moment);
+      });
+    },
     beginPublication: (publication) => use(({ publications }) => publications.begin(publication, now())),
     hasPublication: (id) => use(({ publications }) => publications.has(id)),
     unknownPatchKeys: (keys) => use(({ publications }) => publications.unknownKeys(keys)),

@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
+import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { targetDigest } from './accepted-findings.ts';
 import type { TaskCounts } from './task-counts.ts';
@@ -20,6 +21,7 @@ export interface PublishedContainer {
 /** The text of a unit in a patched container. */
 export interface PublishedText {
   readonly unitId: Uint8Array;
+  readonly source: string;
   readonly target: string;
 }
 
@@ -108,7 +110,7 @@ function createRecords({
     (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)`);
   const find = database.prepare('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
   const addLoose = database.prepare('INSERT OR IGNORE INTO loose_patch_key VALUES (?)');
-  const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?)');
+  const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?, ?)');
   const addContainer = database.prepare('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
   const fasten = database.prepare('DELETE FROM loose_patch_key WHERE patch_key = ?');
   const loose = database.prepare('SELECT patch_key FROM loose_patch_key LIMIT 1');
@@ -131,7 +133,9 @@ function createRecords({
       const patchKey = Buffer.from(key, 'hex');
       database.transaction(() => {
         addLoose.run(patchKey);
-        for (const { unitId, target } of added) addText.run(patchKey, unitId, digestOf(target));
+        for (const { unitId, source, target } of added) {
+          addText.run(patchKey, unitId, digestOf(target), shortDigest(blake3OfText(source)));
+        }
       });
     },
     addContainers: (publicationId, added) => {
@@ -276,5 +280,10 @@ function isSameText(text: unknown, digest: unknown): boolean {
 }
 
 function digestOf(text: string): Uint8Array {
-  return targetDigest(text).subarray(0, DIGEST_BYTES);
+  return shortDigest(targetDigest(text));
+}
+
+/** As much of a digest as is recorded. */
+export function shortDigest(digest: Uint8Array): Uint8Array {
+  return digest.subarray(0, DIGEST_BYTES);
 }

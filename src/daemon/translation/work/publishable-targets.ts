@@ -1,10 +1,10 @@
 import { freedState } from '../../../domain/translation/requalify.ts';
 import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
-import type { Database } from '../../database/sqlite-database.ts';
+import type { ReadSnapshot } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings, type AcceptedFindings, type JudgedTarget } from './accepted-findings.ts';
 import { stagedRowOf } from './review-rows.ts';
-import { sameBytes, type Row, type StoredTarget } from './target-rows.ts';
-import type { TargetStore } from './target-store.ts';
+import { createPublishedBefore, type PublishableUnit, type PublishedBefore } from './published-before.ts';
+import { sameBytes, targetOf, type Row, type StoredTarget } from './target-rows.ts';
 
 /** Asks for the targets of units of a release, as the parse index shows them, that a localized release could have. */
 export interface PublishableQuery {
@@ -13,14 +13,9 @@ export interface PublishableQuery {
   readonly generation: number;
   /** The targets that this review has collected from a file; `null`: the stored ones. */
   readonly reviewId: string | null;
-  /** A recorded localized release; each answer says whether that has a text for the unit. `null`: none. */
-  readonly previous: string | null;
-  readonly units: readonly {
-    readonly unitId: Uint8Array;
-    readonly sourceDigest: Uint8Array;
-    /** The id that the unit had with the same text in the release before; `null` for a new or changed text. */
-    readonly unchangedFrom: Uint8Array | null;
-  }[];
+  /** Each answer says whether this localized release has a text for the unit; `null`: none does. */
+  readonly previous: PublishedBefore | null;
+  readonly units: readonly PublishableUnit[];
 }
 
 /** The target of a unit for a localized release. */
@@ -34,7 +29,7 @@ export interface PublishableTarget {
   readonly isHeld: boolean;
   /** Whether its task is skipped. */
   readonly isSkipped: boolean;
-  /** Whether the previous localized release has a text for the same source. */
+  /** Whether the previous localized release has a text for the unit with the same source. */
   readonly wasPublished: boolean;
   /** The checks that block it. */
   readonly blockedBy: readonly string[];
@@ -46,9 +41,8 @@ export type PublishableReader = (query: PublishableQuery) => readonly Publishabl
 
 /** Creates the reader of one target language. */
 export function createPublishableReader(
-  database: Database,
+  database: Pick<ReadSnapshot, 'prepare'>,
   targetLanguage: string,
-  targets: Pick<TargetStore, 'get'>,
 ): PublishableReader {
   const build = database.prepare(`SELECT build_id FROM build
     WHERE target_language = ? AND state = 'current' AND release_id = ? AND generation = ?`);
@@ -58,33 +52,32 @@ export function createPublishableReader(
   const staged = database.prepare(
     'SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?',
   );
+  const stored = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
+  const targetFor = (unitId: Uint8Array): StoredTarget | null => {
+    const row = stored.get(unitId, targetLanguage);
+    return row === undefined ? null : targetOf(row);
+  };
   const accepted = createAcceptedFindings(database, targetLanguage);
-  const published =
-    database.prepare(`SELECT 1 FROM published_text JOIN publication_container USING (patch_key)
-    JOIN publication USING (publication_id) WHERE unit_id = ? AND target_language = ? AND localized_release_id = ? LIMIT 1`);
+  const publishedBefore = createPublishedBefore(database, targetLanguage);
   return ({ releaseId, generation, reviewId, previous, units }) => {
     const found = build.get(targetLanguage, releaseId, generation);
     if (found === undefined) return null;
+    const buildId = Number(found['build_id']);
+    const wasPublished = publishedBefore(previous, buildId);
     const answers: PublishableTarget[] = [];
-    for (const { unitId, sourceDigest, unchangedFrom } of units) {
-      const at = place.get({
-        language: targetLanguage,
-        unit_id: unitId,
-        build_id: Number(found['build_id']),
-      });
+    for (const unit of units) {
+      const { unitId, sourceDigest } = unit;
+      const at = place.get({ language: targetLanguage, unit_id: unitId, build_id: buildId });
       if (at === undefined) return null;
       const target =
         reviewId === null
-          ? storedTarget(targets.get(unitId), sourceDigest, accepted)
+          ? storedTarget(targetFor(unitId), sourceDigest, accepted)
           : stagedTarget(staged.get(reviewId, Number(at['task_seq']), Number(at['number'])), accepted);
       answers.push({
         taskId: String(at['task_id']),
         isHeld: at['is_held'] === 1,
         isSkipped: at['stored_status'] === 'skipped',
-        wasPublished:
-          previous !== null &&
-          unchangedFrom !== null &&
-          published.get(unchangedFrom, targetLanguage, previous) !== undefined,
+        wasPublished: wasPublished(unit),
         ...target,
       });
     }

@@ -24,6 +24,8 @@ export interface RequalifyPage {
   /** Position of the file in the parse index. */
   readonly indexPosition: number;
   readonly wasProofread: boolean;
+  /** How often targets that were judged by something else were stored in the task so far. */
+  readonly resets: number;
   readonly items: readonly TargetToRequalify[];
   /** The number of the last unit that was looked at; `null` when the task has no more. */
   readonly upTo: number | null;
@@ -32,7 +34,7 @@ export interface RequalifyPage {
 /** The new judgements of a page. */
 export interface RequalifiedBatch extends Pick<
   RequalifyPage,
-  'builtFor' | 'taskSeq' | 'wasProofread' | 'upTo'
+  'builtFor' | 'taskSeq' | 'wasProofread' | 'resets' | 'upTo'
 > {
   readonly by: JudgedBy;
   readonly items: readonly (Pick<TargetToRequalify, 'unitId' | 'revision'> & {
@@ -82,26 +84,36 @@ const PAGE_UNITS = 200;
 /** UTF-16 code units of targets after which a page ends. */
 const PAGE_CHARACTERS = 256 * 1024;
 
+/** Tasks with targets that were judged by other rules or another Glossary. */
+const OTHERS = `FROM task JOIN build USING (build_id) LEFT JOIN proofread_container AS accepted
+  ON accepted.target_language = build.target_language AND accepted.destination = task.destination
+  AND coalesce(accepted.archive_entry, '') = coalesce(task.archive_entry, '')
+  WHERE build.target_language = :language AND build.state = 'current' AND stored_status IS NOT 'skipped'
+  AND draft + translated + proofread + blocked > 0
+  AND judged_by IS NOT iif(accepted.at IS NULL, :key, :key || ' proofread')`;
+
+/** Creates the test whether there is a task with targets that must be judged again. */
+export function createWaitingTest(
+  database: Pick<Database, 'prepare'>,
+  targetLanguage: string,
+): (key: string) => boolean {
+  const some = database.prepare(`SELECT 1 ${OTHERS} LIMIT 1`);
+  return (key) => some.get({ language: targetLanguage, key }) !== undefined;
+}
+
 /** Creates the new judgements of one target language. */
 export function createRequalifiedTargets(options: RequalifiedTargetsOptions): RequalifiedTargets {
   const { database, targetLanguage } = options;
   const mark = createBuildMark(database, targetLanguage);
-  const others = `FROM task JOIN build USING (build_id) LEFT JOIN proofread_container AS accepted
-    ON accepted.target_language = build.target_language AND accepted.destination = task.destination
-    AND coalesce(accepted.archive_entry, '') = coalesce(task.archive_entry, '')
-    WHERE build.target_language = :language AND build.state = 'current' AND stored_status IS NOT 'skipped'
-    AND draft + translated + proofread + blocked > 0
-    AND judged_by IS NOT iif(accepted.at IS NULL, :key, :key || ' proofread')`;
-  const count = database.prepare(`SELECT count(*) AS count ${others}`);
-  const some = database.prepare(`SELECT 1 ${others} LIMIT 1`);
+  const count = database.prepare(`SELECT count(*) AS count ${OTHERS}`);
   const next = database.prepare(
-    `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${others} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
+    `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${OTHERS} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
   );
   const claim = database.prepare('UPDATE task SET judging_by = ?, judging_from = -1 WHERE task_seq = ?');
   const readUnits = createUnitReader(database, targetLanguage);
   return {
     waiting: (key) => Number(count.get({ language: targetLanguage, key })?.['count'] ?? 0),
-    isWaiting: (key) => some.get({ language: targetLanguage, key }) !== undefined,
+    isWaiting: createWaitingTest(database, targetLanguage),
     page: ({ key }, from) =>
       database.transaction(() => {
         const task = next.get({ language: targetLanguage, key, from });
@@ -116,6 +128,7 @@ export function createRequalifiedTargets(options: RequalifiedTargetsOptions): Re
           taskSeq,
           indexPosition: Number(task['index_position']),
           wasProofread,
+          resets: Number(task['judging_resets']),
           ...readUnits(taskSeq, continues ? Number(task['judging_from']) : -1),
         };
       }),
@@ -156,14 +169,14 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
   const storeJudgement = createNewJudgements(options);
   const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
   // A target that was judged by something else removes the mark of its task. Another run begins the task again: this one would not end while
-  // such targets are stored.
+  // such targets are stored. Its mark may be there already, so the count of removals tells the runs apart.
   const advance = database.prepare(
-    'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key',
+    'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets',
   );
   const finish = database.prepare(`UPDATE task SET judged_by = :key, judging_by = NULL, judging_from = -1
-    WHERE task_seq = :taskSeq AND judging_by = :key`);
+    WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets`);
   const reasons = createTaskReasons(database, targetLanguage);
-  return ({ builtFor, taskSeq, wasProofread, upTo, by, items }, now) =>
+  return ({ builtFor, taskSeq, wasProofread, resets, upTo, by, items }, now) =>
     database.transaction(() => {
       const task = taskOf.get(taskSeq);
       if (task === undefined || !mark.isCurrent(builtFor)) return null;
@@ -179,7 +192,7 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
         );
       });
       const { changes: marked } =
-        upTo === null ? finish.run({ key, taskSeq }) : advance.run({ key, upTo, taskSeq });
+        upTo === null ? finish.run({ key, taskSeq, resets }) : advance.run({ key, upTo, taskSeq, resets });
       const isTaskReopened = Number(marked) === 0;
       const isTaskDone = upTo === null && !isTaskReopened;
       if (isTaskDone) {

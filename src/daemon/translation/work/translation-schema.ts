@@ -355,8 +355,19 @@ CREATE INDEX published_text_unit ON published_text (unit_id);
 CREATE TABLE loose_patch_key (patch_key BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * `published_text.source_digest` is the beginning of the digest of the source; empty for texts that were recorded before this step.
+ * `task.judging_resets` counts how often targets that were judged by something else have taken a run its place.
+ */
+const PUBLISHED_SOURCE_SCHEMA = `
+ALTER TABLE published_text ADD COLUMN source_digest BLOB NOT NULL DEFAULT (x'');
+CREATE INDEX published_text_source ON published_text (source_digest);
+ALTER TABLE task ADD COLUMN judging_resets INTEGER NOT NULL DEFAULT 0;
+`;
+
 /** The steps of the schema of translation.db. */
 export const TRANSLATION_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'work', sql: WORK_SCHEMA },
   { version: 2, name: 'publications', sql: PUBLICATION_SCHEMA },
+  { version: 3, name: 'sources of published texts', sql: PUBLISHED_SOURCE_SCHEMA },
 ];

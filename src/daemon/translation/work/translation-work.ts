@@ -1,10 +1,10 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { createChunkLeases, type ChunkLeases } from './chunk-leases.ts';
 import { createEvaluatedTargets } from './evaluated-targets.ts';
+import { createFrozenTargets, type FrozenTargets } from './frozen-targets.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
 import { createPublications, type Publications } from './publications.ts';
-import { createPublishableReader, type PublishableReader } from './publishable-targets.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
@@ -33,7 +33,7 @@ export interface TranslationWork {
   readonly requalified: RequalifiedTargets;
   readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
   readonly exports: HandoffExports;
-  readonly publishable: PublishableReader;
+  readonly frozen: FrozenTargets;
   readonly publications: Publications;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
@@ -69,7 +69,7 @@ export function createTranslationWork({
     requalified: createRequalifiedTargets(shared),
     markSuperseded: createSupersededWordings(shared),
     exports,
-    publishable: createPublishableReader(database, targetLanguage, targets),
+    frozen: createFrozenTargets(database, targetLanguage),
     publications: createPublications(shared),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),

@@ -47,6 +47,23 @@ describe('a database', () => {
     expect(await database.checkStructure()).toBeNull();
   });
 
+  it('keeps the content of a moment until that is closed', async () => {
+    const { database, insert, names } = await trialTable();
+    insert('before');
+    const moment = database.openSnapshot();
+    const read = moment.prepare('SELECT text FROM note');
+    insert('after');
+    expect(read.all()).toEqual([{ text: 'before' }]);
+    expect(() => moment.prepare(`INSERT INTO note (text) VALUES ('x')`).run()).toThrow(/readonly/);
+    expect(names()).toEqual(['before', 'after']);
+    moment.close();
+    moment.close();
+    const next = database.openSnapshot();
+    expect(next.prepare('SELECT text FROM note').all()).toHaveLength(2);
+    database.close();
+    expect(() => next.prepare('SELECT 1')).toThrow(/not open/);
+  });
+
   it('waits for the disk with each commit, except where the caller can lose it', async () => {
     const database = open(await file());
     // 2 is FULL: each commit waits. 1 is NORMAL: in WAL mode only a checkpoint waits.

@@ -167,6 +167,28 @@ describe('localized-publish of stored translations', () => {
     });
   });
 
+  test('fails when the official release changes while its files are built', async () => {
+    const world = await withTexts();
+    await world.act('localized-publish', fromWorker);
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c.bin', 'new');
+    await world.act('sync');
+    world.texts.translations['b.txt'] = { さようなら: '拜拜' };
+    world.texts.onFreeze = async () => {
+      // As a database that was corrected from the volume has it.
+      for (const sql of [
+        `UPDATE release SET state = iif(release_id = '1.0', 'current', 'superseded') WHERE channel = 'official'`,
+        `UPDATE current_release SET release_id = '1.0' WHERE channel = 'official'`,
+      ]) {
+        world.database.prepare(sql).run();
+      }
+    };
+    const failed = await world.act('localized-publish', fromWorker);
+    expect(failed).toMatchObject({ status: 'failed', failure_code: 'base_mismatch' });
+    expect(world.releases.repository.pointer('localized')?.release_id).toBe('1.0-l1');
+    expect(await world.stagedFolders()).toEqual([]);
+  });
+
   test('takes a file of translations from the exchange folder', async () => {
     const world = await withTexts();
     const body = { translation_file: 'zh.csv' };

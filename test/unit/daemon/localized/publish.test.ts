@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CatalogError } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import { LOCALIZED_FAILPOINTS } from '../../../../src/daemon/localized/publish/localized-failpoints.ts';
 import { RELEASE_FAILPOINTS } from '../../../../src/daemon/releases/jobs/release-failpoints.ts';
 import { ended } from '../releases/release-world.ts';
@@ -103,6 +104,36 @@ describe('localized-publish of a patch manifest', () => {
     });
     expect(world.attested()).toMatchObject({ version, localized: null });
     expect(world.releases.repository.list('localized', 10)).toEqual([]);
+  });
+
+  test('has rewritten catalogs, too, except those that it names itself', async () => {
+    const world = await createLocalizedWorld();
+    world.texts.catalog = 'c.bin';
+    const task = await world.publish(PATCHED);
+    expect(task.result).toMatchObject({
+      patched_entries: 1,
+      replaced_entries: 2,
+      files: [{ destination: 'a.csv' }, { destination: 'c.bin' }],
+    });
+    expect(world.texts.keepsChanged).toBe(true);
+    const catalog = 'a.csv 17\nb.txt 15\n';
+    expect(await offered(world, world.attested().localized?.snapshot_id)).toEqual(
+      digestsOf({ ...OFFICIAL, ...PATCHED, 'c.bin': catalog }),
+    );
+    // A file with the official bytes changes nothing.
+    expect((await world.publish({ 'b.txt': OFFICIAL['b.txt']! })).result).toMatchObject({
+      replaced_entries: 0,
+    });
+  });
+
+  test('is refused when a catalog cannot be rewritten', async () => {
+    const world = await createLocalizedWorld();
+    world.texts.catalogError = new CatalogError('catalog_not_rewritten', 'c.bin', 'it states the size');
+    const failed = await world.publish(PATCHED);
+    expect(failed).toMatchObject({ status: 'failed', failure_code: 'catalog_not_rewritten' });
+    expect(failed.failure_reason).toContain('c.bin: it states the size; nothing was published');
+    expect(world.attested().localized).toBeNull();
+    expect(await world.stagedFolders()).toEqual([]);
   });
 
   test('leaves the channel stale when the official release moves on, and follows it', async () => {

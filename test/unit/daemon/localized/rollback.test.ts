@@ -183,4 +183,30 @@ describe('localized-rollback', () => {
     await world.restart({ backup });
     expect(world.attested()).toMatchObject({ official: { result: 'PASSED' }, localized: null });
   });
+
+  test('is not what a database from a backup finds when the release only waits for its verification', async () => {
+    const world = await withLocalized(1);
+    world.database.prepare(`UPDATE release SET verified_at = 0 WHERE channel = 'localized'`).run();
+    const backup = join(await temporaryDirectory(), 'backup.sqlite');
+    world.database.prepare('VACUUM INTO ?').run(backup);
+    await world.act('refresh', { force: true });
+    expect(world.attested().localized).toBeNull();
+    await world.restart({ backup });
+    expect(world.row('1.0-l1')).toBe('current');
+    await world.act('verify', { localized_release_id: '1.0-l1' });
+    expect(world.attested().localized).toMatchObject({ release_id: '1.0-l1', result: 'PASSED' });
+  });
+
+  test('is kept when the verification of its release was old', async () => {
+    const world = await withLocalized(1);
+    world.database.prepare(`UPDATE release SET verified_at = 0 WHERE channel = 'localized'`).run();
+    const backup = join(await temporaryDirectory(), 'backup.sqlite');
+    world.database.prepare('VACUUM INTO ?').run(backup);
+    await world.act('verify', { localized_release_id: '1.0-l1' });
+    await world.act('localized-rollback');
+    expect(world.attested().retained).toMatchObject([{ release_id: '1.0-l1' }]);
+    await world.restart({ backup });
+    expect(world.attested().localized).toBeNull();
+    expect(world.row('1.0-l1')).toBe('superseded');
+  });
 });

@@ -95,6 +95,7 @@ describe('a wording that another record has replaced', () => {
       builtFor: { releaseId: 'r1', generation },
       taskSeq: Number(task?.['task_seq']),
       wasProofread: false,
+      resets: 0,
       upTo: null,
       by: { key: 'k', generation: 1 },
       items: [

@@ -40,6 +40,7 @@ async function open() {
   return {
     ...world,
     words,
+    judgedBy,
     forbid: (...forbidden: readonly string[]) => {
       Object.assign(words, { forbidden, generation: words.generation + 1 });
     },
@@ -261,6 +262,33 @@ describe('judging stored targets again', () => {
       expect(await world.requalify()).toMatchObject({ tasks: 0 });
     },
   );
+
+  it('judges a target of an older Glossary that is stored while two runs judge its task', async () => {
+    const world = await open();
+    const keys = Array.from({ length: 201 }, (_, at) => `k${at}`);
+    world.build('r2', {
+      'a.json': Object.fromEntries(['early', ...keys].map((key) => [key, `text ${key}`])),
+    });
+    for (const key of keys) world.type('a.json', key, `good ${key}`);
+    world.forbid('old');
+    const by = await world.judgedBy();
+    let stores = 0;
+    const thread: typeof world.thread = {
+      ...world.thread,
+      call: (name, ...rest) => {
+        if (name === 'storeRequalified') stores += 1;
+        // The last page of this run: the target is behind it, and the other run begins the task again.
+        if (name === 'storeRequalified' && stores === 2) {
+          world.type('a.json', 'early', 'old', { result: { judgedBy: judgedByGeneration(1) } });
+          world.calls.requalifyPage({ by, fromTask: 0 });
+        }
+        return world.thread.call(name, ...rest);
+      },
+    };
+    expect(await world.requalify(thread)).toMatchObject({ tasks: 0 });
+    expect(await world.requalify()).toMatchObject({ tasks: 1, blocked: 1 });
+    expect(world.target('a.json', 'early')).toMatchObject({ state: 'blocked' });
+  });
 
   it('ends while targets of an older Glossary keep being stored', async () => {
     const world = await open();

@@ -99,7 +99,7 @@ describe('a localized release', () => {
 
   it.each([
     ['it is off', { isOn: false }],
-    ['it is stopped', { stoppedBy: { from_release_id: 'r1-l1', at: 5 } }],
+    ['it is stopped', { stoppedBy: { from_release_id: 'r1-l1', at: 5, switched_at: 5 } }],
     ['the tasks are those of another release', { built: 'r0' }],
   ])('is not queued while %s, and not published when a schedule asks', async (_why, facts) => {
     const { world, engine, automation, ended } = open();

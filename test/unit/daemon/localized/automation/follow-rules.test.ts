@@ -6,6 +6,8 @@ import {
 import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { EVERYTHING } from '../../../../support/freeze-world.ts';
 
+const STOPPED = { from_release_id: 'l1', at: 5, switched_at: 6 };
+
 const DUE: FollowFacts = {
   isOn: true,
   officialId: 'r2',
@@ -38,23 +40,26 @@ describe('a localized release', () => {
       { policy: { ...EVERYTHING, minCoverage: 1, include: ['a'] } },
       'due',
     ],
-    ['is stopped after a rollback', { stoppedBy: { from_release_id: 'l1', at: 5 } }, 'stopped'],
-    [
-      'is stopped although it follows',
-      { stoppedBy: { from_release_id: 'l1', at: 5 }, localizedBaseId: 'r2' },
-      'stopped',
-    ],
+    ['is stopped after a rollback', { stoppedBy: STOPPED }, 'stopped'],
+    ['is stopped although it follows', { stoppedBy: STOPPED, localizedBaseId: 'r2' }, 'stopped'],
   ])('%s', (_name, facts, state) => {
     expect(followState({ ...DUE, ...facts }).state).toBe(state);
   });
 
   it('says since when it is stopped, and how to resume it', () => {
-    expect(followState({ ...DUE, stoppedBy: { from_release_id: 'l1', at: 5 } })).toEqual({
+    expect(followState({ ...DUE, stoppedBy: STOPPED })).toEqual({
       state: 'stopped',
       message:
         'automatic publishing is stopped since localized release l1 was rolled back; publish with args ["resume=true"] to resume it',
       since: 5,
     });
+  });
+
+  it('does not say that a rollback happened which has not taken effect', () => {
+    const { message } = followState({ ...DUE, stoppedBy: { ...STOPPED, switched_at: null } });
+    expect(message).toBe(
+      'automatic publishing is stopped since a rollback of localized release l1 was begun, which has not taken effect; roll back again, or publish with args ["resume=true"] to resume it',
+    );
   });
 
   it('says how many units are missing', () => {

@@ -138,7 +138,7 @@ describe('the rewriter of catalogs', () => {
     await expect(run(onJob('throw new TypeError("no")'))).rejects.toMatchObject({ code: 'process_failed' });
     await expect(run(onJob('for (;;);'), 300)).rejects.toMatchObject({
       code: 'deadline_exceeded',
-      message: expect.stringContaining('parse.timeoutSeconds') as string,
+      message: expect.stringContaining('localized.catalogs.timeoutSeconds') as string,
     });
     const cancelled = AbortSignal.abort(new Error('cancelled'));
     await expect(run(onJob('for (;;);'), 60_000, cancelled)).rejects.toThrow('cancelled');

@@ -269,6 +269,68 @@ describe('a catalog that nothing rewrites', () => {
   });
 });
 
+describe('the catalogs of files that people have patched', () => {
+  const [before, after] = ['id,text\n1,official\n'.repeat(10), 'id,text\n1,new text\n'.repeat(11)];
+  const list = (text: string, more = {}): string =>
+    JSON.stringify([{ Name: 'texts.csv', Size: text.length, Md5: md5(text), ...more }]);
+  const lists = [
+    { files: ['**/list.json'], format: 'json', path: 'Name', size: ['Size'], checksums: ['Md5'] },
+  ];
+  const options = { catalogs: { lists }, keepsChanged: true };
+  const official = { 'texts.csv': before, 'list.json': list(before), 'list.hash': md5(list(before)) };
+
+  it('are rewritten where they are not among the files', async () => {
+    const changed = await rewriteRelease(official, { 'texts.csv': after }, options);
+    expect(changed.get('list.json')!.toString()).toBe(list(after));
+    expect(changed.get('list.hash')!.toString()).toBe(md5(list(after)));
+  });
+
+  it('stay as they are where they are among the files, and their sidecars follow them', async () => {
+    const own = list(after, { Priority: 1 });
+    const changed = await rewriteRelease(official, { 'texts.csv': after, 'list.json': own }, options);
+    expect(changed.get('list.json')!.toString()).toBe(own);
+    expect(changed.get('list.hash')!.toString()).toBe(md5(own));
+    const given = { 'texts.csv': after, 'list.json': own, 'list.hash': 'f'.repeat(32) };
+    expect((await rewriteRelease(official, given, options)).get('list.hash')!.toString()).toBe(
+      'f'.repeat(32),
+    );
+  });
+
+  it('are refused where they still state a figure of an official file', async () => {
+    const stale = list(before, { Priority: 1 });
+    for (const [path, patched] of [
+      ['list.json', { 'list.json': stale }],
+      ['list.json', { 'list.json': list(after, { Size: before.length }) }],
+      ['list.hash', { 'list.json': list(after), 'list.hash': ` ${md5(list(before))}` }],
+    ] as const) {
+      const refused = rewriteRelease(official, { 'texts.csv': after, ...patched }, options);
+      await expect(refused).rejects.toMatchObject({ code: 'catalog_not_rewritten', fieldPath: path });
+    }
+    // The sidecar of the ignored list follows it.
+    const ignored = { ...options, catalogs: { lists, ignore: ['list.json'] } };
+    const kept = await rewriteRelease(official, { 'texts.csv': after, 'list.json': stale }, ignored);
+    expect(kept.get('list.json')!.toString()).toBe(stale);
+    expect(kept.get('list.hash')!.toString()).toBe(md5(stale));
+  });
+
+  it('in archives stay only where the patch has changed them', async () => {
+    const zip = async (text: string, listed: string): Promise<Buffer> =>
+      await zipOf({ 'texts.csv': text, 'list.json': listed });
+    const from = { 'a.zip': await zip(before, list(before)) };
+    const rewrite = async (patched: Buffer): Promise<Buffer> =>
+      (await rewriteRelease(from, { 'a.zip': patched }, options)).get('a.zip')!;
+    expect(unzip(await rewrite(await zip(after, list(before))), 'list.json').toString()).toBe(list(after));
+    const own = await zip(after, list(after, { Priority: 1 }));
+    expect(await rewrite(own)).toEqual(own);
+    await expect(rewrite(await zipOf({ 'texts.csv': after }))).rejects.toMatchObject({
+      code: 'catalog_not_rewritten',
+      fieldPath: 'a.zip!/list.json',
+    });
+    // A file that is not an archive any longer has no catalogs inside.
+    expect((await rewrite(Buffer.from('no archive'))).toString()).toBe('no archive');
+  });
+});
+
 describe('catalogs in a circle', () => {
   const [before, after] = ['x'.repeat(998), 'x'.repeat(1001)];
 

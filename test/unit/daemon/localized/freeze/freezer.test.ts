@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { noOutcomes } from '../../../../../src/domain/translation/publish-outcome.ts';
+import { createFreezer } from '../../../../../src/daemon/localized/freeze/freezer.ts';
 import {
   blockersOf,
   requirePublishable,
@@ -10,6 +11,7 @@ import { writeUnits } from '../../../../../src/exchange/units/unit-formats.ts';
 import { LANGUAGES, sampleUnit } from '../../../../support/exchange-units.ts';
 import { editsOf, EVERYTHING, openFreezeWorld, type FreezeWorld } from '../../../../support/freeze-world.ts';
 import { REVIEW_SOURCES, reviewUnit } from '../../../../support/review-world.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 const accept = async ({ world }: FreezeWorld, destination = 'a.json'): Promise<void> => {
   await world.review({ status: 'proofread' }, { destination });
@@ -116,6 +118,36 @@ describe('the texts of a localized release', () => {
       args: [`waive=${reviewUnit('a.json', 1)}:tags`],
     });
     expect((await open.freeze()).counts).toMatchObject({ published: 3, blocked: 0 });
+  });
+
+  it('are those of one moment, whatever is stored while they are read', async () => {
+    const open = await openFreezeWorld();
+    open.world.store('a.json', [{ text: '早' }, { text: '再见' }, { text: '是' }]);
+    const { unitsAfter, publishing } = open.world;
+    const freezer = createFreezer({
+      parse: {
+        unitsAfter: async (query, signal) => {
+          open.world.store('a.json', [{ text: '晚' }, null, { text: '否' }]);
+          return await unitsAfter(query, signal);
+        },
+        isCurrent: () => Promise.resolve(true),
+      },
+      publishing,
+      patcherVersion: 'test',
+    });
+    const request = {
+      baseReleaseId: 'r1',
+      translationFile: null,
+      policy: { ...EVERYTHING, minState: 'translated' as const },
+      workDirectory: await temporaryDirectory(),
+    };
+    const context = { signal: new AbortController().signal, progress: () => undefined };
+    expect(await editsOf(await freezer.freeze(request, context))).toEqual({
+      'a.json': { おはよう: '早', さようなら: '再见', はい: '是' },
+    });
+    expect(await editsOf(await open.freeze({ minState: 'translated' }))).toEqual({
+      'a.json': { おはよう: '晚', さようなら: '再见', はい: '否' },
+    });
   });
 
   it('have the same patch key for the same texts, and another one for other texts', async () => {

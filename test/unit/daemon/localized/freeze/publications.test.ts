@@ -185,6 +185,19 @@ describe('the texts of the release before', () => {
     expect(await lost('proofread', 'unknown')).toBeNull();
   });
 
+  it('are compared by their source when official releases between were not followed', async () => {
+    const open = await openTranslated();
+    await publish(open, 'l1');
+    // One text changed in r2, one moved to another place, and r3 has both as r2 has them.
+    const changed = { 'a.json': ['変わった', 'さようなら', '間', 'はい'], 'b.json': ['いいえ', 'またね'] };
+    await open.world.build('r2', changed);
+    await open.world.build('r3', changed);
+    const lost = async (minState: 'translated' | 'proofread') =>
+      (await open.freeze({ minState }, { baseReleaseId: 'r3', previousReleaseId: 'l1' })).lostUnits;
+    expect(await lost('translated')).toBe(0);
+    expect(await lost('proofread')).toBe(3);
+  });
+
   it('are not lost where people have taken the unit out', async () => {
     const open = await openTranslated();
     await publish(open, 'l1');

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { writeSqliteTable } from '../../../../../src/cli/dev/demo/sqlite-table.ts';
 import { writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
 import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { sqliteError } from '../../../../../src/daemon/formats/sqlite/sqlite-error.ts';
 import type { FrozenEdit } from '../../../../../src/daemon/localized/freeze/frozen-container.ts';
 import { patchFile } from '../../../../../src/daemon/localized/patch/patch-file.ts';
+import type { PatchContainer } from '../../../../../src/daemon/localized/patch/write/patch-container.ts';
 import { compileRules } from '../../../../../src/daemon/parse/rules/compile-rules.ts';
 import { editLines } from '../../../../support/frozen-edits.ts';
 import { loadedRules } from '../../../../support/parse-bytes.ts';
@@ -24,6 +27,24 @@ const edit = (change: Partial<FrozenEdit>): FrozenEdit => ({
   target: 'yes',
   ...change,
 });
+
+/** The error of SQLite for a database that cannot grow. */
+function fullDisk(): unknown {
+  const database = new DatabaseSync(':memory:');
+  try {
+    database.exec('PRAGMA max_page_count = 1; CREATE TABLE one (text)');
+  } catch (error) {
+    return error;
+  } finally {
+    database.close();
+  }
+  throw new Error('the database grew');
+}
+
+/** The error of SQLite for a write that the system refuses: SQLITE_IOERR_WRITE. */
+function refusedWrite(): unknown {
+  return Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 778 });
+}
 
 const JSON_FILE = Buffer.from('{"a":"はい"}');
 const bundle = writeBundle([
@@ -119,5 +140,17 @@ describe('an edit that cannot be made', () => {
     const result = await patchFile(job, compileRules(loadedRules()));
     expect(result).toMatchObject({ kind: 'unwritable', errno: 'ENOTDIR' });
     expect(existsSync(at('patched'))).toBe(false);
+  });
+
+  it.each([
+    ['is full', fullDisk, 'ENOSPC'],
+    ['refuses the write', refusedWrite, 'EIO'],
+  ])('is not blamed on a database when the disk %s', async (_what, failure, errno) => {
+    const patch: PatchContainer = () => {
+      throw sqliteError(failure());
+    };
+    const { result, bytes } = await patchBytes('a.json', JSON_FILE, [edit({})], { patch });
+    expect(result).toMatchObject({ kind: 'unwritable', errno });
+    expect(bytes).toBeNull();
   });
 });

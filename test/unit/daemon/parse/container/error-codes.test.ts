@@ -519,6 +519,16 @@ const CASES: Readonly<
     ],
     ['zip', 'a file in five archives', async () => await codesOf('a.zip', await nestedZip(5))],
   ],
+  nesting_unsupported: [
+    [
+      'unity',
+      'an archive in a field of JSON in a TextAsset',
+      async () =>
+        await codesOf('a.bundle', serialized(sampleTextAsset(1n, 'n', '{"Pack":"PKあ","Text":"はい"}')), {
+          configuration: { rules: [{ destination: ['**'], nested: { m_Script: 'auto', Pack: 'zip' } }] },
+        }),
+    ],
+  ],
   container_limit_exceeded: [
     ['text', 'a text of 1,000,001 lines', async () => await codesOf('a.txt', manyLines(1_000_001))],
     [

@@ -7,7 +7,7 @@ import { buildTasks, openTestWork, resultsOf } from '../../../../support/transla
 describe('the state of the work on translations', () => {
   it('counts nothing before the first build', () => {
     expect(openTestWork().readStatus(10)).toEqual({
-      schemaVersion: 2,
+      schemaVersion: 3,
       targetLanguage: 'zh-Hans',
       tasks: {},
       built: null,

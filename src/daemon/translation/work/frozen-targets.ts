@@ -1,0 +1,67 @@
+import type { Database } from '../../database/sqlite-database.ts';
+import {
+  createPublishableReader,
+  type PublishableQuery,
+  type PublishableTarget,
+} from './publishable-targets.ts';
+import { createWaitingTest } from './requalified-targets.ts';
+
+/** The targets of one moment for a localized release. One moment is kept at a time: the log of the database grows meanwhile. */
+export interface FrozenTargets {
+  /**
+   * Keeps the targets as they are now, and forgets the moment that was kept before.
+   *
+   * @param key of rules and Glossary by which all targets must have been judged; `null`: by any
+   * @returns the number of the moment; `null` when targets were judged by something else
+   */
+  begin(key: string | null): number | null;
+  /** Reads targets of the moment; `null` when its tasks are not those of the release and the generation. @throws Error without the moment */
+  read(moment: number, query: PublishableQuery): readonly PublishableTarget[] | null;
+  /** Forgets a moment; one that was forgotten changes nothing. */
+  end(moment: number): void;
+}
+
+interface Moment {
+  readonly number: number;
+  readonly read: ReturnType<typeof createPublishableReader>;
+  close(): void;
+}
+
+/** Creates the targets of one target language. */
+export function createFrozenTargets(
+  database: Pick<Database, 'openSnapshot'>,
+  targetLanguage: string,
+): FrozenTargets {
+  let last = 0;
+  let kept: Moment | null = null;
+  const forget = (): void => {
+    kept?.close();
+    kept = null;
+  };
+  return {
+    begin: (key) => {
+      forget();
+      const snapshot = database.openSnapshot();
+      if (key !== null && createWaitingTest(snapshot, targetLanguage)(key)) {
+        snapshot.close();
+        return null;
+      }
+      last += 1;
+      kept = {
+        number: last,
+        read: createPublishableReader(snapshot, targetLanguage),
+        close: () => {
+          snapshot.close();
+        },
+      };
+      return last;
+    },
+    read: (moment, query) => {
+      if (kept?.number !== moment) throw new Error('the texts of this moment are not kept any longer');
+      return kept.read(query);
+    },
+    end: (moment) => {
+      if (kept?.number === moment) forget();
+    },
+  };
+}
