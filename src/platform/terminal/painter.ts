@@ -31,9 +31,30 @@ const STATE_TITLES: ReadonlySet<string> = new Set([
 
 const COLOUR_OF_STATE: ReadonlyMap<string, Colour> = new Map(
   Object.entries({
-    green: ['current', 'idle', 'ok', 'proofread', 'published', 'succeeded', 'true', 'verified', 'yes'],
-    red: ['damaged', 'error', 'failed', 'failing', 'fatal', 'no'],
-    yellow: ['blocked', 'cancelling', 'degraded', 'queued', 'retry_wait', 'running', 'stale', 'warn'],
+    green: [
+      'current',
+      'healthy',
+      'idle',
+      'ok',
+      'proofread',
+      'published',
+      'succeeded',
+      'true',
+      'verified',
+      'yes',
+    ],
+    red: ['damaged', 'error', 'failed', 'failing', 'expired', 'fatal', 'no', 'untrusted'],
+    yellow: [
+      'blocked',
+      'cancelling',
+      'degraded',
+      'queued',
+      'retry_wait',
+      'running',
+      'stale',
+      'starting',
+      'warn',
+    ],
     gray: ['cancelled', 'deleted', 'exhausted', 'false', 'superseded'],
   } satisfies Record<Colour, string[]>).flatMap(([colour, states]) =>
     states.map((state) => [state, colour as Colour]),

@@ -14,7 +14,6 @@ describe('the output of a command', () => {
     [['tasks'], 'task.list', [TASK], 'ATTEMPT'],
     [['task', 'show', TASK], 'task.status', [TASK], null],
     [['schedules'], 'schedule.list', ['nightly-verify'], 'SKIPPED'],
-    [['doctor'], 'daemon.doctor', ['store.writable'], null],
     [['translations', 'tasks'], 'translation.tasks', ['tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC'], 'PROVIDER'],
   ] as const)('of %j has further columns, names alone, and YAML', async (argv, report, names, column) => {
     const { run, daemon } = await ctlService();
@@ -79,30 +78,32 @@ describe('--watch', () => {
 
   it('adds each answer that differs, and ends with Ctrl-C', async () => {
     const { run, daemon } = await ctlService();
-    const checks = (status: string): object => ({
-      ...reportExample('daemon.doctor'),
-      generated_at: Math.floor(Math.random() * 1e9),
-      status,
-    });
-    daemon.setReport('daemon.doctor', checks('ok'));
+    const [item] = (reportExample('schedule.list') as { items: object[] }).items;
+    let made = 1_763_683_200;
+    const schedules = (status: string): object => {
+      made += 1;
+      const items = [{ ...item, last_status: status }];
+      return { ...reportExample('schedule.list'), generated_at: made, items };
+    };
+    daemon.setReport('schedule.list', schedules('succeeded'));
     const interrupted = new AbortController();
     let looks = 0;
-    const { code, out } = await run(['doctor', '--watch'], {
+    const { code, out } = await run(['schedules', '--watch'], {
       signal: interrupted.signal,
       clock: {
         ...systemClock,
         sleep: async () => {
           looks += 1;
           interrupted.signal.throwIfAborted();
-          daemon.setReport('daemon.doctor', checks(looks < 3 ? 'ok' : 'degraded'));
+          daemon.setReport('schedule.list', schedules(looks < 3 ? 'succeeded' : 'failed'));
           await Promise.resolve();
         },
       },
       onOutput: (text) => {
-        if (text.includes('degraded\n')) interrupted.abort(new Error('SIGINT'));
+        if (text.includes('failed')) interrupted.abort(new Error('SIGINT'));
       },
     });
-    expect([code, out.match(/^(?:ok|degraded)$/gmu)]).toEqual([130, ['ok', 'degraded']]);
+    expect([code, out.match(/succeeded|failed/gu)]).toEqual([130, ['succeeded', 'failed']]);
     expect(looks).toBeGreaterThanOrEqual(3);
   });
 
