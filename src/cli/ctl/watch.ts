@@ -64,7 +64,7 @@ async function runOnce(command: ServiceCommand, context: CtlContext): Promise<Ru
   return { text: Buffer.concat(parts), exit, ended };
 }
 
-/** Takes out the ages, and the time at which a report was made: they alone are no change. */
+/** Takes out the ages, and the time at which a report was made: a change of these alone does not count. */
 function withoutTimes(text: string): string {
   return text.replaceAll(/\((?:in )?\d+[dhms](?: ago)?\)|"?generated_at"?: ?\d+/g, '');
 }
