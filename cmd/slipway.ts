@@ -1,30 +1,29 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import process from 'node:process';
+import packageManifest from '../package.json' with { type: 'json' };
+import { answerShell, COMPLETE_COMMAND, runCompletion } from '../src/cli/completion/run-completion.ts';
+import { renderSlipwayUsage, unknownProgram } from '../src/cli/completion/programs.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
+import { usageError } from '../src/platform/terminal/parse-options.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 
-const USAGE = `Usage: slipway COMMAND [OPTIONS]
-
-  ctl      operates a running service: status, releases, tasks, logs, actions
-  dev      starts the daemon and the server on a demo release
-  keygen   creates a signing key
-  parse    shows the text units of a file or a release folder offline
-  restore  puts databases of a backup into the data folder of a daemon that does not run
-  verify   checks a snapshot volume offline
-
-Run slipway COMMAND --help for details.
-`;
+const { version } = packageManifest;
+const CTL = { name: 'slipway ctl', plugin: false, version };
 
 /** The daemon reads the rules; the command line only passes the file on. */
 async function problemsOfRules(path: string): Promise<readonly string[]> {
   const { readRulesFile } = await import('../src/daemon/parse/offline/read-rules-file.ts');
   const read = await readRulesFile(path);
   return read.ok ? [] : read.error;
+}
+
+async function usageOf(program: string): Promise<string | null> {
+  return (await import('./compose/usage-of.ts')).usageOf(program);
 }
 
 const signal = interruptSignal();
@@ -34,8 +33,12 @@ const io = { stdout: process.stdout, stderr: process.stderr };
 // The programs that read game containers load native libraries: only their own commands need those.
 async function main(): Promise<number> {
   switch (command) {
+    case COMPLETE_COMMAND:
+      return await answerShell(args, processCtlIo(signal), CTL, usageOf);
+    case 'completion':
+      return runCompletion(args, io);
     case 'ctl':
-      return await runCtl(args, processCtlIo(signal), { name: 'slipway ctl', plugin: false });
+      return await runCtl(args, processCtlIo(signal), CTL);
     case 'dev': {
       const { runDev } = await import('../src/cli/dev/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
@@ -55,12 +58,16 @@ async function main(): Promise<number> {
     }
     case 'verify':
       return await runVerify(args, { ...io, signal });
+    case '--version':
+      process.stdout.write(`slipway ${version}\n`);
+      return 0;
     case 'help':
+    case '-h':
     case '--help':
-      process.stdout.write(USAGE);
+      process.stdout.write(renderSlipwayUsage());
       return 0;
     default:
-      process.stderr.write(command === '' ? USAGE : `slipway: no command "${command}"\n\n${USAGE}`);
+      process.stderr.write(usageError('slipway', unknownProgram(command)));
       return 2;
   }
 }

@@ -29,9 +29,66 @@ Operates a running service through its admin surface: \`slipway ctl [OPTIONS] CO
 
 ${options(COMMON_OPTION_TEXTS)}
 
-Do not put the token on the command line, where every user of the machine can read it. \`-o json\` prints exactly the bytes
-that the service sent: no number loses a digit, no field is omitted. \`status -o json\` prints
-\`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the daemon gave no report.
+Do not put the token on the command line, where every user of the machine can read it.
+
+## Contexts
+
+A context keeps the address of a service, where its token is, and defaults. The file is \`SLIPWAY_CTL_CONFIG\`, else
+\`slipway/ctl.yaml\` below \`XDG_CONFIG_HOME\` or \`~/.config\`. \`context set\`, \`use\`, \`list\` and \`delete\` change and show it; an editor
+does, too:
+
+\`\`\`yaml
+current: production
+contexts:
+  production:
+    url: https://resources.example.org
+    tokenFile: production.token # relative to this file
+  staging:
+    kubeContext: staging # --context: goes through the cluster
+    namespace: games
+    target: service/slipway-admin
+    targetPort: http
+    tokenSecret: slipway-admin/token
+    timeoutSeconds: 60
+    output: wide
+\`\`\`
+
+\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. An option wins over a context,
+and a context over \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\`. The address and the token of a context belong together: with
+\`--url\`, \`SLIPWAY_CTL_URL\` or the options of a cluster, no context is used. \`kubectl slipway\` uses one only when it is named. The file
+may hold the token itself as \`token\`, but then only its owner may open it (mode 0600); otherwise it is refused.
+
+## Completion of words
+
+\`source <(slipway completion bash)\` in \`~/.bashrc\`, or \`zsh\` in \`~/.zshrc\` after \`compinit\`; in fish
+\`slipway completion fish > ~/.config/fish/completions/slipway.fish\`. Tab then completes commands, options and their values, actions
+and their fields, and names that the service has: tasks, schedules and releases. They are read with the options of the line, at most
+for three seconds. \`kubectl slipway\` completes words when \`bin/kubectl_complete-slipway\` is in \`PATH\`, too.
+
+## Output
+
+\`-o json\` prints exactly the bytes that the service sent: no number loses a digit, no field is omitted. \`-o yaml\` prints the
+same values. \`status -o json\` prints \`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the
+daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
+\`-o name\` prints names alone, for other commands:
+\`slipway ctl tasks --status queued -o name | xargs -n1 slipway ctl task cancel --yes\`. These commands have names:
+${CTL_COMMANDS.filter(({ hasNames }) => hasNames === true)
+  .map(({ name }) => `\`${name}\``)
+  .join(', ')}.
+
+\`--watch\` looks every two seconds (\`--interval\`). A terminal shows the latest answer; elsewhere each answer that differs is
+added, with \`-o json\` as one document after the other.
+
+States have colours on a terminal, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`; \`--color always\` and \`--color never\` decide
+without a look at them.
+
+## Actions
+
+\`actions\` lists the actions, and \`run ACTION --help\` shows the fields of one. A destructive action shows what it takes away and
+asks. Without a terminal it needs \`--yes\`; without it nothing is sent and the exit code is 2.
+
+With \`--dry-run\` nothing is changed. The actions whose \`args\` take \`dry_run=true\` are tried by the daemon, and the result is
+shown. For the others the body is checked, the things that would be taken away are shown, and nothing is sent.
 
 Every action is sent with an \`Idempotency-Key\`. If its outcome is unknown (exit code 3 or 5), the message names the key.
 Retry with \`--idempotency-key\`; the action then runs only once.

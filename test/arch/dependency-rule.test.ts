@@ -36,7 +36,7 @@ const ROOMS: readonly string[] = `
   daemon/parse/rules daemon/parse/container daemon/parse/index daemon/parse/process daemon/parse/offline daemon/parse/run
   daemon/translation/providers daemon/exchange daemon/translation/work daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/parse daemon/glossary/store daemon/glossary daemon/memory/store daemon/memory daemon/translation/judge daemon/translation/worker daemon/translation/review daemon/translation daemon/localized/freeze daemon/localized/patch daemon/localized/catalogs daemon/localized/rollback daemon/localized/publish daemon/localized/automation daemon/localized daemon/conditions daemon/backup daemon/backup/restore daemon/schedules daemon/settings daemon
   operator/election operator/kubernetes operator/channels operator/pods operator/reconcile operator
-  cli/output cli/keygen cli/ctl cli/dev cli/verify
+  cli/output cli/keygen cli/ctl cli/dev cli/verify cli/completion
 `
   .trim()
   .split(/\s+/);

@@ -134,7 +134,7 @@ describe('slipway ctl in front of a real service', () => {
     await rm(system.upstream, { recursive: true });
     await writeFile(system.upstream, 'a file, not a folder');
     expect(await ctl('run', 'sync', 'force=true', '--wait')).toMatchObject({ code: 1 });
-    expect((await ctl('task', 'cancel', task.task_id)).code).toBe(1);
+    expect((await ctl('task', 'cancel', task.task_id, '--yes')).code).toBe(1);
     await system.daemon.kill();
     expect((await ctl('tasks')).code).toBe(5);
     await system.server.kill();

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { runCtl, type CtlProgram } from '../../src/cli/ctl/ctl.ts';
-import { systemClock } from '../../src/platform/process/clock.ts';
+import { runCtl } from '../../src/cli/ctl/ctl.ts';
+import type { CtlProgram } from '../../src/cli/ctl/ctl-context.ts';
+import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 
 /** The result of a run of `slipway ctl`. */
 export interface CtlRun {
@@ -13,6 +14,9 @@ export interface CtlRun {
 export interface CtlRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** Whether standard input and output are a terminal of this many lines. */
+  readonly rows?: number;
+  readonly clock?: Clock;
   readonly signal?: AbortSignal;
   readonly program?: CtlProgram;
   /** Called with all that was written to standard output so far. */
@@ -31,14 +35,17 @@ export async function ctl(argv: readonly string[], options: CtlRunOptions = {}):
           out.push(Buffer.from(text as string));
           options.onOutput?.(Buffer.concat(out).toString('utf8'));
         },
+        ...(options.rows === undefined ? {} : { isTTY: true, rows: options.rows }),
       },
       stderr: { write: (text) => err.push(text) },
-      stdin: Readable.from([Buffer.from(options.stdin ?? '')]),
+      stdin: Object.assign(Readable.from([Buffer.from(options.stdin ?? '')]), {
+        isTTY: options.rows !== undefined,
+      }),
       env: options.env ?? {},
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       signal: options.signal ?? new AbortController().signal,
     },
-    options.program ?? { name: 'slipway ctl', plugin: false },
+    options.program ?? { name: 'slipway ctl', plugin: false, version: '1.2.3' },
   );
   return { code, out: Buffer.concat(out).toString('utf8'), err: err.join('') };
 }

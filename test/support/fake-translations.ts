@@ -1,3 +1,5 @@
+import { parseOutputFormat } from '../../src/cli/ctl/output/output-format.ts';
+import { PLAIN } from '../../src/platform/terminal/painter.ts';
 import { Readable } from 'node:stream';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { UNIT_TRANSLATION_EXAMPLE } from '../../src/contract/reports/unit-translation.ts';
@@ -183,7 +185,10 @@ async function runCommand({ api }: FakeTranslations, argv: readonly string[]): P
     api,
     args,
     words: args.words.slice(command.name.split(' ').length),
-    json: args.values.output === 'json',
+    output: parseOutputFormat(args.values.output === 'json' ? 'json' : undefined),
+    painter: PLAIN,
+    program: { name: 'slipway ctl', plugin: false, version: '1.2.3' },
+    watch: null,
     stdout: { write: (text: string | Uint8Array) => out.push(String(text)) },
     stderr: { write: (text: string) => err.push(text) },
     stdin: Readable.from([]),

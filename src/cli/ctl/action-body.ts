@@ -5,6 +5,7 @@ import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exa
 import { renderJsonSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
 import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { didYouMean } from '../../platform/terminal/parse-options.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 /** A body as given on the command line. */
@@ -61,7 +62,7 @@ function setField(body: Record<string, unknown>, word: string): string | null {
   const text = word.slice(at + 1);
   const schema = propertyOf(PROPERTIES, name);
   if (schema === null)
-    return `${name}: a control body has no such field; docs/reference/actions.md lists the fields`;
+    return `${name}: a control body has no such field${didYouMean(name, Object.keys(PROPERTIES)) || '; run ACTION --help lists the fields'}`;
   if (member === undefined) return setPlain(body, name, schema, text);
   const memberSchema = memberOf(schema, member);
   if (memberSchema === null || deeper.length > 0) return `${word.slice(0, at)}: ${name} has no such member`;

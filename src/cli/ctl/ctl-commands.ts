@@ -1,3 +1,4 @@
+import { CONTEXT_COMMANDS } from './contexts/context-commands.ts';
 import { HELP_WIDTH, helpColumns, wrapText } from '../../platform/terminal/help-columns.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
@@ -19,6 +20,7 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...WORK_COMMANDS,
   ...EXCHANGE_COMMANDS,
   ...RUN_COMMANDS,
+  ...CONTEXT_COMMANDS,
 ];
 
 /** Of the second line of a usage. */
@@ -29,11 +31,6 @@ export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   const named = (count: number): CtlCommand | undefined =>
     CTL_COMMANDS.find(({ name }) => name === words.slice(0, count).join(' '));
   return named(2) ?? named(1) ?? null;
-}
-
-/** The names of all commands, in one line for each. */
-export function renderCtlCommands(): string {
-  return CTL_COMMANDS.map(({ name }) => `  ${name}`).join('\n');
 }
 
 /** The help of `slipway ctl`, or of one command. */

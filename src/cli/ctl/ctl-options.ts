@@ -1,12 +1,13 @@
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { didYouMean, parseOptions } from '../../platform/terminal/parse-options.ts';
 
 /** Options that every command takes. */
 const COMMON = {
   url: { type: 'string' },
   'token-file': { type: 'string' },
   'token-secret': { type: 'string' },
+  'ctl-context': { type: 'string' },
   kubectl: { type: 'boolean' },
   namespace: { type: 'string', short: 'n' },
   context: { type: 'string' },
@@ -14,7 +15,9 @@ const COMMON = {
   'target-port': { type: 'string' },
   timeout: { type: 'string' },
   output: { type: 'string', short: 'o' },
+  color: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 /** Options of single commands. */
@@ -52,7 +55,13 @@ const SPECIAL = {
   reviewer: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },
+  watch: { type: 'boolean', short: 'w' },
+  interval: { type: 'string' },
+  yes: { type: 'boolean', short: 'y' },
 } as const satisfies ParseArgsOptionsConfig;
+
+/** Every option with its type and its letter, as `parseArgs` takes them. */
+export const CTL_OPTIONS: ParseArgsOptionsConfig = { ...COMMON, ...SPECIAL };
 
 /** An option of a single command. */
 export type SpecialOption = keyof typeof SPECIAL;
@@ -65,7 +74,14 @@ export interface CtlArguments {
 
 /** The common options in the help and in the documentation. */
 export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--url URL', 'URL of the service; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
+  [
+    '--url URL',
+    'URL of the service; default SLIPWAY_CTL_URL, else that of the current context, else http://127.0.0.1:8080',
+  ],
+  [
+    '--ctl-context CONTEXT',
+    'takes address, token and defaults of this context; default SLIPWAY_CTL_CONTEXT, else the current one',
+  ],
   [
     '--token-file FILE',
     'file that holds the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
@@ -83,8 +99,13 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--target-port PORT', 'port of the target, a number or a name; default http; implies --kubectl'],
   ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],
   ['--timeout SECONDS', 'time limit for one request; default 30'],
-  ['-o, --output table|json', 'json prints the bytes of the service unchanged, for scripts; default table'],
-  ['-h, --help', 'shows this help, or that of a command'],
+  [
+    '-o, --output table|wide|name|json|yaml',
+    'wide adds columns; name prints only names, one a line; json prints the bytes of the service unchanged; default table',
+  ],
+  ['--color auto|always|never', 'colours states; auto: on a terminal, unless NO_COLOR is set; default auto'],
+  ['-h, --help', 'shows this help, or that of a command or an action'],
+  ['--version', 'shows the version of this program'],
 ];
 
 /**
@@ -99,16 +120,13 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
       'a token on the command line can be read by every user of this machine; store it in a file and use --token-file',
     );
   }
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: { ...COMMON, ...SPECIAL },
-    });
-    return { words: positionals, values };
-  } catch (error) {
-    throw new CtlFailure(CTL_EXITS.usage, messageOf(error));
-  }
+  const parsed = parseOptions({
+    args: [...argv],
+    allowPositionals: true,
+    options: { ...COMMON, ...SPECIAL },
+  });
+  if (!parsed.ok) throw new CtlFailure(CTL_EXITS.usage, parsed.error);
+  return { words: parsed.value.positionals, values: parsed.value.values };
 }
 
 /**
@@ -126,7 +144,12 @@ export function refuseOtherOptions(
     (name) => Object.hasOwn(SPECIAL, name) && !allowed.some((each) => each === name),
   );
   if (others.length === 0) return;
-  throw new CtlFailure(CTL_EXITS.usage, `${command} has no option --${others.join(', --')}`);
+  const [first = ''] = others;
+  const known = [...Object.keys(COMMON), ...allowed].map((name) => `--${name}`);
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `${command} has no option --${first}${didYouMean(`--${first}`, known)}`,
+  );
 }
 
 /**

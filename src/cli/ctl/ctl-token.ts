@@ -6,6 +6,8 @@ import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 export interface TokenSources {
   /** `--token-file`. */
   readonly file: string | undefined;
+  /** A token of the file of contexts. */
+  readonly stored?: { readonly text: string; readonly origin: string } | null;
   /** The environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -17,7 +19,8 @@ export interface TokenSources {
  * @returns `null` when none is set; commands that need no token still work
  * @throws CtlFailure
  */
-export async function readCtlToken({ file, env }: TokenSources): Promise<string | null> {
+export async function readCtlToken({ file, stored = null, env }: TokenSources): Promise<string | null> {
+  if (file === undefined && stored !== null) return checked(stored.text, stored.origin);
   const path = file ?? env['SLIPWAY_CTL_TOKEN_FILE'];
   if (path === undefined) {
     const text = env['SLIPWAY_CTL_TOKEN'];

@@ -1,9 +1,11 @@
+import { didYouMean } from '../../platform/terminal/parse-options.ts';
 import { createAdminApi } from './admin-api.ts';
+import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';
 import type { PortForward } from './cluster/port-forward.ts';
-import { findCtlCommand, renderCtlCommands, renderCtlHelp } from './ctl-commands.ts';
-import type { CtlCommand, CtlIo } from './ctl-context.ts';
-import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import { CTL_COMMANDS, findCtlCommand, renderCtlHelp } from './ctl-commands.ts';
+import type { CtlCommand, CtlIo, CtlProgram, LocalContext, ServiceCommand } from './ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import {
   numberOption,
   parseCtlArguments,
@@ -11,22 +13,15 @@ import {
   textOption,
   type CtlArguments,
 } from './ctl-options.ts';
+import { secretOf, targetOf, warnOfPlainHttp } from './ctl-target.ts';
 import { readCtlToken } from './ctl-token.ts';
+import { parseOutputFormat, type OutputFormat } from './output/output-format.ts';
+import { choosePainter } from './output/view.ts';
+import { watchCommand } from './watch.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** The Service of the chart that also leads to pods that are not ready. */
-const DEFAULT_TARGET = 'service/slipway-admin';
 const LONGEST_TIMEOUT_SECONDS = 3600;
 /** Keeps the process alive while it waits between two requests. */
 const LONG_MS = 2 ** 30;
-
-/** The name under which `slipway ctl` was started. */
-export interface CtlProgram {
-  /** For messages: `slipway ctl`, or `kubectl slipway`. */
-  readonly name: string;
-  /** Whether this is the plugin of kubectl, which goes through the cluster unless a URL is given. */
-  readonly plugin: boolean;
-}
 
 /**
  * Runs `slipway ctl`: reads reports and starts actions through the admin surface of a running service.
@@ -41,7 +36,7 @@ export async function runCtl(argv: readonly string[], io: CtlIo, program: CtlPro
   } catch (error) {
     if (io.signal.aborted) return CTL_EXITS.interrupted;
     if (!(error instanceof CtlFailure)) throw error;
-    const hint = error.exit === CTL_EXITS.usage ? `\nFor help: ${program.name} --help` : '';
+    const hint = error.exit === CTL_EXITS.usage ? `\nFor help: ${program.name}${helpWords(argv)} --help` : '';
     io.stderr.write(`${program.name}: ${error.message}${hint}\n`);
     return error.exit;
   } finally {
@@ -49,36 +44,60 @@ export async function runCtl(argv: readonly string[], io: CtlIo, program: CtlPro
   }
 }
 
-async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Promise<number> {
+/** The name of the command in a command line that may be wrong, for the hint at its help. */
+function helpWords(argv: readonly string[]): string {
+  const command = argv.map((_word, at) => findCtlCommand(argv.slice(at))).find((found) => found !== null);
+  return command === undefined ? '' : ` ${command.name}`;
+}
+
+async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Promise<CtlExit> {
   const args = parseCtlArguments(argv);
-  const command = findCtlCommand(args.words);
-  if (args.values.help === true || args.words[0] === 'help') {
-    io.stdout.write(renderCtlHelp(program.name, command ?? findCtlCommand(args.words.slice(1))));
+  const isHelpCommand = args.words[0] === 'help';
+  const words = isHelpCommand ? args.words.slice(1) : args.words;
+  const command = findCtlCommand(words);
+  if (args.values.version === true) {
+    io.stdout.write(`${program.name} ${program.version}\n`);
     return CTL_EXITS.ok;
   }
-  if (command === null) {
-    const what =
-      args.words.length === 0 ? 'a command is missing' : `there is no command "${args.words.join(' ')}"`;
-    throw new CtlFailure(CTL_EXITS.usage, `${what}; the commands are:\n${renderCtlCommands()}`);
+  if (args.values.help === true || isHelpCommand) {
+    io.stdout.write(helpOf(words, command, program));
+    return CTL_EXITS.ok;
   }
-  const words = wordsOf(command, args);
-  const json = isJson(args);
+  if (command === null) throw unknownCommand(words);
+  const commandWords = wordsOf(command, args);
+  const painter = choosePainter(textOption(args, 'color'), io.env, io.stdout.isTTY === true);
+  const surroundings = { ...io, words: commandWords, painter, program };
+  if (command.isLocal === true) {
+    return await command.run({ ...surroundings, args, output: outputOf(command, args) });
+  }
+  const applied = await applyContext(args, io, program);
+  const output = outputOf(command, applied.args);
+  return await askService(command, { ...surroundings, args: applied.args, output }, applied.token);
+}
+
+/** Connects to the service and runs a command on it. */
+async function askService(
+  command: ServiceCommand,
+  local: LocalContext,
+  stored: AppliedContext['token'],
+): Promise<CtlExit> {
+  const { args, program, signal, env } = local;
   const timeoutMs =
     numberOption(args, 'timeout', { min: 1, max: LONGEST_TIMEOUT_SECONDS, fallback: 30 }) * 1000;
-  const target = targetOf(args, io, program);
+  const target = targetOf(args, local, program);
   const secret = secretOf(args);
-  const cluster = target.service === null && secret === null ? null : await openClusterOf(args, io);
+  const cluster = target.service === null && secret === null ? null : await openClusterOf(args, local);
   let forward: PortForward | null = null;
   try {
     const token =
       secret === null
-        ? await readCtlToken({ file: textOption(args, 'token-file'), env: io.env })
+        ? await readCtlToken({ file: textOption(args, 'token-file'), stored, env })
         : ((await cluster?.readTokenSecret(secret)) ?? null);
     if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
     const url = forward?.url ?? target.url;
-    warnOfPlainHttp(url, token, io);
-    const api = createAdminApi({ url, token, timeoutMs, signal: io.signal });
-    return await command.run({ ...io, api, args, words, json });
+    warnOfPlainHttp(url, token, local);
+    const context = { ...local, api: createAdminApi({ url, token, timeoutMs, signal }), watch: null };
+    return await (args.values.watch === true ? watchCommand(command, context) : command.run(context));
   } catch (error) {
     throw forwardFailure(forward, error);
   } finally {
@@ -106,6 +125,27 @@ async function openClusterOf(args: CtlArguments, io: CtlIo): Promise<ClusterAcce
   });
 }
 
+function helpOf(words: readonly string[], command: CtlCommand | null, program: CtlProgram): string {
+  if (command === null && words.length > 0) throw unknownCommand(words);
+  const after = words.slice(command?.name.split(' ').length);
+  return command?.helpFor?.(after, program) ?? renderCtlHelp(program.name, command);
+}
+
+function unknownCommand(words: readonly string[]): CtlFailure {
+  const [first = '', second = ''] = words;
+  if (first === '') return new CtlFailure(CTL_EXITS.usage, 'a command is missing');
+  const group = CTL_COMMANDS.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const names = group.length > 0 ? group : CTL_COMMANDS.map(({ name }) => name);
+  const written = group.length > 0 ? `${first} ${second}`.trimEnd() : first;
+  if (group.length > 0 && second === '') {
+    return new CtlFailure(CTL_EXITS.usage, `"${first}" needs one more word: ${group.join(', ')}`);
+  }
+  // A mistyped first word of two is close to that word, not to both.
+  const firsts = names.map((name) => name.split(' ')[0] ?? '');
+  const hint = didYouMean(written, names) || didYouMean(written, firsts);
+  return new CtlFailure(CTL_EXITS.usage, `there is no command "${written}"${hint}`);
+}
+
 function wordsOf(command: CtlCommand, args: CtlArguments): readonly string[] {
   const words = args.words.slice(command.name.split(' ').length);
   const [fewest, most] = command.words;
@@ -116,68 +156,9 @@ function wordsOf(command: CtlCommand, args: CtlArguments): readonly string[] {
   return words;
 }
 
-function isJson(args: CtlArguments): boolean {
-  const output = textOption(args, 'output') ?? 'table';
-  if (output === 'json' || output === 'table') return output === 'json';
-  throw new CtlFailure(CTL_EXITS.usage, `--output ${output}: must be table or json`);
-}
-
-/** Where the service is. */
-interface CtlTarget {
-  /** The URL; a placeholder while `service` is not forwarded yet. */
-  readonly url: URL;
-  /** What to forward to in the cluster, or `null`. */
-  readonly service: { readonly target: string; readonly targetPort: string | null } | null;
-}
-
-function targetOf(args: CtlArguments, io: CtlIo, program: CtlProgram): CtlTarget {
-  const url = textOption(args, 'url');
-  const names = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
-  const asked = names.find((name) => args.values[name] !== undefined);
-  if (url !== undefined && asked !== undefined) {
-    throw new CtlFailure(CTL_EXITS.usage, `give either --url or --${asked}, not both`);
-  }
-  if (asked === undefined && (!program.plugin || url !== undefined)) {
-    return { url: parseUrl(url ?? io.env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL), service: null };
-  }
-  const target = textOption(args, 'target') ?? DEFAULT_TARGET;
-  return {
-    url: new URL(DEFAULT_URL),
-    service: { target, targetPort: textOption(args, 'target-port') ?? null },
-  };
-}
-
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const usable =
-    url !== null &&
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    url.search === '' &&
-    url.hash === '' &&
-    url.username === '' &&
-    url.password === '';
-  if (usable) return url;
-  // The text is not repeated: it may hold a password.
-  throw new CtlFailure(
-    CTL_EXITS.usage,
-    '--url: give an http or https URL without a user, query or fragment, for example https://resources.example.org',
-  );
-}
-
-/** @returns `--token-secret`, or `null` */
-function secretOf(args: CtlArguments): string | null {
-  const secret = textOption(args, 'token-secret') ?? null;
-  if (secret !== null && textOption(args, 'token-file') !== undefined) {
-    throw new CtlFailure(CTL_EXITS.usage, 'give either --token-file or --token-secret, not both');
-  }
-  return secret;
-}
-
-/** Warns when the token would cross a network unencrypted. */
-function warnOfPlainHttp(url: URL, token: string | null, io: CtlIo): void {
-  const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
-  if (token === null || loopback || url.protocol === 'https:') return;
-  io.stderr.write(
-    `warning: the token goes to ${url.hostname} over http and can be read on the way; use https\n`,
-  );
+function outputOf({ name, hasNames = false }: CtlCommand, args: CtlArguments): OutputFormat {
+  const output = parseOutputFormat(textOption(args, 'output'));
+  if (output !== 'name' || hasNames) return output;
+  const others = CTL_COMMANDS.filter((each) => each.hasNames === true).map((each) => each.name);
+  throw new CtlFailure(CTL_EXITS.usage, `-o name: ${name} lists no names; ${others.join(', ')} do`);
 }

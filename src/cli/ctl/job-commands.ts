@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
 import { renderDifferences } from './text-differences-view.ts';
-import { printRaw } from './print-answer.ts';
+import { isDataFormat } from './output/output-format.ts';
+import { printData } from './output/print-answer.ts';
+import { viewOf } from './output/view.ts';
 import { renderTask } from './report-views.ts';
 import { exitOfTask, watchTask, type SeenTask } from './task-watch.ts';
 import { waitTimeoutMs } from './wait-timeout.ts';
@@ -42,8 +43,8 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => {
       const action = context.args.values.full === true ? 'parse-full' : 'parse';
       const { task, answer } = await runJob(context, { group: 'parse', action, args: [] });
-      if (context.json) printRaw(context, answer.body);
-      else context.stdout.write(renderTask(task, unixSeconds(context.clock)));
+      if (isDataFormat(context.output)) await printData(context, answer);
+      else context.stdout.write(renderTask(task, viewOf(context)));
       return exitOfTask(task);
     },
   },
@@ -65,11 +66,12 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
       const offset = numberOption(context.args, 'offset', { min: 0, max: MAX_OFFSET, fallback: 0 });
       const args = [`from=${from}`, `to=${to}`, `offset=${offset}`, `limit=${limit}`];
       const { task, answer } = await runJob(context, { group: 'parse', action: 'text-differences', args });
-      if (context.json) printRaw(context, answer.body);
+      const isData = isDataFormat(context.output);
+      if (isData) await printData(context, answer);
       if (task.status === 'succeeded') {
         const text = renderDifferences(task.result, offset);
-        if (!context.json) context.stdout.write(text);
-      } else if (!context.json) context.stdout.write(renderTask(task, unixSeconds(context.clock)));
+        if (!isData) context.stdout.write(text);
+      } else if (!isData) context.stdout.write(renderTask(task, viewOf(context)));
       return exitOfTask(task);
     },
   },

@@ -4,7 +4,8 @@ import type { AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
-import { printAnswer } from './print-answer.ts';
+import { isDataFormat } from './output/output-format.ts';
+import { printAnswer } from './output/print-answer.ts';
 import { reportPath } from './report-path.ts';
 import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
@@ -20,32 +21,32 @@ type TaskLines = z.infer<(typeof REPORTS)['task.logs']['answer']['schema']>['lin
 /** `logs` */
 export const LOGS_COMMAND: CtlCommand = {
   name: 'logs',
-  synopsis: '[--tail N] [--task ID] [-f]',
+  synopsis: '[--tail N] [--task TASK] [-f]',
   summary: 'shows the log of the daemon, or of one task',
   words: [0, 0],
   options: ['tail', 'task', 'follow'],
   optionTexts: [
     ['--tail N', 'number of newest lines to start with; 1 to 2000, default 200'],
     [
-      '--task ID',
+      '--task TASK',
       'shows the log of this task; with -f the command ends when the task does, and exits with 0 only if it succeeded',
     ],
-    ['-f, --follow', 'keeps showing new lines; not with -o json'],
+    ['-f, --follow', 'keeps showing new lines; not with -o json or yaml'],
   ],
   run: async (context) => {
-    const { args, json } = context;
+    const { args, output } = context;
     const follow = args.values.follow === true;
-    if (follow && json) {
-      throw new CtlFailure(CTL_EXITS.usage, '-f cannot be used with -o json; leave one of them out');
+    if (follow && isDataFormat(output)) {
+      throw new CtlFailure(CTL_EXITS.usage, `-f cannot be used with -o ${output}; leave one of them out`);
     }
     const taskId = textOption(args, 'task');
     const tail = numberOption(args, 'tail', { min: 1, max: MAX_LINES, fallback: DEFAULT_LINES });
     if (taskId !== undefined) return await showTaskLog(context, taskId, tail, follow);
     if (follow) return await followDaemonLog(context, tail);
     const answer = await context.api.get(reportPath('daemon.logs'), { tail: String(tail) });
-    printAnswer(context, answer, REPORTS['daemon.logs'].answer.schema, ({ lines }) =>
-      lines.map(renderLogLine).join(''),
-    );
+    await printAnswer(context, answer, REPORTS['daemon.logs'].answer.schema, {
+      render: ({ lines }) => renderLines(context, lines),
+    });
     return CTL_EXITS.ok;
   },
 };
@@ -74,7 +75,7 @@ async function followDaemonLog(context: CtlContext, tail: number): Promise<CtlEx
     const lines: DaemonLines | null = await askAgain(context, readLines, seen !== null);
     if (lines !== null) {
       const fresh = seen === null ? lines.slice(-tail) : newLines(seen, lines);
-      context.stdout.write(fresh.map(renderLogLine).join(''));
+      context.stdout.write(renderLines(context, fresh));
       seen = lines;
     }
     await context.clock.sleep(FOLLOW_EVERY_MS, context.signal);
@@ -98,21 +99,28 @@ async function showTaskLog(
       begun,
     );
     if (answer !== null && !follow) {
-      printAnswer(context, answer, REPORTS['task.logs'].answer.schema, ({ lines }) =>
-        lines.slice(-tail).map(renderLogLine).join(''),
-      );
+      await printAnswer(context, answer, REPORTS['task.logs'].answer.schema, {
+        render: ({ lines }) => renderLines(context, lines.slice(-tail)),
+      });
       return CTL_EXITS.ok;
     }
     if (answer !== null) {
       const lines = taskLines(answer);
       const fresh = lines.slice(begun ? 0 : -tail).filter(({ seq }) => seq >= next);
-      context.stdout.write(fresh.map(renderLogLine).join(''));
+      context.stdout.write(renderLines(context, fresh));
       next = Math.max(next, ...lines.map(({ seq }) => seq + 1));
       begun = true;
       if (seen !== null && hasEnded(seen.task)) return exitOfTask(seen.task);
     }
     await context.clock.sleep(FOLLOW_EVERY_MS, context.signal);
   }
+}
+
+function renderLines(
+  { painter }: Pick<CtlContext, 'painter'>,
+  lines: readonly Parameters<typeof renderLogLine>[0][],
+): string {
+  return lines.map((line) => renderLogLine(line, painter)).join('');
 }
 
 /** Retries after the first lines were shown, because the daemon may be restarting. Each failure goes to standard error. */

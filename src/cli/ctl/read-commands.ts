@@ -4,12 +4,15 @@ import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
+import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
+import { didYouMean } from '../../platform/terminal/parse-options.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
-import { printAnswer, printRaw } from './print-answer.ts';
+import { isDataFormat } from './output/output-format.ts';
+import { printAnswer, printData } from './output/print-answer.ts';
+import { viewOf } from './output/view.ts';
 import { REPORT_PATHS, reportPath } from './report-path.ts';
 import { given, show } from './show-report.ts';
 import {
@@ -21,9 +24,13 @@ import {
   type TaskView,
 } from './report-views.ts';
 import { renderStatus } from './status-view.ts';
+import { exitOfTask, hasEnded } from './task-watch.ts';
+import { WATCH_OPTIONS, WATCH_TEXTS } from './watch.ts';
 
 /** Maximum number of tasks that task.list returns. */
 const MAX_TASKS = 500;
+
+const REPORT_NAMES = [...REPORT_PATHS.keys()];
 
 /** Kinds of the tasks that write damaged files again. */
 const REPAIRS: ReadonlySet<string> = new Set(['repair', 'damage-repair']);
@@ -36,24 +43,23 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     summary:
       'shows the state of the service, its cause and the next step, and the state of the current releases',
     words: [0, 0],
-    options: [],
-    optionTexts: [],
+    options: WATCH_OPTIONS,
+    optionTexts: WATCH_TEXTS,
     run: async (context) => {
       const readiness = await context.api.get('/readyz', { verbose: 'true' }, [503]);
       const releases = await whileAvailable(async () => await context.api.get(reportPath('release.status')));
-      const now = unixSeconds(context.clock);
       const parsed = ReadinessAnswer.schema.safeParse(readiness.value);
       if (!parsed.success) {
         throw new CtlFailure(CTL_EXITS.unreachable, '/readyz answered, but the answer is not from Slipway');
       }
       const health = await healthOf(context);
-      if (context.json) printRaw(context, joinStatus(readiness, health, releases));
+      if (isDataFormat(context.output)) await printData(context, joinStatus(readiness, health, releases));
       else {
         const report = ReleaseStatusRead.safeParse(releases?.value);
         const status = report.success ? report.data : null;
         const repairs = await repairsOf(context, status);
         const answers = { readiness: parsed.data, health, releases: status, repairs };
-        context.stdout.write(renderStatus(answers, now));
+        context.stdout.write(renderStatus(answers, viewOf(context)));
       }
       return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
     },
@@ -63,15 +69,14 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: '[--channel official|localized]',
     summary: 'lists past and present releases',
     words: [0, 0],
-    options: ['channel'],
-    optionTexts: [['--channel NAME', 'shows only this channel']],
+    options: ['channel', ...WATCH_OPTIONS],
+    optionTexts: [['--channel official|localized', 'shows only this channel'], ...WATCH_TEXTS],
+    hasNames: true,
     run: async (context) => {
-      await show(
-        context,
-        'release.list',
-        given({ channel: textOption(context.args, 'channel') }),
-        renderReleases,
-      );
+      await show(context, 'release.list', given({ channel: textOption(context.args, 'channel') }), {
+        render: renderReleases,
+        names: ({ releases }) => releases.map(({ release_id: id }) => id),
+      });
       return CTL_EXITS.ok;
     },
   },
@@ -80,41 +85,68 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: '[--status NAME] [--limit N]',
     summary: 'lists tasks, newest first',
     words: [0, 0],
-    options: ['status', 'limit'],
+    options: ['status', 'limit', ...WATCH_OPTIONS],
     optionTexts: [
-      ['--status NAME', 'shows only tasks with this status; not with -o json, which prints the whole report'],
-      ['--limit N', 'number of tasks; 1 to 500, default 30; not with -o json'],
+      [
+        `--status ${TASK_STATUSES.join('|')}`,
+        'shows only tasks with this status; not with -o json or yaml, which print the whole report',
+      ],
+      ['--limit N', 'number of tasks; 1 to 500, default 30; not with -o json or yaml'],
+      ...WATCH_TEXTS,
     ],
+    hasNames: true,
     run: async (context) => {
-      const { args, json } = context;
+      const { args, output } = context;
       const status = textOption(args, 'status');
-      if (json && (status !== undefined || args.values.limit !== undefined)) {
+      if (isDataFormat(output) && (status !== undefined || args.values.limit !== undefined)) {
         throw new CtlFailure(
           CTL_EXITS.usage,
-          '-o json prints the whole report: leave --status and --limit out',
+          `-o ${output} prints the whole report: leave --status and --limit out`,
+        );
+      }
+      if (status !== undefined && !TASK_STATUSES.some((each) => each === status)) {
+        throw new CtlFailure(
+          CTL_EXITS.usage,
+          `--status ${status}: must be one of ${TASK_STATUSES.join(', ')}`,
         );
       }
       const limit = numberOption(args, 'limit', { min: 1, max: MAX_TASKS, fallback: 30 });
-      await show(context, 'task.list', {}, ({ items }, now) =>
-        renderTasks(
-          items.filter((task) => status === undefined || task.status === status).slice(0, limit),
-          now,
-        ),
+      const chosen = (items: readonly TaskView[]): readonly TaskView[] =>
+        items.filter((task) => status === undefined || task.status === status).slice(0, limit);
+      await show(
+        context,
+        'task.list',
+        {},
+        {
+          render: ({ items }, view) => renderTasks(chosen(items), view),
+          names: ({ items }) => chosen(items).map(({ task_id: id }) => id),
+        },
       );
       return CTL_EXITS.ok;
     },
   },
   {
     name: 'task show',
-    synopsis: 'ID',
-    summary: 'shows one task',
+    synopsis: 'TASK',
+    summary: 'shows one task; with --watch until it has ended, and exits with 0 only if it succeeded',
     words: [1, 1],
-    options: [],
-    optionTexts: [],
+    options: WATCH_OPTIONS,
+    optionTexts: WATCH_TEXTS,
+    hasNames: true,
     run: async (context) => {
       const [taskId = ''] = context.words;
-      await show(context, 'task.status', { task_id: taskId }, ({ task }, now) => renderTask(task, now));
-      return CTL_EXITS.ok;
+      const report = await show(
+        context,
+        'task.status',
+        { task_id: taskId },
+        {
+          render: ({ task }, view) => renderTask(task, view),
+          names: ({ task }) => [task.task_id],
+        },
+      );
+      if (context.watch === null || report === null || !hasEnded(report.task)) return CTL_EXITS.ok;
+      context.watch.end();
+      return exitOfTask(report.task);
     },
   },
   {
@@ -122,13 +154,16 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: '[--group res|parse|i18n]',
     summary: 'lists schedules with their next run and the result of the last one',
     words: [0, 0],
-    options: ['group'],
-    optionTexts: [['--group NAME', 'shows only schedules of this group']],
+    options: ['group', ...WATCH_OPTIONS],
+    optionTexts: [['--group res|parse|i18n', 'shows only schedules of this group'], ...WATCH_TEXTS],
+    hasNames: true,
     run: async (context) => {
       const query = given({ group: textOption(context.args, 'group') });
       const answer = await context.api.get(reportPath('schedule.list'), query);
-      const now = unixSeconds(context.clock);
-      printAnswer(context, answer, ScheduleListRead, (report) => renderSchedules(report, now));
+      await printAnswer(context, answer, ScheduleListRead, {
+        render: renderSchedules,
+        names: ({ items }) => items.map(({ id }) => id),
+      });
       return CTL_EXITS.ok;
     },
   },
@@ -137,28 +172,39 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: '',
     summary: 'shows the self-checks of the daemon, worst first',
     words: [0, 0],
-    options: [],
-    optionTexts: [],
+    options: WATCH_OPTIONS,
+    optionTexts: WATCH_TEXTS,
+    hasNames: true,
     run: async (context) => {
-      const report = await show(context, 'daemon.doctor', {}, renderDoctor);
+      const report = await show(
+        context,
+        'daemon.doctor',
+        {},
+        {
+          render: renderDoctor,
+          names: ({ checks }) => checks.map(({ id }) => id),
+        },
+      );
       return report?.status === 'failing' ? CTL_EXITS.failed : CTL_EXITS.ok;
     },
   },
   {
     name: 'report',
-    synopsis: 'NAME [parameter=value ...]',
-    summary: 'prints any report of the daemon as JSON',
+    synopsis: 'REPORT [parameter=value ...]',
+    summary: 'prints any report of the daemon as JSON or YAML',
     words: [1, Infinity],
     options: [],
     optionTexts: [],
     run: async (context) => {
       const [name = '', ...words] = context.words;
       if (!isReportName(name)) {
-        const names = [...REPORT_PATHS.keys()].join('\n  ');
-        throw new CtlFailure(CTL_EXITS.usage, `there is no report "${name}"; the reports are:\n  ${names}`);
+        throw new CtlFailure(
+          CTL_EXITS.usage,
+          `there is no report "${name}"${didYouMean(name, REPORT_NAMES)}`,
+        );
       }
       const answer = await context.api.get(reportPath(name), parametersOf(words));
-      if (context.json) printRaw(context, answer.body);
+      if (isDataFormat(context.output)) await printData(context, answer);
       else context.stdout.write(`${indentJson(answer)}\n`);
       return CTL_EXITS.ok;
     },
@@ -198,15 +244,22 @@ async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAn
 }
 
 /** Joins the answers into one JSON text; readiness and report keep their bytes. */
-function joinStatus(readiness: AdminAnswer, health: ReadHealth | null, releases: AdminAnswer | null): Buffer {
-  return Buffer.concat([
+function joinStatus(
+  readiness: AdminAnswer,
+  health: ReadHealth | null,
+  releases: AdminAnswer | null,
+): AdminAnswer {
+  const service = health?.service ?? null;
+  const body = Buffer.concat([
     Buffer.from('{"readiness":'),
     readiness.body,
-    Buffer.from(`,"service":${JSON.stringify(health?.service ?? null)}`),
+    Buffer.from(`,"service":${JSON.stringify(service)}`),
     Buffer.from(',"release_status":'),
     releases?.body ?? Buffer.from('null'),
     Buffer.from('}'),
   ]);
+  const release_status = releases?.value ?? null;
+  return { body, value: { readiness: readiness.value, service, release_status } };
 }
 
 function parametersOf(words: readonly string[]): Record<string, string> {

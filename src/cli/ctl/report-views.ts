@@ -2,14 +2,9 @@ import type { z } from 'zod';
 import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
-import {
-  printable,
-  textBytes,
-  textClock,
-  textFields,
-  textTable,
-  textTime,
-} from '../../platform/terminal/text-table.ts';
+import type { Painter } from '../../platform/terminal/painter.ts';
+import { printable, textBytes, textClock, textFields, textTime } from '../../platform/terminal/text-table.ts';
+import { itemTable, type Column, type View } from './output/view.ts';
 
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
@@ -22,40 +17,47 @@ type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['ans
 /** A task as task.status and task.list give it. */
 export type TaskView = ReportOf<'task.status'>['task'];
 
+type ReleaseRow = ReportOf<'release.list'>['releases'][number];
+
 /** Renders the history of releases. */
-export function renderReleases({ releases }: ReportOf<'release.list'>, now: number): string {
-  return textTable(
-    ['CHANNEL', 'RELEASE', 'STATE', 'ENTRIES', 'SIZE', 'PUBLISHED', 'CHECKED', 'DAMAGED'],
-    releases.map(({ channel, release_id, state, manifest, published_at, artifact_integrity }) => [
-      channel,
-      release_id,
-      state,
-      String(manifest?.entry_count ?? '-'),
-      manifest === null ? '-' : textBytes(manifest.total_bytes),
-      textTime(published_at, now),
-      textTime(artifact_integrity.checked_at, now),
-      String(artifact_integrity.damaged),
-    ]),
-  );
+export function renderReleases({ releases }: ReportOf<'release.list'>, view: View): string {
+  const { now } = view;
+  const columns: Array<Column<ReleaseRow>> = [
+    { title: 'CHANNEL', cell: ({ channel }) => channel },
+    { title: 'RELEASE', cell: ({ release_id: id }) => id },
+    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'ENTRIES', cell: ({ manifest }) => String(manifest?.entry_count ?? '-') },
+    { title: 'SIZE', cell: ({ manifest }) => (manifest === null ? '-' : textBytes(manifest.total_bytes)) },
+    { title: 'PUBLISHED', cell: ({ published_at: at }) => textTime(at, now) },
+    { title: 'CHECKED', cell: ({ artifact_integrity: { checked_at: at } }) => textTime(at, now) },
+    { title: 'DAMAGED', cell: ({ artifact_integrity: { damaged } }) => String(damaged) },
+    { title: 'CREATED', cell: ({ created_at: at }) => textTime(at, now), wide: true },
+    { title: 'BASE', cell: ({ base_release_id: base }) => base ?? '-', wide: true },
+    { title: 'MANIFEST', cell: ({ manifest }) => manifest?.blake3 ?? '-', wide: true },
+  ];
+  return itemTable(releases, columns, view);
 }
 
 /** Renders tasks, one a line. */
-export function renderTasks(tasks: readonly TaskView[], now: number): string {
-  return textTable(
-    ['TASK', 'KIND', 'STATUS', 'LANE', 'CREATED', 'DETAIL'],
-    tasks.map((task) => [
-      task.task_id,
-      task.kind,
-      task.status,
-      task.lane,
-      textTime(task.created_at, now),
-      detailOf(task),
-    ]),
-  );
+export function renderTasks(tasks: readonly TaskView[], view: View): string {
+  const { now } = view;
+  const columns: Array<Column<TaskView>> = [
+    { title: 'TASK', cell: ({ task_id: id }) => id },
+    { title: 'KIND', cell: ({ kind }) => kind },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'LANE', cell: ({ lane }) => lane },
+    { title: 'CREATED', cell: ({ created_at: at }) => textTime(at, now) },
+    { title: 'STARTED', cell: ({ started_at: at }) => textTime(at, now), wide: true },
+    { title: 'FINISHED', cell: ({ finished_at: at }) => textTime(at, now), wide: true },
+    { title: 'ATTEMPT', cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`, wide: true },
+    { title: 'REVIEWER', cell: ({ reviewer }) => reviewer ?? '-', wide: true },
+    { title: 'DETAIL', cell: detailOf },
+  ];
+  return itemTable(tasks, columns, view);
 }
 
 /** Renders all fields of one task. */
-export function renderTask(task: TaskView, now: number): string {
+export function renderTask(task: TaskView, { now, painter }: Pick<View, 'now' | 'painter'>): string {
   const optional: Array<[string, string | null]> = [
     ['progress', task.progress === null ? null : renderProgress(task.progress)],
     [
@@ -70,7 +72,7 @@ export function renderTask(task: TaskView, now: number): string {
     ['reason', task.reason],
     ['request', task.correlation_id],
   ];
-  const fields = textFields([
+  const fields: Array<[string, string]> = [
     ['task', task.task_id],
     ['kind', task.kind],
     ['status', task.status],
@@ -80,8 +82,8 @@ export function renderTask(task: TaskView, now: number): string {
     ['started', textTime(task.started_at, now)],
     ['finished', textTime(task.finished_at, now)],
     ...optional.filter((field): field is [string, string] => field[1] !== null),
-  ]);
-  return fields + renderResult(task.result);
+  ];
+  return textFields(fields, painter) + renderResult(task.result);
 }
 
 /** A result: a long one is indented, so that a reader finds its members. */
@@ -105,48 +107,67 @@ export function renderAccepted(accepted: Accepted): string {
   return fields + renderResult(result);
 }
 
+type Schedule = ReportOf<'schedule.list'>['items'][number];
+
 /** Renders schedules, one a line. */
-export function renderSchedules({ items }: ReportOf<'schedule.list'>, now: number): string {
-  return textTable(
-    ['ID', 'GROUP', 'ACTION', 'ENABLED', 'EVERY', 'NEXT', 'LAST', 'RUNS', 'ARGS'],
-    items.map((each) => [
-      each.id,
-      each.group,
-      each.action,
-      each.exhausted ? 'exhausted' : String(each.enabled),
-      each.every_seconds === null ? 'once' : `${each.every_seconds}s`,
-      textTime(each.next_run_unix_seconds, now),
-      each.last_status ?? '-',
-      each.max_runs === null ? String(each.run_count) : `${each.run_count}/${each.max_runs}`,
-      each.args.join(' '),
-    ]),
-  );
+export function renderSchedules({ items }: ReportOf<'schedule.list'>, view: View): string {
+  const { now } = view;
+  const columns: Array<Column<Schedule>> = [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'GROUP', cell: ({ group }) => group },
+    { title: 'ACTION', cell: ({ action }) => action },
+    { title: 'ENABLED', cell: ({ exhausted, enabled }) => (exhausted ? 'exhausted' : String(enabled)) },
+    { title: 'EVERY', cell: ({ every_seconds: every }) => (every === null ? 'once' : `${every}s`) },
+    { title: 'NEXT', cell: ({ next_run_unix_seconds: at }) => textTime(at, now) },
+    { title: 'LAST', cell: ({ last_status: status }) => status ?? '-' },
+    {
+      title: 'RUNS',
+      cell: ({ run_count: runs, max_runs: most }) => (most === null ? `${runs}` : `${runs}/${most}`),
+    },
+    { title: 'ORIGIN', cell: ({ origin }) => origin, wide: true },
+    { title: 'LAST RUN', cell: ({ last_run_unix_seconds: at }) => textTime(at, now), wide: true },
+    { title: 'LAST TASK', cell: ({ last_task_id: id }) => id ?? '-', wide: true },
+    { title: 'SKIPPED', cell: ({ skipped_overlap: skipped }) => String(skipped), wide: true },
+    { title: 'ARGS', cell: ({ args }) => args.join(' ') },
+  ];
+  return itemTable(items, columns, view);
 }
 
 /** Renders the checks of the doctor, worst first. */
-export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, now: number): string {
+export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, view: View): string {
   const order = ['failing', 'degraded', 'ok'];
   const sorted = [...checks].sort((left, right) => order.indexOf(left.status) - order.indexOf(right.status));
-  return `${status}\n\n${textTable(
-    ['CHECK', 'STATUS', 'SINCE', 'FINDING'],
-    sorted.map((check) => [check.id, check.status, textTime(check.since, now), check.message]),
-  )}`;
+  const table = itemTable(
+    sorted,
+    [
+      { title: 'CHECK', cell: ({ id }) => id },
+      { title: 'STATUS', cell: (check) => check.status },
+      { title: 'SINCE', cell: ({ since }) => textTime(since, view.now) },
+      { title: 'FINDING', cell: ({ message }) => message },
+    ],
+    view,
+  );
+  return `${view.painter.cell('status', status)}\n\n${table}`;
 }
 
 /** Renders one line of a log. */
-export function renderLogLine(line: {
-  readonly ts: number;
-  readonly level: string;
-  readonly msg: string;
-  readonly task_id?: string | undefined;
-  readonly fields?: object | undefined;
-}): string {
+export function renderLogLine(
+  line: {
+    readonly ts: number;
+    readonly level: string;
+    readonly msg: string;
+    readonly task_id?: string | undefined;
+    readonly fields?: object | undefined;
+  },
+  painter: Painter,
+): string {
   const fields =
     line.fields === undefined || Object.keys(line.fields).length === 0
       ? ''
       : ` ${JSON.stringify(line.fields, bigintAsText)}`;
   const task = line.task_id === undefined ? '' : ` [${line.task_id}]`;
-  return `${textClock(line.ts)} ${line.level.padEnd(5)} ${printable(`${line.msg}${task}${fields}`)}\n`;
+  const level = painter.cell('level', line.level.padEnd(5));
+  return `${textClock(line.ts)} ${level} ${printable(`${line.msg}${task}${fields}`)}\n`;
 }
 
 /** The most telling facts of a task: how it goes or ended, its arguments, and who asked for it. */

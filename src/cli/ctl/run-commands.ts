@@ -1,107 +1,83 @@
-import { randomUUID } from 'node:crypto';
-import {
-  actionDefinition,
-  CONTROL_ACTIONS,
-  isControlAction,
-  type ControlAction,
-} from '../../contract/actions/actions.ts';
+import { CONTROL_ACTIONS, isControlAction } from '../../contract/actions/actions.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
-import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
+import { renderActionHelp } from './actions/action-help.ts';
+import { ACTIONS_COMMAND } from './actions/actions-command.ts';
+import { startAction } from './actions/start-action.ts';
 import { renderActionBody, type BodyWords } from './action-body.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
-import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { textOption } from './ctl-options.ts';
-import { printAnswer, printRaw } from './print-answer.ts';
-import { renderAccepted, renderTask } from './report-views.ts';
-import { exitOfTask, watchTask } from './task-watch.ts';
-import { waitTimeoutMs } from './wait-timeout.ts';
+import { didYouMean } from '../../platform/terminal/parse-options.ts';
 
 /** Largest body that the service takes. */
 const BODY_MAX_BYTES = 1024 * 1024;
+
+const KEY_TEXT = [
+  '--idempotency-key KEY',
+  'key of an earlier call, to send the same action again without starting it twice',
+] as const;
+
+const CONFIRM_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--dry-run', 'shows what would happen, and changes nothing'],
+  ['-y, --yes', 'starts a destructive action without a question; needed where there is no terminal'],
+];
 
 const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
 const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--wait', 'waits until the task has ended, shows its progress, and exits with 0 only if it succeeded'],
   ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
-  [
-    '--idempotency-key KEY',
-    'key of an earlier call, to send the same action again without starting it twice',
-  ],
+  KEY_TEXT,
+];
+
+const RUN_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--body JSON', 'the whole body; with - as the last word it is read from standard input'],
+  ...CONFIRM_TEXTS,
+  ...WAIT_TEXTS,
 ];
 
 /** The commands that start an action. */
 export const RUN_COMMANDS: readonly CtlCommand[] = [
+  ACTIONS_COMMAND,
   {
     name: 'run',
     synopsis: 'ACTION [field=value ... | --body JSON | -]',
-    summary: 'starts a control action',
+    summary: 'starts an action; actions lists them, and run ACTION --help shows the fields of one',
     words: [1, Infinity],
-    options: ['body', ...WAIT_OPTIONS],
+    options: ['body', 'dry-run', 'yes', ...WAIT_OPTIONS],
     optionTexts: [
       [
         'field=value',
         'a field of the body; repeat it for each item of a list; name a member as source.source_kind=manual',
       ],
-      ['--body JSON', 'the whole body; with - as the last word it is read from standard input'],
-      ...WAIT_TEXTS,
+      ...RUN_TEXTS,
     ],
+    helpFor: ([action = ''], { name }) =>
+      isControlAction(action) ? renderActionHelp(name, action, RUN_TEXTS) : null,
     run: async (context) => {
       const [action = ''] = context.words;
       if (!isControlAction(action)) {
-        const list = CONTROL_ACTIONS.map((each) => `  ${each}: ${actionDefinition(each).summary}`).join('\n');
-        throw new CtlFailure(CTL_EXITS.usage, `there is no action "${action}"; the actions are:\n${list}`);
+        const hint = didYouMean(action, CONTROL_ACTIONS) || '; "actions" lists them';
+        throw new CtlFailure(CTL_EXITS.usage, `there is no action "${action}"${hint}`);
       }
-      return await start(context, action, renderActionBody(action, await bodyWords(context)));
+      return await startAction(context, action, renderActionBody(action, await bodyWords(context)));
     },
   },
   {
     name: 'task cancel',
-    synopsis: 'ID [--reason TEXT]',
+    synopsis: 'TASK [--reason TEXT]',
     summary: 'cancels a queued task, or asks a running one to stop',
     words: [1, 1],
-    options: ['reason', 'idempotency-key'],
-    optionTexts: [['--reason TEXT', 'reason to record on the task']],
+    options: ['reason', 'dry-run', 'yes', 'idempotency-key'],
+    optionTexts: [['--reason TEXT', 'reason to record on the task'], ...CONFIRM_TEXTS, KEY_TEXT],
     run: async (context) => {
       const [taskId = ''] = context.words;
       const reason = textOption(context.args, 'reason');
       const body = { task_id: taskId, ...(reason === undefined ? {} : { reason }) };
-      return await start(context, 'task-cancel', stringifyJsonExact(body));
+      return await startAction(context, 'task-cancel', stringifyJsonExact(body));
     },
   },
 ];
-
-async function start(context: CtlContext, action: ControlAction, body: string | null): Promise<CtlExit> {
-  const { api, args } = context;
-  const key = textOption(args, 'idempotency-key') ?? randomUUID();
-  const answer = await api.post(action, body, key).catch((error: unknown) => {
-    if (!(error instanceof CtlFailure) || !isUnclear(error)) throw error;
-    throw new CtlFailure(
-      error.exit,
-      `${error.message}\nTo repeat the action without starting it twice, add --idempotency-key ${key}`,
-      { cause: error },
-    );
-  });
-  const parsed = AcceptedAnswer.schema.safeParse(answer.value);
-  if (args.values.wait !== true || !parsed.success) {
-    printAnswer(context, answer, AcceptedAnswer.schema, renderAccepted);
-    return CTL_EXITS.ok;
-  }
-  return await waitFor(context, parsed.data.task_id);
-}
-
-async function waitFor(context: CtlContext, taskId: string): Promise<CtlExit> {
-  const { task, answer } = await watchTask(context, taskId, waitTimeoutMs(context.args));
-  if (context.json) printRaw(context, answer.body);
-  else context.stdout.write(renderTask(task, unixSeconds(context.clock)));
-  return exitOfTask(task);
-}
-
-/** Whether the action may have started despite the failure. */
-function isUnclear({ exit }: CtlFailure): boolean {
-  return exit === CTL_EXITS.unreachable || exit === CTL_EXITS.unavailable;
-}
 
 async function bodyWords(context: CtlContext): Promise<BodyWords> {
   const [, ...words] = context.words;

@@ -1,14 +1,16 @@
 import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
 import type { CtlContext } from './ctl-context.ts';
-import { printAnswer } from './print-answer.ts';
+import { printAnswer, type AnswerText } from './output/print-answer.ts';
 import { reportPath } from './report-path.ts';
+
+/** A report as its schema gives it. */
+type Report<N extends ReportName> = ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>;
 
 /**
  * Reads a report and shows it.
  *
  * @param query parameters of the report
- * @param render makes text for people; `now` is in Unix seconds
+ * @param text makes text for people
  * @returns the report; `null` when it is not one of this version
  * @throws CtlFailure
  */
@@ -16,14 +18,14 @@ export async function show<N extends ReportName>(
   context: CtlContext,
   name: N,
   query: Readonly<Record<string, string>>,
-  render: (report: ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>, now: number) => string,
-): Promise<ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']> | null> {
+  text: AnswerText<Report<N>>,
+): Promise<Report<N> | null> {
   const answer = await context.api.get(reportPath(name), query);
-  const now = unixSeconds(context.clock);
-  type Report = ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>;
-  return printAnswer(context, answer, REPORTS[name].answer.schema, (value) =>
-    render(value as Report, now),
-  ) as Report | null;
+  const { render, names } = text;
+  return (await printAnswer(context, answer, REPORTS[name].answer.schema, {
+    render: (value, view) => render(value as Report<N>, view),
+    names: names === undefined ? undefined : (value) => names(value as Report<N>),
+  })) as Report<N> | null;
 }
 
 /** The parameters that have a value. */

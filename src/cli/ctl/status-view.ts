@@ -3,6 +3,7 @@ import type { ReleaseStatusRead } from '../../contract/reports/report-releases.t
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
+import type { View } from './output/view.ts';
 import { outcomeOf, type TaskView } from './report-views.ts';
 
 type ReadReleaseStatus = z.output<typeof ReleaseStatusRead>;
@@ -23,7 +24,10 @@ export interface StatusAnswers {
 const DAMAGED_MAX = 5;
 
 /** Renders the state of the service, what the checks found, and the current releases. */
-export function renderStatus(answers: StatusAnswers, now: number): string {
+export function renderStatus(
+  answers: StatusAnswers,
+  { now, painter }: Pick<View, 'now' | 'painter'>,
+): string {
   const { readiness, releases, repairs } = answers;
   const { attestation } = readiness;
   const fields: Field[] = [
@@ -41,7 +45,7 @@ export function renderStatus(answers: StatusAnswers, now: number): string {
     ...(repairs === null ? [] : [['repair', repairText(repairs)] as const]),
     ...(releases === null ? [] : releaseFields(releases, now)),
   ];
-  return textFields(fields.map(([name, value]): [string, string] => [name, value]));
+  return textFields(fields, painter);
 }
 
 /** The state as the server decides it. A server of the previous version tells only its verdict. */

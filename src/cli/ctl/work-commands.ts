@@ -3,6 +3,7 @@ import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption, type CtlArguments } from './ctl-options.ts';
 import { given, show } from './show-report.ts';
+import { WATCH_OPTIONS, WATCH_TEXTS } from './watch.ts';
 import { renderCoverage, renderHandoff, renderTranslationTasks, renderUnit } from './work-views.ts';
 
 /** Most tasks of one page. */
@@ -18,10 +19,10 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     synopsis: '',
     summary: 'shows how much of the official release is translated, and what stands against its publication',
     words: [0, 0],
-    options: [],
-    optionTexts: [],
+    options: WATCH_OPTIONS,
+    optionTexts: WATCH_TEXTS,
     run: async (context) => {
-      await show(context, 'translation.status', {}, renderCoverage);
+      await show(context, 'translation.status', {}, { render: renderCoverage });
       return CTL_EXITS.ok;
     },
   },
@@ -30,10 +31,10 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     synopsis: '',
     summary: 'shows the work that can be sent to translators, and the units that are blocked',
     words: [0, 0],
-    options: [],
-    optionTexts: [],
+    options: WATCH_OPTIONS,
+    optionTexts: WATCH_TEXTS,
     run: async (context) => {
-      await show(context, 'translation.handoff', {}, renderHandoff);
+      await show(context, 'translation.handoff', {}, { render: renderHandoff });
       return CTL_EXITS.ok;
     },
   },
@@ -42,11 +43,13 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     synopsis: '[--status NAME] [--limit N] [--offset N]',
     summary: 'lists translation tasks, those that newer ones have replaced last',
     words: [0, 0],
-    options: ['status', 'limit', 'offset'],
+    options: ['status', 'limit', 'offset', ...WATCH_OPTIONS],
+    hasNames: true,
     optionTexts: [
-      ['--status NAME', `shows only tasks with this status: ${STATUS_NAMES}`],
+      [`--status ${TRANSLATION_STATUSES.join('|')}`, 'shows only tasks with this status'],
       ['--limit N', `number of tasks; 1 to ${MAX_TASKS}, default ${DEFAULT_TASKS}`],
       ['--offset N', 'tasks to leave out before the first one; default 0'],
+      ...WATCH_TEXTS,
     ],
     run: async (context) => {
       const { args } = context;
@@ -57,7 +60,10 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
         limit: String(limit),
         offset: String(offset),
       });
-      await show(context, 'translation.tasks', query, renderTranslationTasks);
+      await show(context, 'translation.tasks', query, {
+        render: renderTranslationTasks,
+        names: ({ items }) => items.map(({ task_id: id }) => id),
+      });
       return CTL_EXITS.ok;
     },
   },
@@ -71,7 +77,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => {
       const [destination, field_path, archive_entry] = context.words;
       const query = given({ destination, field_path, archive_entry });
-      const report = await show(context, 'parse.text_units', query, renderUnit);
+      const report = await show(context, 'parse.text_units', query, { render: renderUnit });
       return report?.items.length === 0 ? CTL_EXITS.failed : CTL_EXITS.ok;
     },
   },

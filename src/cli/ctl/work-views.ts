@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { REPORTS } from '../../contract/reports/reports.ts';
 import { countText } from './count-text.ts';
+import { itemTable, type Column, type View } from './output/view.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
 
 type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
@@ -17,7 +18,7 @@ const MAX_TEXT = 60;
 /** Renders how much of the official release is translated, and what stands against its publication. */
 export function renderCoverage(
   { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
-  now: number,
+  { now }: Pick<View, 'now'>,
 ): string {
   const { units, accepted, translated, by_state: byState } = coverage;
   return textFields([
@@ -61,7 +62,7 @@ function rolledBackFields(history: TranslationStatus['history'], now: number): [
 /** Renders the work that can be handed to translators. */
 export function renderHandoff(
   { releases, open_conflicts: conflicts, last_export: last }: Handoff,
-  now: number,
+  { now }: Pick<View, 'now'>,
 ): string {
   const summary = textFields([
     ...releases.map((release): [string, string] => [
@@ -129,25 +130,26 @@ function more(count: number, what: string): string[] {
 /** Renders translation tasks, one a line. */
 export function renderTranslationTasks(
   { items, total, counts, offset }: ReportOf<'translation.tasks'>,
-  now: number,
+  view: View,
 ): string {
   if (total === 0) return 'there are no such translation tasks\n';
-  const rows = items.map((task) => [
-    task.task_id,
-    task.release_id,
-    task.status,
-    task.worker_status,
-    countsText(task.unit_counts),
-    textTime(task.updated_at, now),
-    placeText(task),
-    whyOf(task, task.lease_owner),
-  ]);
+  const columns: Array<Column<TranslationTask>> = [
+    { title: 'TASK', cell: ({ task_id: id }) => id },
+    { title: 'RELEASE', cell: ({ release_id: id }) => id },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'WORKER', cell: ({ worker_status: status }) => status },
+    { title: 'UNITS', cell: ({ unit_counts: units }) => countsText(units) },
+    { title: 'UPDATED', cell: ({ updated_at: at }) => textTime(at, view.now) },
+    { title: 'FORMAT', cell: ({ format }) => format, wide: true },
+    { title: 'PARSED', cell: ({ parse_status: status }) => status, wide: true },
+    { title: 'ATTEMPT', cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`, wide: true },
+    { title: 'PROVIDER', cell: ({ provider }) => provider ?? '-', wide: true },
+    { title: 'PLACE', cell: placeText },
+    { title: 'WHY', cell: (task) => whyOf(task, task.lease_owner) },
+  ];
   const next = offset + items.length;
   const rest = next < total ? `; --offset ${next} shows more` : '';
-  return `${textTable(
-    ['TASK', 'RELEASE', 'STATUS', 'WORKER', 'UNITS', 'UPDATED', 'PLACE', 'WHY'],
-    rows,
-  )}${countText(total, 'task')}: ${countsText(counts)}${rest}\n`;
+  return `${itemTable(items, columns, view)}${countText(total, 'task')}: ${countsText(counts)}${rest}\n`;
 }
 
 /** Why a task has its status. @param owner of its lease */
@@ -160,7 +162,10 @@ function whyOf(
 }
 
 /** Renders one text unit, its translation and its history. */
-export function renderUnit({ items, total, translations, history }: TextUnits, now: number): string {
+export function renderUnit(
+  { items, total, translations, history }: TextUnits,
+  { now }: Pick<View, 'now'>,
+): string {
   const [unit] = items;
   if (unit === undefined) return 'no text unit is at this place; compare it with parse.text_units\n';
   const fields = textFields([

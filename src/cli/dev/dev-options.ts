@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
 
 /** The options of `slipway dev`. */
 export interface DevOptions {
@@ -43,20 +42,17 @@ next plays the next demo release on the one that runs.
  * @returns the options, or every problem found
  */
 export function parseDevOptions(args: readonly string[]): Result<DevOptions, readonly string[]> {
-  let values: { port?: string; data?: string; upstream?: string; rules?: string };
-  try {
-    ({ values } = parseArgs({
-      args: [...args],
-      options: {
-        port: { type: 'string' },
-        data: { type: 'string' },
-        upstream: { type: 'string' },
-        rules: { type: 'string' },
-      },
-    }));
-  } catch (error) {
-    return failure([messageOf(error)]);
-  }
+  const parsed = parseOptions({
+    args: [...args],
+    options: {
+      port: { type: 'string' },
+      data: { type: 'string' },
+      upstream: { type: 'string' },
+      rules: { type: 'string' },
+    },
+  });
+  if (!parsed.ok) return failure([parsed.error]);
+  const { values } = parsed.value;
   const problems: string[] = [];
   const port = values.port ?? '8080';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)

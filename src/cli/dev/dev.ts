@@ -15,6 +15,7 @@ import {
 } from './dev-files.ts';
 import type { DevLayout } from './dev-files.ts';
 import type { DevIo } from './dev-io.ts';
+import { usageError } from '../../platform/terminal/parse-options.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from './dev-options.ts';
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts } from './free-port.ts';
@@ -49,8 +50,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
   const options = parseDevOptions(args);
   const problems = options.ok ? await problemsOf(options.value, io) : options.error;
   if (!options.ok || problems.length > 0) {
-    for (const problem of problems) io.stderr.write(`slipway dev: ${problem}\n`);
-    io.stderr.write(DEV_USAGE);
+    io.stderr.write(usageError('slipway dev', problems.join('\nslipway dev: ')));
     return 2;
   }
   const layout = devLayout(resolve(options.value.data));

@@ -105,7 +105,7 @@ export async function callCtl(
       clock,
       signal,
     },
-    { name: 'slipway ctl', plugin: false },
+    { name: 'slipway ctl', plugin: false, version: 'dev' },
   );
   signal.throwIfAborted();
   if (code === 0) return printed.output;

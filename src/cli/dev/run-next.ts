@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../../platform/errors.ts';
+import { parseOptions, usageError } from '../../platform/terminal/parse-options.ts';
 import type { DevIo } from './dev-io.ts';
 import { DEFAULT_DATA } from './dev-options.ts';
 import { createDemoUpstream } from './demo-upstream.ts';
@@ -34,16 +34,17 @@ export async function runNext(args: readonly string[], io: DevIo): Promise<numbe
     io.stdout.write(NEXT_USAGE);
     return 0;
   }
-  let data: string;
-  try {
-    ({ data = DEFAULT_DATA } = parseArgs({ args: [...args], options: { data: { type: 'string' } } }).values);
-  } catch (error) {
-    io.stderr.write(`slipway dev next: ${messageOf(error)}\n${NEXT_USAGE}`);
+  const parsed = parseOptions({
+    args: [...args],
+    options: { data: { type: 'string', default: DEFAULT_DATA } },
+  });
+  if (!parsed.ok) {
+    io.stderr.write(usageError('slipway dev next', parsed.error));
     return 2;
   }
   const alive = setInterval(() => undefined, LONG_MS);
   try {
-    await playNext(data, io);
+    await playNext(parsed.value.values.data, io);
     return 0;
   } catch (error) {
     if (!io.signal.aborted) io.stderr.write(`slipway dev next: ${messageOf(error)}\n`);

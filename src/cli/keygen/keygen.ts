@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { access, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { keyIdOf } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { writeFileDurably } from '../../platform/files/files.ts';
 import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { parseOptions, usageError } from '../../platform/terminal/parse-options.ts';
 
 /** Where a command writes its text. */
 export interface KeygenIo {
@@ -14,7 +14,8 @@ export interface KeygenIo {
   readonly stderr: { write(text: string): unknown };
 }
 
-const USAGE = `Usage: slipway keygen --out DIR [--force]
+/** The help of `slipway keygen`. */
+export const KEYGEN_USAGE = `Usage: slipway keygen --out DIR [--force]
 
 Creates an Ed25519 key pair: DIR/signing.key for the daemon (only its owner can read it)
 and DIR/signing.pub for verification. Prints the key id.
@@ -32,14 +33,14 @@ and DIR/signing.pub for verification. Prints the key id.
  * Source: RFC 8410 (Ed25519 in PKCS#8 and SPKI), RFC 7468 (PEM).
  */
 export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<number> {
-  const options = parseOptions(argv);
+  const options = parseKeygenOptions(argv);
   if (!options.ok) {
-    io.stderr.write(`slipway keygen: ${options.error}\n${USAGE}`);
+    io.stderr.write(usageError('slipway keygen', options.error));
     return 2;
   }
   const { out, force, help } = options.value;
   if (help) {
-    io.stdout.write(USAGE);
+    io.stdout.write(KEYGEN_USAGE);
     return 0;
   }
   const privateFile = join(out, 'signing.key');
@@ -68,20 +69,20 @@ export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<
   }
 }
 
-function parseOptions(
+function parseKeygenOptions(
   argv: readonly string[],
 ): Result<{ readonly out: string; readonly force: boolean; readonly help: boolean }, string> {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: { out: { type: 'string' }, force: { type: 'boolean' }, help: { type: 'boolean' } },
-    });
-    const help = values.help === true;
-    if (!help && (values.out === undefined || values.out === '')) return failure('--out DIR is missing');
-    return success({ out: values.out ?? '', force: values.force === true, help });
-  } catch (error) {
-    return failure(messageOf(error));
-  }
+  const parsed = parseOptions({
+    args: [...argv],
+    options: {
+      out: { type: 'string', default: '' },
+      force: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (!parsed.ok) return parsed;
+  const { out, force, help } = parsed.value.values;
+  return out === '' && !help ? failure('--out DIR is missing') : success({ out, force, help });
 }
 
 /** The path when something is there, else `null`. */

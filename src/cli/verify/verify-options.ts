@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
 
 /** The options of `slipway verify`. */
 export interface VerifyOptions {
@@ -37,35 +36,33 @@ but a localized release was not checked against its base, because the volume doe
  * @returns the options, `'help'`, or one sentence that says what is wrong
  */
 export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOptions | 'help', string> {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        release: { type: 'string' },
-        keys: { type: 'string', multiple: true, default: [] },
-        json: { type: 'boolean', default: false },
-        output: { type: 'string', short: 'o', default: 'text' },
-        quick: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    if (values.help) return success('help');
-    const [root, second] = positionals;
-    if (root === undefined || second !== undefined) return failure('name exactly one directory');
-    if (values.output !== 'text' && values.output !== 'json') {
-      return failure(`--output: "${values.output}" is neither text nor json`);
-    }
-    const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
-    if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
-    return success({
-      root,
-      releaseId: releaseId?.value ?? null,
-      keys: values.keys,
-      json: values.json || values.output === 'json',
-      quick: values.quick,
-    });
-  } catch (error) {
-    return failure(messageOf(error));
+  const parsed = parseOptions({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      release: { type: 'string' },
+      keys: { type: 'string', multiple: true, default: [] },
+      json: { type: 'boolean', default: false },
+      output: { type: 'string', short: 'o', default: 'text' },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (!parsed.ok) return parsed;
+  const { values, positionals } = parsed.value;
+  if (values.help) return success('help');
+  const [root, second] = positionals;
+  if (root === undefined || second !== undefined) return failure('name exactly one directory');
+  if (values.output !== 'text' && values.output !== 'json') {
+    return failure(`--output: "${values.output}" is neither text nor json`);
   }
+  const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
+  if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
+  return success({
+    root,
+    releaseId: releaseId?.value ?? null,
+    keys: values.keys,
+    json: values.json || values.output === 'json',
+    quick: values.quick,
+  });
 }

@@ -10,6 +10,7 @@ import { checkVolume } from './check-volume.ts';
 import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify-options.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { usageError } from '../../platform/terminal/parse-options.ts';
 
 /** Where a command writes its text. */
 interface Output {
@@ -37,17 +38,17 @@ const MAX_THREADS = 8;
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
-  if (!parsed.ok) return usageError(io, parsed.error);
+  if (!parsed.ok) return refuse(io, parsed.error);
   if (parsed.value === 'help') {
     io.stdout.write(VERIFY_USAGE);
     return 0;
   }
   const options = parsed.value;
-  if (!(await isDirectory(options.root))) return usageError(io, `${options.root} is not a directory`);
+  if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
   let keys: readonly TrustedKey[] | null = null;
   if (options.keys.length > 0) {
     const loaded = await loadTrustedKeys(options.keys);
-    if (!loaded.ok) return usageError(io, loaded.error.join('; '));
+    if (!loaded.ok) return refuse(io, loaded.error.join('; '));
     keys = loaded.value;
   }
   const report = await check(options, keys, io);
@@ -100,7 +101,7 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-function usageError(io: VerifyIo, problem: string): number {
-  io.stderr.write(`slipway verify: ${problem}\n\n${VERIFY_USAGE}`);
+function refuse(io: VerifyIo, problem: string): number {
+  io.stderr.write(usageError('slipway verify', problem));
   return 2;
 }

@@ -26,6 +26,8 @@ export interface ActionDefinition {
   readonly choices: readonly FieldChoice[];
   /** The values that this action accepts in a field, if they are fewer than the control body allows. */
   readonly fields?: { readonly [F in ControlField]?: z.ZodType };
+  /** Whether `args` takes `dry_run=true`, which says what would happen and changes nothing. */
+  readonly hasDryRun?: true;
   /** Codes with which the daemon refuses it, beyond the common ones. */
   readonly errors: readonly ProblemCode[];
 }

@@ -27,7 +27,14 @@ const SCHEDULE_FIELDS = {
 } as const;
 
 /** The `args` of actions on releases: without them, all current ones. */
-const RELEASE_ARGUMENTS = keyValuePairs(z.strictObject({ channel, release_id: releaseId }).partial());
+const RELEASE_ARGUMENTS = keyValuePairs(
+  z
+    .strictObject({
+      channel: channel.describe('Only the current release of this channel.'),
+      release_id: releaseId.describe('Only this release.'),
+    })
+    .partial(),
+);
 
 /** Fields of which a change of a schedule needs at least one. */
 const SCHEDULE_CHANGES = [
@@ -191,6 +198,7 @@ export const RELEASE_ACTIONS = {
     mode: 'queued',
     scope: 'publish',
     destructive: false,
+    hasDryRun: true,
     required: [],
     used: [
       'from_worker',
@@ -233,6 +241,7 @@ export const RELEASE_ACTIONS = {
     mode: 'queued',
     scope: 'operate',
     destructive: true,
+    hasDryRun: true,
     required: [],
     used: ['count', 'id', 'localized_release_id', 'force', 'args'],
     choices: [{ fields: ['count', 'id', 'localized_release_id'], rule: 'exclusive' }],
@@ -240,7 +249,9 @@ export const RELEASE_ACTIONS = {
       count: wholeNumber({ min: 1 }),
       id: releaseId,
       localized_release_id: releaseId,
-      args: keyValuePairs(z.strictObject({ dry_run: flag }).partial()),
+      args: keyValuePairs(
+        z.strictObject({ dry_run: flag.describe('Only says what would be deleted.') }).partial(),
+      ),
     },
     errors: ['unknown_release', 'release_protected'],
   },

@@ -28,6 +28,7 @@ export const TRANSLATION_ACTIONS = {
     scope: 'translate',
     reviewFields: ['glossary_override'],
     destructive: false,
+    hasDryRun: true,
     required: ['task_id'],
     used: [
       'status',
@@ -63,6 +64,7 @@ export const TRANSLATION_ACTIONS = {
     mode: 'queued',
     scope: 'translate',
     destructive: false,
+    hasDryRun: true,
     required: [],
     used: [
       'provider',
@@ -96,6 +98,7 @@ export const TRANSLATION_ACTIONS = {
     mode: 'inline or queued',
     scope: 'review',
     destructive: false,
+    hasDryRun: true,
     required: [],
     used: [
       'task_id',

@@ -44,16 +44,26 @@ export const channel = word(CHANNELS);
 /** A group of schedules. */
 export const scheduleGroup = word(SCHEDULE_GROUPS);
 
+/** The fields of schemas that {@link keyValuePairs} made. */
+const FIELDS_OF_PAIRS = new WeakMap<z.ZodType, z.ZodObject>();
+
 /** `key=value` pairs whose keys are the fields of a schema; gives the typed fields. */
 export function keyValuePairs<S extends z.ZodObject>(schema: S): z.ZodType<z.output<S>> {
-  return z.array(z.string()).transform((pairs, context) => {
-    const parsed = parseKeyValuePairs(schema, pairs);
+  const pairs = z.array(z.string()).transform((texts, context) => {
+    const parsed = parseKeyValuePairs(schema, texts);
     if (parsed.ok) return parsed.value;
     for (const { index, message } of parsed.error) {
       context.addIssue({ code: 'custom', message, path: index === null ? [] : [index] });
     }
     return z.NEVER;
   });
+  FIELDS_OF_PAIRS.set(pairs, schema);
+  return pairs;
+}
+
+/** The fields that a schema of {@link keyValuePairs} takes; `null` for any other schema. */
+export function fieldsOfPairs(schema: z.ZodType): z.ZodObject | null {
+  return FIELDS_OF_PAIRS.get(schema) ?? null;
 }
 
 /** Text of the form `key=value`, whatever the key. */

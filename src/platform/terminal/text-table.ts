@@ -1,3 +1,5 @@
+import { PLAIN, type Painter } from './painter.ts';
+
 /** Characters that a terminal would execute instead of showing: C0 and C1 controls, and the marks that change the direction of text. */
 // oxlint-disable-next-line no-control-regex
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
@@ -21,26 +23,38 @@ export function textExcerpt(text: string, length: number): string {
  *
  * @param header column titles
  * @param rows cells; they are made printable
+ * @param painter marks titles and states
  */
-export function textTable(header: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const lines = [header, ...rows.map((row) => row.map(printable))];
+export function textTable(
+  header: readonly string[],
+  rows: ReadonlyArray<readonly string[]>,
+  painter: Painter = PLAIN,
+): string {
+  const printed = rows.map((row) => row.map(printable));
+  const lines = [header, ...printed];
   const widths = header.map((_title, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
+  const lineOf = (cells: readonly string[], paint: (title: string, text: string) => string): string => {
+    const padded = cells.map((cell, column) => {
+      const text = column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0);
+      return paint(header[column] ?? '', text);
+    });
+    return `${padded.join('  ').trimEnd()}\n`;
+  };
+  const titles = lineOf(header, (_title, text) => painter.title(text));
+  return titles + printed.map((row) => lineOf(row, (title, text) => painter.cell(title, text))).join('');
 }
 
-/** Renders `name: value` lines, the values aligned. */
-export function textFields(fields: ReadonlyArray<readonly [string, string]>): string {
+/** Renders `name: value` lines, the values aligned. @param painter marks states */
+export function textFields(
+  fields: ReadonlyArray<readonly [string, string]>,
+  painter: Painter = PLAIN,
+): string {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields
-    .map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${printable(value)}`.trimEnd() + '\n')
+    .map(([name, value]) => {
+      const text = painter.cell(name, printable(value));
+      return `${`${name}:`.padEnd(width + 1)} ${text}`.trimEnd() + '\n';
+    })
     .join('');
 }
 

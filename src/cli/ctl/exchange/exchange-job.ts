@@ -1,10 +1,11 @@
-import { unixSeconds } from '../../../platform/process/clock.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import type { CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { runJob } from '../job-commands.ts';
-import { printRaw } from '../print-answer.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printData } from '../output/print-answer.ts';
+import { viewOf } from '../output/view.ts';
 import { renderTask } from '../report-views.ts';
 import { exitOfTask } from '../task-watch.ts';
 import { jobArguments, trustedBy } from './exchange-options.ts';
@@ -17,7 +18,7 @@ import { renderOutcome } from './outcome-view.ts';
  * @throws CtlFailure
  */
 export async function runExchangeJob(context: CtlContext, action: string): Promise<CtlExit> {
-  const { args, words, json, stdout } = context;
+  const { args, words, output, stdout } = context;
   const [file = ''] = words;
   const trusted = action.endsWith('-import') ? trustedBy(args) : null;
   const { task, answer } = await runJob(context, {
@@ -34,10 +35,10 @@ export async function runExchangeJob(context: CtlContext, action: string): Promi
       ...trusted,
     }),
   });
-  if (json) printRaw(context, answer.body);
+  if (isDataFormat(output)) await printData(context, answer);
   else if (task.status === 'succeeded') {
     const place = `${file} in the folder exchange.root of the daemon`;
     stdout.write(textFields([['file', place], ...renderOutcome(task.result ?? {})]));
-  } else stdout.write(renderTask(task, unixSeconds(context.clock)));
+  } else stdout.write(renderTask(task, viewOf(context)));
   return exitOfTask(task);
 }

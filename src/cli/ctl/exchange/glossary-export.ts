@@ -9,13 +9,15 @@ import { textFields } from '../../../platform/terminal/text-table.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { fileFormat } from './exchange-options.ts';
 import { languagesOf, queryTerms, type ReportedTerm } from './glossary-api.ts';
 import { renderOutcome } from './outcome-view.ts';
 
 /** Writes the terms of the Glossary to a local file. @throws CtlFailure */
 export async function exportGlossaryFile(context: CtlContext): Promise<CtlExit> {
-  const { args, words, json, stdout } = context;
+  const { args, words, output, stdout } = context;
   const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);
   const states = statesOf(textOption(args, 'state'));
@@ -40,7 +42,7 @@ export async function exportGlossaryFile(context: CtlContext): Promise<CtlExit> 
   parts.push(writer.end());
   await write(path, parts.join(''));
   const result = { file: path, format, written, refused: issues.length, issues };
-  if (json) stdout.write(`${JSON.stringify(result)}\n`);
+  if (isDataFormat(output)) await printValue(context, result);
   else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
   return issues.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
 }

@@ -10,6 +10,8 @@ import { unixSeconds } from '../../../platform/process/clock.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { fileFormat, trustedBy } from './exchange-options.ts';
 import { changeTerm, languagesOf, queryTerms, type ReportedTerm } from './glossary-api.ts';
@@ -43,7 +45,7 @@ interface TermOutcome {
 
 /** Imports a local file term by term through the actions of the Glossary. The whole file is read first. @throws CtlFailure */
 export async function importGlossaryFile(context: CtlContext): Promise<CtlExit> {
-  const { args, words, stderr, clock, json, stdout, signal } = context;
+  const { args, words, stderr, clock, output, stdout, signal } = context;
   const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);
   const review = trustedBy(args);
@@ -65,7 +67,7 @@ export async function importGlossaryFile(context: CtlContext): Promise<CtlExit> 
     progress.end();
   }
   const result = { file: path, format, dry_run: work.isDryRun, trusted: review !== null, counts, issues };
-  if (json) stdout.write(`${JSON.stringify(result)}\n`);
+  if (isDataFormat(output)) await printValue(context, result);
   else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
   return (counts.refused ?? 0) + (counts.conflict ?? 0) === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
 }

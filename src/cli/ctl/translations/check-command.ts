@@ -3,6 +3,8 @@ import type { UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { countText } from '../count-text.ts';
 import { checkUnits, type FileFinding } from './check-units.ts';
 import { importWithProgress } from './import-command.ts';
@@ -26,7 +28,7 @@ export async function runCheck(context: CtlContext): Promise<CtlExit> {
   await writeUnitReport(context, findings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const summary = { file: path, units: file.results.length, errors, warnings: findings.length - errors };
-  if (context.json) stdout.write(`${JSON.stringify({ ...summary, findings })}\n`);
+  if (isDataFormat(context.output)) await printValue(context, { ...summary, findings });
   else {
     showUnitLines(context, path, findings.map(lineOf));
     stdout.write(

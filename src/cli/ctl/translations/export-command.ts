@@ -4,6 +4,8 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { countText } from '../count-text.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
@@ -34,7 +36,7 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
       progress: (text) => progress.show(text),
     });
     progress.end();
-    if (context.json) context.stdout.write(`${JSON.stringify({ file: path, format, ...result })}\n`);
+    if (isDataFormat(context.output)) await printValue(context, { file: path, format, ...result });
     else context.stdout.write(renderExport(path, result));
     return result.refused.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
   } finally {

@@ -2,6 +2,8 @@ import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { countText } from '../count-text.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
@@ -35,7 +37,7 @@ export async function runImport(context: CtlContext): Promise<CtlExit> {
   };
   const result = await importWithProgress(context, options);
   await writeUnitReport(context, result.outcomes);
-  if (context.json) context.stdout.write(`${JSON.stringify(summaryOf(file, options, result))}\n`);
+  if (isDataFormat(context.output)) await printValue(context, summaryOf(file, options, result));
   else showImport(context, file, options, result);
   if (result.failure !== null) throw midwayFailure(result, result.failure);
   const isWhole = !result.outcomes.some(isProblem) && result.unfinished.length === 0;

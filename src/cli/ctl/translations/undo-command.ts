@@ -4,6 +4,8 @@ import { createProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printValue } from '../output/print-answer.ts';
 import { patientReads } from './patient-reads.ts';
 import { unitQueryOf } from './unit-query.ts';
 import { undoUnits, type UndoOutcome, type UndoResult } from './undo-units.ts';
@@ -40,10 +42,8 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
   const counts = Object.fromEntries(
     [...Map.groupBy(outcomes, ({ outcome }) => outcome)].map(([name, units]) => [name, units.length]),
   );
-  if (context.json) {
-    stdout.write(
-      `${JSON.stringify({ dry_run: isTrial, outcomes: counts, failure: failure?.message ?? null })}\n`,
-    );
+  if (isDataFormat(context.output)) {
+    await printValue(context, { dry_run: isTrial, outcomes: counts, failure: failure?.message ?? null });
   } else stdout.write(renderUndo(outcomes, counts, isTrial));
   if (failure === null) return CTL_EXITS.ok;
   const message = `${failure.message}\nthe units that are named as restored or taken_back are changed; repeat the command to continue`;

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { failure, success, type Result } from '../../../domain/result.ts';
-import { messageOf } from '../../../platform/errors.ts';
+import { parseOptions } from '../../../platform/terminal/parse-options.ts';
 
 /** The options of `slipway restore`. */
 export interface RestoreOptions {
@@ -30,22 +29,20 @@ Ends with 0 when all is restored, 1 when nothing was changed or the restore must
  * @returns the options, `'help'`, or one sentence that says what is wrong
  */
 export function parseRestoreOptions(argv: readonly string[]): Result<RestoreOptions | 'help', string> {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        from: { type: 'string' },
-        data: { type: 'string' },
-        database: { type: 'string', multiple: true, default: [] },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    if (values.help) return success('help');
-    const { from, data, database } = values;
-    if (from === undefined || from === '') return failure('--from FOLDER is missing');
-    if (data === undefined || data === '') return failure('--data DIR is missing');
-    return success({ from, data, databases: [...new Set(database)] });
-  } catch (error) {
-    return failure(messageOf(error));
-  }
+  const parsed = parseOptions({
+    args: [...argv],
+    options: {
+      from: { type: 'string' },
+      data: { type: 'string' },
+      database: { type: 'string', multiple: true, default: [] },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (!parsed.ok) return parsed;
+  const { values } = parsed.value;
+  if (values.help) return success('help');
+  const { from, data, database } = values;
+  if (from === undefined || from === '') return failure('--from FOLDER is missing');
+  if (data === undefined || data === '') return failure('--data DIR is missing');
+  return success({ from, data, databases: [...new Set(database)] });
 }

@@ -2,6 +2,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { noFailpoints } from '../../../platform/files/failpoints.ts';
 import { createHashPool } from '../../../platform/hashing/hash-pool.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { usageError } from '../../../platform/terminal/parse-options.ts';
 import { createCopyThread } from '../copy-thread.ts';
 import { DataLockHeldError } from '../../database/data-lock.ts';
 import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';
@@ -27,7 +28,7 @@ const EXITS = { ok: 0, failed: 1, usage: 2 } as const;
 export async function runRestore(argv: readonly string[], io: RestoreIo): Promise<number> {
   const options = parseRestoreOptions(argv);
   if (!options.ok) {
-    io.stderr.write(`slipway restore: ${options.error}\n\n${RESTORE_USAGE}`);
+    io.stderr.write(usageError('slipway restore', options.error));
     return EXITS.usage;
   }
   if (options.value === 'help') {

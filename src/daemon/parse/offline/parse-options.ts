@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { failure, success, type Result } from '../../../domain/result.ts';
-import { messageOf } from '../../../platform/errors.ts';
+import { parseOptions } from '../../../platform/terminal/parse-options.ts';
 
 /** The options of `slipway parse`. */
 export interface ParseOptions {
@@ -40,33 +39,31 @@ Exit codes: 0 everything was read; 1 something could not be read; 2 wrong argume
  * @returns the options, `'help'`, or one sentence that says what is wrong
  */
 export function parseParseOptions(argv: readonly string[]): Result<ParseOptions | 'help', string> {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        as: { type: 'string' },
-        rules: { type: 'string' },
-        limit: { type: 'string' },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    if (values.help) return success('help');
-    const [path, second] = positionals;
-    if (path === undefined || second !== undefined) return failure('name exactly one file or folder');
-    const { limit } = values;
-    if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
-      return failure(`--limit: must be a whole number from 0 to 999999999 (got "${limit}")`);
-    }
-    return success({
-      path,
-      destination: values.as ?? null,
-      rules: values.rules ?? null,
-      json: values.json,
-      limit: limit === undefined ? null : Number(limit),
-    });
-  } catch (error) {
-    return failure(messageOf(error));
+  const parsed = parseOptions({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      as: { type: 'string' },
+      rules: { type: 'string' },
+      limit: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (!parsed.ok) return parsed;
+  const { values, positionals } = parsed.value;
+  if (values.help) return success('help');
+  const [path, second] = positionals;
+  if (path === undefined || second !== undefined) return failure('name exactly one file or folder');
+  const { limit } = values;
+  if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
+    return failure(`--limit: must be a whole number from 0 to 999999999 (got "${limit}")`);
   }
+  return success({
+    path,
+    destination: values.as ?? null,
+    rules: values.rules ?? null,
+    json: values.json,
+    limit: limit === undefined ? null : Number(limit),
+  });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { usageError } from '../../../platform/terminal/parse-options.ts';
 import { destinationKeys } from '../container/destination-keys.ts';
 import { createParseWorker } from '../process/parse-worker.ts';
 import { jsonPrinter } from './json-printer.ts';
@@ -37,17 +38,20 @@ export interface ParseIo {
  */
 export async function runParse(argv: readonly string[], io: ParseIo): Promise<number> {
   const parsed = parseParseOptions(argv);
-  if (!parsed.ok) return usageError(io, [parsed.error], PARSE_USAGE);
+  if (!parsed.ok) {
+    io.stderr.write(usageError('slipway parse', parsed.error));
+    return PARSE_EXITS.usage;
+  }
   if (parsed.value === 'help') {
     io.stdout.write(PARSE_USAGE);
     return PARSE_EXITS.ok;
   }
   const options = parsed.value;
   const rules = await readRulesFile(options.rules);
-  if (!rules.ok) return usageError(io, rules.error);
+  if (!rules.ok) return refuse(io, rules.error);
   try {
     const files = await listReleaseFiles(options.path, options.destination, io.signal);
-    if (!files.ok) return usageError(io, [files.error]);
+    if (!files.ok) return refuse(io, [files.error]);
     const totals = await printUnits(files.value, rules.value, options, io);
     return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
   } catch (error) {
@@ -153,8 +157,7 @@ async function written(output: ParseOutput, text: string, signal: AbortSignal): 
   }
 }
 
-function usageError(io: ParseIo, problems: readonly string[], usage = ''): number {
+function refuse(io: ParseIo, problems: readonly string[]): number {
   for (const problem of problems) io.stderr.write(`slipway parse: ${problem.replaceAll(/[\r\n]+/g, ' ')}\n`);
-  if (usage !== '') io.stderr.write(`\n${usage}`);
   return PARSE_EXITS.usage;
 }

@@ -3,35 +3,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../../src/platform/http/listen.ts';
-import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
 import { VERDICT_EXAMPLE } from '../../../../src/contract/schemas/answers/verdict.ts';
 import { CTL_COMMANDS } from '../../../../src/cli/ctl/ctl-commands.ts';
 import { renderStatus } from '../../../../src/cli/ctl/status-view.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
-import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
-import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';
+import { PLAIN } from '../../../../src/platform/terminal/painter.ts';
+import { ADMIN_TOKEN, startAdminServer } from '../../../support/admin-client.ts';
+import { ctl, type CtlRun } from '../../../support/ctl.ts';
+import { ctlService, endedTask, reportExample } from '../../../support/ctl-service.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-
-/** A service whose daemon answers as the test says, and a function that runs commands against it. */
-async function service(): Promise<
-  AdminServer & { readonly run: (argv: readonly string[], options?: CtlRunOptions) => Promise<CtlRun> }
-> {
-  const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
-  return {
-    ...server,
-    run: async (argv, options) =>
-      await ctl(['--url', server.url, '--token-file', server.tokenFile, ...argv], options),
-  };
-}
-
-function example(report: ReportName): Record<string, unknown> {
-  return REPORTS[report].answer.example;
-}
-
-function finishedTask(status: string): Record<string, unknown> {
-  const report = example('task.status');
-  return { ...report, task: { ...(report['task'] as object), status, finished_at: 1_763_683_300 } };
-}
 
 describe('reads', () => {
   it.each([
@@ -50,8 +30,8 @@ describe('reads', () => {
   ] as const)(
     "%j is a table for people and the daemon's bytes for scripts",
     async (argv, report, ...texts) => {
-      const { run, daemon } = await service();
-      const bytes = JSON.stringify(example(report)).replace('{', '{ "huge":9223372036854775807,');
+      const { run, daemon } = await ctlService();
+      const bytes = JSON.stringify(reportExample(report)).replace('{', '{ "huge":9223372036854775807,');
       daemon.setAnswer(`/v1/reports/${report}`, { status: 200, body: bytes });
       const shown = await run(argv);
       expect([shown.code, shown.err]).toEqual([0, '']);
@@ -64,8 +44,8 @@ describe('reads', () => {
   );
 
   it('tasks says of each task how it goes, or why it exists', async () => {
-    const { run, daemon } = await service();
-    const [task] = (example('task.list') as { items: object[] }).items;
+    const { run, daemon } = await ctlService();
+    const [task] = (reportExample('task.list') as { items: object[] }).items;
     const plain = { ...task, progress: null, args: {} };
     const items = [
       {
@@ -80,7 +60,7 @@ describe('reads', () => {
       { ...plain, task_id: 'E', status: 'queued', reason: 'an operator asked' },
       { ...plain, task_id: 'F', status: 'queued' },
     ];
-    daemon.setReport('task.list', { ...example('task.list'), items });
+    daemon.setReport('task.list', { ...reportExample('task.list'), items });
     const { out } = await run(['tasks']);
     const details = out
       .split('\n')
@@ -97,14 +77,14 @@ describe('reads', () => {
   });
 
   it('logs shows the fields of the lines of the daemon', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     const line = { ts: 1_763_683_200, level: 'warn', msg: 'slow disk', fields: { ms: 1500, path: '/x' } };
-    daemon.setReport('daemon.logs', { ...example('daemon.logs'), lines: [line] });
+    daemon.setReport('daemon.logs', { ...reportExample('daemon.logs'), lines: [line] });
     expect((await run(['logs'])).out).toContain('slow disk {"ms":1500,"path":"/x"}');
   });
 
   it('shows JSON if a daemon of another version sends unreadable data', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/reports/release.list', {
       status: 200,
       body: '{"releases":5,"n":9007199254740993}',
@@ -116,32 +96,32 @@ describe('reads', () => {
   });
 
   it('understands the reports of a daemon of the previous version', async () => {
-    const { run, daemon } = await service();
-    daemon.setReport('release.status', { ...example('release.status'), sync: undefined });
+    const { run, daemon } = await ctlService();
+    daemon.setReport('release.status', { ...reportExample('release.status'), sync: undefined });
     expect((await run(['status'])).out).toMatch(/^sync: +not reported by this daemon$/mu);
-    const [schedule] = (example('schedule.list') as { items: object[] }).items;
+    const [schedule] = (reportExample('schedule.list') as { items: object[] }).items;
     const previous = { ...schedule, origin: undefined, replaced_by: undefined };
-    daemon.setReport('schedule.list', { ...example('schedule.list'), items: [previous] });
+    daemon.setReport('schedule.list', { ...reportExample('schedule.list'), items: [previous] });
     expect((await run(['schedules'])).out).toMatch(/^ID .*\nnightly-verify /u);
   });
 
   it('status names a few damaged files, counts the others, and says whether a repair runs', async () => {
-    const { run, daemon } = await service();
-    const { official, ...report } = example('release.status');
+    const { run, daemon } = await ctlService();
+    const { official, ...report } = reportExample('release.status');
     const damaged = Array.from({ length: 100 }, (_, index) => `Windows/${index}.bundle`);
     daemon.setReport('release.status', {
       ...report,
       official: { ...(official as object), integrity: 'damaged', damaged, damaged_count: 319 },
     });
-    daemon.setReport('task.list', { ...example('task.list'), items: [] });
+    daemon.setReport('task.list', { ...reportExample('task.list'), items: [] });
     const { out } = await run(['status']);
     expect(out.match(/^damaged: +(.*)$/gmu)).toHaveLength(6);
     expect(out).toMatch(/^damaged: +and 314 more$/mu);
     expect(out).toMatch(/^repair: +none is queued or running$/mu);
     expect(out).toMatch(/^daemon: +answers$/mu);
-    const [task] = (example('task.list') as { items: object[] }).items;
+    const [task] = (reportExample('task.list') as { items: object[] }).items;
     const items = [{ ...task, kind: 'damage-repair', status: 'running', task_id: 'T9', progress: null }];
-    daemon.setReport('task.list', { ...example('task.list'), items });
+    daemon.setReport('task.list', { ...reportExample('task.list'), items });
     expect((await run(['status'])).out).toMatch(/^repair: +running \(T9\)$/mu);
   });
 
@@ -152,7 +132,10 @@ describe('reads', () => {
       reason: 'EntryMissing' as const,
       message: 'no usable object for 1 entry',
     };
-    const shown = renderStatus({ readiness, health: null, releases: null, repairs: null }, 1_763_683_200);
+    const shown = renderStatus(
+      { readiness, health: null, releases: null, repairs: null },
+      { now: 1_763_683_200, painter: PLAIN },
+    );
     expect(shown).toMatch(/^state: +not served \(EntryMissing\)$/mu);
     expect(shown).toMatch(/^because: +no usable object for 1 entry$/mu);
   });
@@ -184,12 +167,12 @@ describe('reads', () => {
     server.daemon.setFault('hang');
     expect((await run()).out).toMatch(/^daemon: +does not answer$/mu);
     server.daemon.setFault(null);
-    server.daemon.setReport('release.status', example('release.status'));
+    server.daemon.setReport('release.status', reportExample('release.status'));
     expect((await run()).out).toMatch(/^daemon: +answers$/mu);
   });
 
   it('status ends with 1 and names the failed checks, also when the daemon is silent', async () => {
-    const { run } = await service();
+    const { run } = await ctlService();
     const shown = await run(['status']);
     expect(shown.code).toBe(1);
     expect(shown.out).toMatch(/^state: +starting \(AttestationUnavailable\)$/mu);
@@ -204,9 +187,9 @@ describe('reads', () => {
   });
 
   it('doctor ends with 1 only when something is failing, and lists the worst first', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     const check = (id: string, status: string) => ({ id, status, message: `m-${id}`, since: 1 });
-    const report = { ...example('daemon.doctor'), status: 'failing' };
+    const report = { ...reportExample('daemon.doctor'), status: 'failing' };
     daemon.setReport('daemon.doctor', {
       ...report,
       checks: [check('a', 'ok'), check('b', 'failing'), check('c', 'degraded')],
@@ -222,10 +205,10 @@ describe('reads', () => {
   });
 
   it('logs -f prints each line once, and ends with Ctrl-C', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     const line = (msg: string) => ({ ts: 1_763_683_200.5, level: 'info', msg });
     const setLines = (...lines: object[]): void =>
-      daemon.setReport('daemon.logs', { ...example('daemon.logs'), lines });
+      daemon.setReport('daemon.logs', { ...reportExample('daemon.logs'), lines });
     setLines(line('first'), line('second'));
     const interrupted = new AbortController();
     const { code, out } = await run(['logs', '-f', '--tail', '1'], {
@@ -241,34 +224,34 @@ describe('reads', () => {
 
 describe('actions', () => {
   it('are sent with an idempotency key, and --wait exits with the result of the task', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/control/sync', { status: 202, body: AcceptedAnswer.example });
     expect(await run(['run', 'sync', 'force=true'])).toMatchObject({ code: 0, err: '' });
     const [first] = daemon.received;
     expect([first?.body, typeof first?.headers['idempotency-key']]).toEqual(['{"force":true}', 'string']);
-    daemon.setReport('task.status', finishedTask('succeeded'));
+    daemon.setReport('task.status', endedTask('succeeded'));
     expect(await run(['run', 'sync', '--wait'])).toMatchObject({ code: 0 });
-    daemon.setReport('task.status', finishedTask('failed'));
+    daemon.setReport('task.status', endedTask('failed'));
     const failed = await run(['run', 'sync', '--wait', '-o', 'json']);
     expect([failed.code, JSON.parse(failed.out)]).toMatchObject([1, { task: { status: 'failed' } }]);
-    daemon.setReport('task.status', example('task.status'));
+    daemon.setReport('task.status', reportExample('task.status'));
     expect(await run(['run', 'sync', '--wait', '--wait-timeout', '0'])).toMatchObject({ code: 6, out: '' });
   });
 
   it('take a body from --body and from standard input, without changing its numbers', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
     const body = '{"count":9223372036854775807}';
-    await run(['run', 'release-cleanup', '--body', body]);
-    await run(['run', 'release-cleanup', '-'], { stdin: body });
+    await run(['run', 'release-cleanup', '--yes', '--body', body]);
+    await run(['run', 'release-cleanup', '--yes', '-'], { stdin: body });
     expect(daemon.received.map((each) => each.body)).toEqual([body, body]);
     expect((await run(['run', 'release-cleanup', '-', '--body', body])).code).toBe(2);
   });
 
   it('cancel a task with a reason', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/control/task-cancel', { status: 202, body: AcceptedAnswer.example });
-    await run(['task', 'cancel', 'T1', '--reason', 'enough']);
+    await run(['task', 'cancel', 'T1', '--reason', 'enough', '-y']);
     expect(daemon.received[0]?.body).toBe('{"task_id":"T1","reason":"enough"}');
   });
 
@@ -278,7 +261,7 @@ describe('actions', () => {
     [400, 'invalid_request', 2],
     [503, 'internal_error', 5],
   ])('a daemon that answers %d %s gives exit code %d', async (status, code, exit) => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/control/sync', { status, body: { code, detail: 'said so' } });
     const { err, ...rest } = await run(['run', 'sync']);
     expect(rest).toEqual({ code: exit, out: '' });
@@ -286,7 +269,7 @@ describe('actions', () => {
   });
 
   it('a rejection shows the status and code of the daemon, not the 502 of the service', async () => {
-    const { run, daemon } = await service();
+    const { run, daemon } = await ctlService();
     const body = { code: 'term_exists', detail: 'update that one' };
     daemon.setAnswer('/v1/control/sync', { status: 409, body });
     const { err } = await run(['run', 'sync']);
@@ -297,7 +280,7 @@ describe('actions', () => {
 
 describe('failures before an answer', () => {
   it('a wrong token is 4, a service that is down 3, and another program on the port 3', async () => {
-    const { url } = await service();
+    const { url } = await ctlService();
     const wrong = { env: { SLIPWAY_CTL_TOKEN: 'wrong-token' } };
     const denied = await ctl(['--url', url, 'tasks'], wrong);
     expect([denied.code, denied.err.includes('wrong-token')]).toEqual([4, false]);
@@ -320,7 +303,7 @@ describe('failures before an answer', () => {
 
   it('takes the token from the environment, a file named there, or an option, with increasing precedence', async () => {
     const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
-    server.daemon.setReport('task.list', example('task.list'));
+    server.daemon.setReport('task.list', reportExample('task.list'));
     const ask = async (argv: string[], env: Record<string, string>): Promise<number> =>
       (await ctl(['--url', server.url, ...argv, 'tasks'], { env })).code;
     expect(await ask([], { SLIPWAY_CTL_TOKEN: ADMIN_TOKEN })).toBe(0);
@@ -336,16 +319,32 @@ describe('failures before an answer', () => {
     [['tasks', '--token', 'secret-word'], 'can be read by every user'],
     [['tasks', '--token=secret-word'], 'can be read by every user'],
     [[], 'a command is missing'],
-    [['taks'], 'there is no command "taks"; the commands are:\n  status\n'],
+    [
+      ['taks'],
+      'slipway ctl: there is no command "taks"; did you mean "tasks"?\nFor help: slipway ctl --help\n',
+    ],
+    [['task', 'shwo'], 'there is no command "task shwo"; did you mean "task show"?'],
+    [['translatoins', 'status'], 'did you mean "translations"?'],
+    [['task'], '"task" needs one more word: task show, task cancel'],
     [['tasks', 'extra'], 'usage: tasks'],
     [['translations', 'tasks', '--status', 'nonsense'], '--status must be one of pending, in_progress, '],
     [['tasks', '--follow'], 'tasks has no option --follow'],
+    [
+      ['tasks', '--limti', '3'],
+      'there is no option --limti; did you mean "--limit"?\nFor help: slipway ctl tasks --help\n',
+    ],
+    [['tasks', '--limit'], '--limit needs a value'],
+    [['tasks', '--watch=3'], '--watch takes no value'],
     [['tasks', '--limit', '0'], '--limit 0: must be a whole number'],
-    [['tasks', '-o', 'yaml'], 'must be table or json'],
+    [['tasks', '-o', 'xml'], 'must be table, wide, name, json or yaml'],
+    [['status', '-o', 'name'], 'status lists no names; releases, tasks, '],
+    [['tasks', '--color', 'green'], 'must be auto, always or never'],
+    [['tasks', '--status', 'runing'], 'must be one of queued, running, '],
     [['tasks', '-o', 'json', '--status', 'failed'], 'leave --status'],
     [['logs', '-f', '-o', 'json'], 'cannot be used with'],
-    [['run', 'snyc'], 'there is no action "snyc"'],
+    [['run', 'snyc'], 'there is no action "snyc"; did you mean "sync"?'],
     [['report', 'nothing'], 'there is no report "nothing"'],
+    [['report', 'task.lst'], 'did you mean "task.list"?'],
     [['report', 'task.status', 'task_id'], 'not of the form parameter=value'],
     [['tasks', '--url', 'http://u:secret-word@h/'], 'without a user'],
     [['tasks', '--url', 'http://h/', '-n', 'ns'], 'not both'],

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { PLAIN } from '../../../../src/platform/terminal/painter.ts';
 import { renderTask, renderTasks } from '../../../../src/cli/ctl/report-views.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 
 const NOW = 1_700_000_000;
+const VIEW = { now: NOW, wide: false, painter: PLAIN };
 const { task } = REPORTS['task.status'].answer.schema.parse(REPORTS['task.status'].answer.example);
 
 function ended(result: Record<string, unknown>): typeof task {
@@ -14,7 +16,7 @@ describe('the text of a task', () => {
     const digest = 'ab'.repeat(32);
     const text = renderTasks(
       [ended({ sha256: digest, snapshot_id: `blake3:${digest}`, long: 'x'.repeat(101) })],
-      NOW,
+      VIEW,
     );
     expect(text).toContain(`sha256=${digest} `);
     expect(text).toContain(`snapshot_id=blake3:${digest} `);
@@ -22,8 +24,8 @@ describe('the text of a task', () => {
   });
 
   it('has a short result on one line, and indents a long one without control characters', () => {
-    expect(renderTask(ended({ written: 3 }), NOW)).toContain('result: {"written":3}\n');
-    const text = renderTask(ended({ written: 3, note: `${'y'.repeat(200)}\u202e` }), NOW);
+    expect(renderTask(ended({ written: 3 }), VIEW)).toContain('result: {"written":3}\n');
+    const text = renderTask(ended({ written: 3, note: `${'y'.repeat(200)}\u202e` }), VIEW);
     expect(text).toContain('result:\n  {\n    "written": 3,\n');
     expect(text).not.toContain('\u202e');
   });

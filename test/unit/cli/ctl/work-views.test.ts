@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLAIN } from '../../../../src/platform/terminal/painter.ts';
 import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
 import {
   renderCoverage,
@@ -8,6 +9,7 @@ import {
 } from '../../../../src/cli/ctl/work-views.ts';
 
 const NOW = 1_763_683_260;
+const VIEW = { now: NOW, wide: false, painter: PLAIN };
 const AUTHOR = { kind: 'person', token_id: 'mika', provider: null, provider_run_id: null } as const;
 
 const example = <N extends ReportName>(
@@ -26,7 +28,7 @@ describe('the coverage for people', () => {
     const history = [published, { ...published, rolled_back: rolledBack }];
     const automation = { state: 'stopped', message: 'stopped by a rollback', since: NOW - 60 };
     const report = example('translation.status', { current: null, coverage, history, automation });
-    expect(lines(renderCoverage(report, NOW))).toEqual([
+    expect(lines(renderCoverage(report, VIEW))).toEqual([
       'release:           1.66.405117',
       'language:          zh-Hans',
       'localized:         none',
@@ -43,7 +45,7 @@ describe('the coverage for people', () => {
   it('has no shares of nothing', () => {
     const { coverage } = example('translation.status');
     const none = { ...coverage, release_id: null, units: 0, accepted: 0, translated: 0, by_state: {} };
-    const text = renderCoverage(example('translation.status', { coverage: none }), NOW);
+    const text = renderCoverage(example('translation.status', { coverage: none }), VIEW);
     expect(text).toContain('accepted:          0\n');
     expect(text).toContain('release:           -\n');
     expect(text).toContain('localized:         1.66.405117-l1, current, ok, published 2025-');
@@ -78,7 +80,7 @@ describe('the work for translators, for people', () => {
       },
     ];
     const last = { release_id: 'r0', file: 'r0.xlf', sha256: 'ab', units: 7, created_at: NOW - 60 };
-    const text = renderHandoff(example('translation.handoff', { releases, last_export: last }), NOW);
+    const text = renderHandoff(example('translation.handoff', { releases, last_export: last }), VIEW);
     expect(text).toContain('release 1.66.405117: pending 3, blocked 1\n');
     expect(text).toContain('release r0:          superseded 2\n');
     expect(text).toMatch(/ failed +20 +TableBundles\/Excel\.zip!\/ScenarioScript\.json +lease_expired\n/);
@@ -92,7 +94,7 @@ describe('the work for translators, for people', () => {
   it('is short when there is nothing to do, and honest about the Translation Memory', () => {
     const text = renderHandoff(
       example('translation.handoff', { releases: [], open_conflicts: null, last_export: null }),
-      NOW,
+      VIEW,
     );
     expect(lines(text)).toEqual([
       'conflicts:   unknown: the Translation Memory cannot be used',
@@ -108,12 +110,12 @@ describe('translation tasks for people', () => {
       { ...task, failure_reason: 'http 500', reason: 'again' },
       { ...task, archive_entry: null, lease_owner: 'w1' },
     ];
-    const text = renderTranslationTasks(example('translation.tasks', { items, total: 9, offset: 4 }), NOW);
+    const text = renderTranslationTasks(example('translation.tasks', { items, total: 9, offset: 4 }), VIEW);
     expect(lines(text)[1]).toMatch(/TableBundles\/Excel\.zip!\/ScenarioScript\.json +http 500; again$/);
     expect(lines(text)[2]).toMatch(/TableBundles\/Excel\.zip +leased by w1$/);
     expect(lines(text)[3]).toBe('9 tasks: translated 1; --offset 6 shows more');
     const none = example('translation.tasks', { items: [], total: 0, counts: {} });
-    expect(renderTranslationTasks(none, NOW)).toBe('there are no such translation tasks\n');
+    expect(renderTranslationTasks(none, VIEW)).toBe('there are no such translation tasks\n');
   });
 });
 
@@ -168,7 +170,7 @@ describe('a text unit for people', () => {
         },
         { history: { items: [entry], is_cut: true } },
       ),
-      NOW,
+      VIEW,
     );
     expect(text).toMatch(/state: +stale, revision 2\n/);
     expect(text).toMatch(/previous source: +まえ\n/);
@@ -193,12 +195,12 @@ describe('a text unit for people', () => {
       tasks_built: false,
     };
     const without = { items: [{ ...unit, translation: null }], translations };
-    expect(renderUnit(example('parse.text_units', without), NOW)).toMatch(
+    expect(renderUnit(example('parse.text_units', without), VIEW)).toMatch(
       /translation: +translation\.db cannot be used\n/,
     );
-    expect(renderUnit(report({}, { total: 3 }), NOW)).toContain(
+    expect(renderUnit(report({}, { total: 3 }), VIEW)).toContain(
       'and 2 more units have this field; name the archive entry\n',
     );
-    expect(renderUnit(example('parse.text_units', { items: [], total: 0 }), NOW)).toContain('no text unit');
+    expect(renderUnit(example('parse.text_units', { items: [], total: 0 }), VIEW)).toContain('no text unit');
   });
 });

@@ -27,7 +27,10 @@ describe('the command line of slipway parse', () => {
     [['a', 'b'], 'name exactly one file or folder'],
     [['a', '--limit=-1'], '--limit: must be a whole number from 0 to 999999999 (got "-1")'],
     [['a', '--limit=1.5'], '--limit: must be a whole number from 0 to 999999999 (got "1.5")'],
-    [['a', '--rule', 'x'], "Unknown option '--rule'"],
+    [
+      ['a', '--rule', 'x'],
+      'there is no option --rule; did you mean "--rules"?\nFor help: slipway parse --help\n',
+    ],
     [['/nonexistent/file'], '/nonexistent/file cannot be read: ENOENT'],
     [['a', '--rules', '/nonexistent/rules'], 'config file /nonexistent/rules: cannot be read: ENOENT'],
   ])('%j is refused', async (argv, problem) => {

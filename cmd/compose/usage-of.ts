@@ -1,0 +1,18 @@
+import { DEV_USAGE } from '../../src/cli/dev/dev-options.ts';
+import { KEYGEN_USAGE } from '../../src/cli/keygen/keygen.ts';
+import { VERIFY_USAGE } from '../../src/cli/verify/verify-options.ts';
+import { RESTORE_USAGE } from '../../src/daemon/backup/restore/restore-options.ts';
+import { PARSE_USAGE } from '../../src/daemon/parse/offline/parse-options.ts';
+
+const USAGES: Readonly<Record<string, string>> = {
+  dev: DEV_USAGE,
+  keygen: KEYGEN_USAGE,
+  parse: PARSE_USAGE,
+  restore: RESTORE_USAGE,
+  verify: VERIFY_USAGE,
+};
+
+/** The help of a command of `slipway` beside `ctl`; `null` when there is none. */
+export function usageOf(program: string): string | null {
+  return USAGES[program] ?? null;
+}

@@ -1,0 +1,29 @@
+import { helpColumns } from '../../platform/terminal/help-columns.ts';
+import { didYouMean } from '../../platform/terminal/parse-options.ts';
+
+/** The commands of `slipway`, and what each is for. */
+export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
+  ['completion', 'prints a script that completes words in bash, zsh or fish'],
+  ['ctl', 'operates a running service: status, releases, tasks, logs, actions'],
+  ['dev', 'starts the daemon and the server on a demo release'],
+  ['keygen', 'creates a signing key'],
+  ['parse', 'shows the text units of a file or a release folder offline'],
+  ['restore', 'puts databases of a backup into the data folder of a daemon that does not run'],
+  ['verify', 'checks a snapshot volume offline'],
+];
+
+/** The text of `slipway --help`. */
+export function renderSlipwayUsage(): string {
+  return `Usage: slipway COMMAND [OPTIONS]
+
+${helpColumns(PROGRAMS)}
+Run slipway COMMAND --help for details, and slipway --version for the version.
+`;
+}
+
+/** Says that there is no such command, or that it is missing. @param written may be empty */
+export function unknownProgram(written: string): string {
+  if (written === '') return 'a command is missing';
+  const names = PROGRAMS.map(([name]) => name);
+  return `there is no command "${written}"${didYouMean(written, names)}`;
+}

@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import type { ControlAction } from '../../../contract/actions/actions.ts';
+import type { ControlBody } from '../../../contract/actions/control-body.ts';
+import { REPORTS, type ReportName } from '../../../contract/reports/reports.ts';
+import { textExcerpt, textFields, textTable } from '../../../platform/terminal/text-table.ts';
+import { countText } from '../count-text.ts';
+import type { CtlContext } from '../ctl-context.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { viewOf } from '../output/view.ts';
+import { reportPath } from '../report-path.ts';
+import { renderReleases, renderSchedules, renderTasks } from '../report-views.ts';
+
+type ReportOf<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+type Effect = (context: CtlContext, body: ControlBody) => Promise<string>;
+
+/** Most rows of one answer. */
+const MOST_ROWS = '1000';
+/** Longest text in a line, characters. */
+const MAX_TEXT = 60;
+
+/** Reads the things that a destructive action takes away, before anyone is asked. `release-cleanup` has a dry run instead. */
+const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
+  restart: async (context) => {
+    const { items } = await read(context, 'task.list', {});
+    const running = items.filter(({ status }) => status === 'running' || status === 'cancelling');
+    const table = running.length === 0 ? '' : renderTasks(running, viewOf(context));
+    return `restarts the daemon; ${countText(running.length, 'task')} ${running.length === 1 ? 'is' : 'are'} running\n${table}`;
+  },
+  'schedule-remove': async (context, { id = '' }) => {
+    const report = await read(context, 'schedule.list', { id });
+    if (report.items.length === 0) throw missing(`schedule ${id}`);
+    return `removes this schedule\n${renderSchedules(report, viewOf(context))}`;
+  },
+  'task-cancel': async (context, { task_id: id = '' }) => {
+    const { task } = await read(context, 'task.status', { task_id: id });
+    return `cancels this task\n${renderTasks([task], viewOf(context))}`;
+  },
+  'translation-memory-resolve-conflict': async (context, body) => {
+    const { winner_record_id: winner = '', translation_memory_path: path } = body;
+    const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { translation_memory_path: path }) };
+    const { groups } = await read(context, 'translation.memory.conflicts', query);
+    const group = groups.find(({ records }) => records.some(({ record_id: id }) => id === winner));
+    if (group === undefined) throw missing(`conflict with the record ${winner}`);
+    const rows = group.records.map((record) => [
+      record.record_id === winner ? 'keeps' : 'supersedes',
+      record.record_id,
+      textExcerpt(record.target_text, MAX_TEXT),
+    ]);
+    return `resolves the conflict about "${textExcerpt(group.source_text, MAX_TEXT)}"\n${textTable(['', 'RECORD', 'TARGET'], rows)}`;
+  },
+  'translation-glossary-deprecate': async (context, body) =>
+    `deprecates this term and forbids its wording\n${await termFields(context, body)}`,
+  'translation-glossary-delete': async (context, body) =>
+    `deletes this term\n${await termFields(context, body)}`,
+  'localized-rollback': async (context, { localized_release_id: id }) => {
+    const report = await read(context, 'release.list', { channel: 'localized' });
+    const target = id === undefined ? 'the previous localized release, or none,' : id;
+    return `makes ${target} current in place of the current one\n${renderReleases(report, viewOf(context))}`;
+  },
+};
+
+/**
+ * Describes what a destructive action would take away.
+ *
+ * @returns lines, the first one a sentence without its subject; `null` when nothing can be said
+ * @throws CtlFailure, also when the thing does not exist
+ */
+export async function describeEffect(
+  context: CtlContext,
+  action: ControlAction,
+  body: ControlBody,
+): Promise<string | null> {
+  return (await EFFECTS[action]?.(context, body)) ?? null;
+}
+
+async function termFields(
+  context: CtlContext,
+  { term_id: id, glossary_path: path }: ControlBody,
+): Promise<string> {
+  const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { glossary_path: path }) };
+  const { items, total } = await read(context, 'translation.glossary.query', query);
+  const term = items.find((each) => each.term_id === id);
+  // A Glossary may have more terms than one answer.
+  if (term === undefined && total <= items.length) throw missing(`term ${id ?? ''}`);
+  return textFields([
+    ['term', id ?? ''],
+    ...(term === undefined
+      ? []
+      : ([
+          ['source', textExcerpt(term.source_term, MAX_TEXT)],
+          ['translation', textExcerpt(term.recommended_translation, MAX_TEXT)],
+          ['state', term.review_status],
+        ] as const)),
+  ]);
+}
+
+async function read<N extends ReportName>(
+  { api }: CtlContext,
+  name: N,
+  query: Readonly<Record<string, string>>,
+): Promise<ReportOf<N>> {
+  const { value } = await api.get(reportPath(name), query);
+  const parsed = REPORTS[name].answer.schema.safeParse(value);
+  if (parsed.success) return parsed.data as ReportOf<N>;
+  throw new CtlFailure(
+    CTL_EXITS.unreachable,
+    `the daemon sent a report ${name} that this version cannot read; --yes starts the action without it`,
+  );
+}
+
+function missing(what: string): CtlFailure {
+  return new CtlFailure(CTL_EXITS.failed, `there is no ${what}; nothing was changed`);
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { actionDefinition, type ControlAction } from '../../../contract/actions/actions.ts';
+import type { ControlBody } from '../../../contract/actions/control-body.ts';
+import { parseJsonExact, stringifyJsonExact } from '../../../contract/json/json-exact.ts';
+import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
+import type { CtlContext } from '../ctl-context.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
+import { textOption } from '../ctl-options.ts';
+import { isDataFormat } from '../output/output-format.ts';
+import { printAnswer, printData, printValue } from '../output/print-answer.ts';
+import { viewOf } from '../output/view.ts';
+import { renderAccepted, renderTask } from '../report-views.ts';
+import { exitOfTask, watchTask, type SeenTask } from '../task-watch.ts';
+import { waitTimeoutMs } from '../wait-timeout.ts';
+import { confirm } from './confirm.ts';
+import { describeEffect } from './effects.ts';
+
+const DRY_RUN = 'dry_run=true';
+
+/**
+ * Starts an action. A destructive one shows what it takes away and asks first; with `--dry-run` nothing is changed.
+ *
+ * @param body JSON text that is valid for the action; `null` for none
+ * @returns the exit code
+ * @throws CtlFailure
+ */
+export async function startAction(
+  context: CtlContext,
+  action: ControlAction,
+  body: string | null,
+): Promise<CtlExit> {
+  const { destructive } = actionDefinition(action);
+  const fields = (body === null ? {} : parseJsonExact(body)) as ControlBody;
+  if (context.args.values['dry-run'] === true) return await tryAction(context, action, fields);
+  const isTrial = fields.args?.includes(DRY_RUN) === true;
+  if (destructive && !isTrial) await confirmAction(context, action, fields);
+  const key = textOption(context.args, 'idempotency-key') ?? randomUUID();
+  const accepted = await post(context, action, body, key);
+  if (context.args.values.wait !== true || accepted.taskId === null) {
+    await printAnswer(context, accepted.answer, AcceptedAnswer.schema, { render: renderAccepted });
+    return CTL_EXITS.ok;
+  }
+  return await showTask(context, await waitFor(context, accepted.taskId));
+}
+
+/** Shows what the action takes away and asks, unless `--yes` was given. @throws CtlFailure unless it is confirmed */
+async function confirmAction(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<void> {
+  const { args, stdin, stderr } = context;
+  // Without a terminal there is no answer to wait for, so nothing is read either.
+  if (args.values.yes !== true && stdin.isTTY === true) {
+    stderr.write(`${action} ${await effectOf(context, action, fields)}`);
+  }
+  await confirm(context, `${action} takes something away or stops it`);
+}
+
+async function effectOf(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<string> {
+  if (actionDefinition(action).hasDryRun !== true) {
+    return (await describeEffect(context, action, fields)) ?? 'takes something away\n';
+  }
+  const { taskId } = await post(context, action, withDryRun(fields), randomUUID());
+  if (taskId === null) return 'takes something away\n';
+  const { task } = await waitFor(context, taskId);
+  return `would do this:\n${renderTask(task, viewOf(context))}`;
+}
+
+/** Runs `--dry-run`: the daemon tries the action, or the effect is shown and nothing is sent. */
+async function tryAction(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<CtlExit> {
+  if (actionDefinition(action).hasDryRun === true) {
+    const { answer, taskId } = await post(context, action, withDryRun(fields), randomUUID());
+    if (taskId !== null) return await showTask(context, await waitFor(context, taskId));
+    await printAnswer(context, answer, AcceptedAnswer.schema, { render: renderAccepted });
+    return CTL_EXITS.ok;
+  }
+  const effect = await describeEffect(context, action, fields);
+  if (isDataFormat(context.output)) await printValue(context, { dry_run: true, action, body: fields });
+  else {
+    const lines = [`${action} ${effect ?? 'is valid\n'}`, `body: ${stringifyJsonExact(fields)}\n`];
+    context.stdout.write(`${lines.join('')}nothing was sent: --dry-run\n`);
+  }
+  return CTL_EXITS.ok;
+}
+
+function withDryRun(fields: ControlBody): string {
+  const others = (fields.args ?? []).filter((pair) => !pair.startsWith('dry_run='));
+  return stringifyJsonExact({ ...fields, args: [...others, DRY_RUN] });
+}
+
+type Accepted = {
+  readonly answer: Awaited<ReturnType<CtlContext['api']['post']>>;
+  readonly taskId: string | null;
+};
+
+async function post(
+  { api }: CtlContext,
+  action: ControlAction,
+  body: string | null,
+  key: string,
+): Promise<Accepted> {
+  const answer = await api.post(action, body, key).catch((error: unknown) => {
+    if (!(error instanceof CtlFailure) || !isUnclear(error)) throw error;
+    throw new CtlFailure(
+      error.exit,
+      `${error.message}\nTo repeat the action without starting it twice, add --idempotency-key ${key}`,
+      { cause: error },
+    );
+  });
+  return { answer, taskId: AcceptedAnswer.schema.safeParse(answer.value).data?.task_id ?? null };
+}
+
+async function waitFor(context: CtlContext, taskId: string): Promise<SeenTask> {
+  return await watchTask(context, taskId, waitTimeoutMs(context.args));
+}
+
+async function showTask(context: CtlContext, { task, answer }: SeenTask): Promise<CtlExit> {
+  if (isDataFormat(context.output)) await printData(context, answer);
+  else context.stdout.write(renderTask(task, viewOf(context)));
+  return exitOfTask(task);
+}
+
+/** Whether the action may have started despite the failure. */
+function isUnclear({ exit }: CtlFailure): boolean {
+  return exit === CTL_EXITS.unreachable || exit === CTL_EXITS.unavailable;
+}

@@ -1,0 +1,75 @@
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import type { CtlIo, CtlProgram } from './ctl-context.ts';
+import { textOption, type CtlArguments } from './ctl-options.ts';
+
+/** The address without any option. */
+export const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** The Service of the chart that also leads to pods that are not ready. */
+const DEFAULT_TARGET = 'service/slipway-admin';
+
+/** The options that lead through a cluster. */
+export const CLUSTER_OPTIONS = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
+
+/** Where the service is. */
+export interface CtlTarget {
+  /** The URL; a placeholder while `service` is not forwarded yet. */
+  readonly url: URL;
+  /** What to forward to in the cluster, or `null`. */
+  readonly service: { readonly target: string; readonly targetPort: string | null } | null;
+}
+
+/**
+ * Finds out where the service is: at a URL, or behind the API server of a cluster.
+ *
+ * @throws CtlFailure
+ */
+export function targetOf(args: CtlArguments, { env }: Pick<CtlIo, 'env'>, program: CtlProgram): CtlTarget {
+  const url = textOption(args, 'url');
+  const asked = CLUSTER_OPTIONS.find((name) => args.values[name] !== undefined);
+  if (url !== undefined && asked !== undefined) {
+    throw new CtlFailure(CTL_EXITS.usage, `give either --url or --${asked}, not both`);
+  }
+  if (asked === undefined && (!program.plugin || url !== undefined)) {
+    return { url: parseUrl(url ?? env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL), service: null };
+  }
+  const target = textOption(args, 'target') ?? DEFAULT_TARGET;
+  return {
+    url: new URL(DEFAULT_URL),
+    service: { target, targetPort: textOption(args, 'target-port') ?? null },
+  };
+}
+
+/** Checks the URL of a service. @throws CtlFailure that does not repeat it: it may hold a password */
+export function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const usable =
+    url !== null &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === '' &&
+    url.password === '';
+  if (usable) return url;
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    '--url: give an http or https URL without a user, query or fragment, for example https://resources.example.org',
+  );
+}
+
+/** @returns `--token-secret`, or `null`. @throws CtlFailure */
+export function secretOf(args: CtlArguments): string | null {
+  const secret = textOption(args, 'token-secret') ?? null;
+  if (secret !== null && textOption(args, 'token-file') !== undefined) {
+    throw new CtlFailure(CTL_EXITS.usage, 'give either --token-file or --token-secret, not both');
+  }
+  return secret;
+}
+
+/** Warns when the token would cross a network unencrypted. */
+export function warnOfPlainHttp(url: URL, token: string | null, { stderr }: Pick<CtlIo, 'stderr'>): void {
+  const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (token === null || loopback || url.protocol === 'https:') return;
+  stderr.write(
+    `warning: the token goes to ${url.hostname} over http and can be read on the way; use https\n`,
+  );
+}

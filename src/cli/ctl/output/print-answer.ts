@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
+import { printable } from '../../../platform/terminal/text-table.ts';
+import { indentJson, type AdminAnswer } from '../admin-api.ts';
+import type { CtlContext } from '../ctl-context.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { isDataFormat } from './output-format.ts';
+import { viewOf, type View } from './view.ts';
+
+const NEWLINE = 0x0a;
+const UNREADABLE = 'the daemon sent an answer that this version cannot read; -o json shows it';
+
+/** How an answer is shown to people. */
+export interface AnswerText<T> {
+  readonly render: (value: T, view: View) => string;
+  /** The names for `-o name`, one a line; absent when the answer has none. */
+  readonly names?: ((value: T) => readonly string[]) | undefined;
+}
+
+type Printer = Pick<CtlContext, 'stdout' | 'output'>;
+
+/** Writes an answer for programs: its bytes unchanged as JSON, or the same values as YAML. */
+export async function printData(context: Printer, { body, value }: AdminAnswer): Promise<void> {
+  if (context.output === 'yaml') await printYaml(context, value);
+  else {
+    context.stdout.write(body);
+    if (body.at(-1) !== NEWLINE) context.stdout.write('\n');
+  }
+}
+
+/** Writes a value that the command has made itself, for programs. */
+export async function printValue(context: Printer, value: unknown): Promise<void> {
+  if (context.output === 'yaml') await printYaml(context, value);
+  else context.stdout.write(`${stringifyJsonExact(value)}\n`);
+}
+
+/**
+ * Writes an answer: its values for programs, the text of `render` for people. People get JSON too when a daemon of
+ * another version sends an answer that the schema rejects.
+ *
+ * @returns the value, or `null` when the schema rejects it
+ */
+export async function printAnswer<T extends z.ZodType>(
+  context: CtlContext,
+  answer: AdminAnswer,
+  schema: T,
+  { render, names }: AnswerText<z.infer<T>>,
+): Promise<z.infer<T> | null> {
+  const parsed = schema.safeParse(answer.value);
+  if (isDataFormat(context.output)) await printData(context, answer);
+  else if (context.output === 'name' && names !== undefined) {
+    if (!parsed.success) throw new CtlFailure(CTL_EXITS.unreachable, UNREADABLE);
+    context.stdout.write(
+      names(parsed.data)
+        .map((name) => `${printable(name)}\n`)
+        .join(''),
+    );
+  } else if (parsed.success) context.stdout.write(render(parsed.data, viewOf(context)));
+  else context.stdout.write(`${indentJson(answer)}\n`);
+  return parsed.success ? parsed.data : null;
+}
+
+/** Loads the library for YAML, which takes some 30 ms, only when it is needed. */
+async function printYaml({ stdout }: Pick<CtlContext, 'stdout'>, value: unknown): Promise<void> {
+  const { stringify } = await import('yaml');
+  stdout.write(stringify(value, { lineWidth: 0, compat: 'yaml-1.1' }));
+}

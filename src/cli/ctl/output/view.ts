@@ -1,0 +1,69 @@
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { COLOURS, PLAIN, type Painter } from '../../../platform/terminal/painter.ts';
+import { textTable } from '../../../platform/terminal/text-table.ts';
+import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import type { OutputFormat } from './output-format.ts';
+
+/** How a text for people is rendered. */
+export interface View {
+  /** Unix seconds. */
+  readonly now: number;
+  /** Whether a table has its further columns. */
+  readonly wide: boolean;
+  readonly painter: Painter;
+}
+
+/** A column of a table. */
+export interface Column<T> {
+  readonly title: string;
+  readonly cell: (item: T) => string;
+  /** Shown only with `-o wide`. */
+  readonly wide?: boolean;
+}
+
+/** The view of a command. */
+export function viewOf(context: {
+  readonly clock: Clock;
+  readonly output: OutputFormat;
+  readonly painter: Painter;
+}): View {
+  const { clock, output, painter } = context;
+  return { now: unixSeconds(clock), wide: output === 'wide', painter };
+}
+
+/** Renders items as a table, one a line. */
+export function itemTable<T>(
+  items: readonly T[],
+  columns: ReadonlyArray<Column<T>>,
+  { wide, painter }: Pick<View, 'wide' | 'painter'>,
+): string {
+  const shown = columns.filter((column) => wide || column.wide !== true);
+  return textTable(
+    shown.map(({ title }) => title),
+    items.map((item) => shown.map(({ cell }) => cell(item))),
+    painter,
+  );
+}
+
+/**
+ * Chooses colours or none.
+ *
+ * @param when the value of `--color`: `auto` (the default), `always` or `never`
+ * @param isTerminal whether standard output is a terminal
+ * @throws CtlFailure
+ *
+ * Source: no-color.org: a non-empty NO_COLOR switches colours off unless an option demands them.
+ */
+export function choosePainter(
+  when: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): Painter {
+  if (when === 'always') return COLOURS;
+  if (when === 'never') return PLAIN;
+  if (when !== undefined && when !== 'auto') {
+    throw new CtlFailure(CTL_EXITS.usage, `--color ${when}: must be auto, always or never`);
+  }
+  const isRefused = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
+  return isTerminal && !isRefused ? COLOURS : PLAIN;
+}

@@ -1,0 +1,62 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { failure, success, type Result } from '../../domain/result.ts';
+import { closestName } from '../config/closest-name.ts';
+import { messageOf } from '../errors.ts';
+
+type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>;
+
+/**
+ * Parses a command line as `parseArgs` of Node does.
+ *
+ * @param config options of `parseArgs`; `args` are the words
+ * @returns options and other words, or one short sentence that says what is wrong
+ */
+export function parseOptions<Config extends ParseArgsConfig & { readonly args: string[] }>(
+  config: Config,
+): Result<Parsed<Config>, string> {
+  try {
+    return success(parseArgs(config));
+  } catch (error) {
+    return failure(unknownOption(config) ?? shortMessage(messageOf(error)));
+  }
+}
+
+/**
+ * The text for wrong arguments: what is wrong, and where the help is.
+ *
+ * @param program such as `slipway verify`
+ * @param problem one sentence
+ */
+export function usageError(program: string, problem: string): string {
+  return `${program}: ${problem}\nFor help: ${program} --help\n`;
+}
+
+/** The end of a message that names the probably meant word; empty when none is close. */
+export function didYouMean(written: string, names: readonly string[]): string {
+  const meant = closestName(written, names);
+  return meant === null ? '' : `; did you mean "${meant}"?`;
+}
+
+/** Names the first option that does not exist, and the one that was probably meant. */
+function unknownOption({ args, options = {} }: ParseArgsConfig): string | null {
+  const { tokens } = parseArgs({
+    args: [...(args ?? [])],
+    options,
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+  });
+  const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(options, token.name));
+  if (unknown?.kind !== 'option') return null;
+  const names = Object.keys(options).map((name) => `--${name}`);
+  return `there is no option ${unknown.rawName}${didYouMean(unknown.rawName, names)}`;
+}
+
+/** Says the messages of Node shorter: they explain `--` and `=` at length. */
+function shortMessage(message: string): string {
+  const [, name = ''] = /'(?:-\w, )?(--?[^' ]+)/.exec(message) ?? [];
+  if (message.includes('missing') || message.includes('ambiguous')) return `${name} needs a value`;
+  if (message.includes('does not take an argument')) return `${name} takes no value`;
+  const [, word] = /^Unexpected argument '(.*?)'\. /s.exec(message) ?? [];
+  return word === undefined ? message : `unexpected argument "${word}"`;
+}

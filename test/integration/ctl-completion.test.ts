@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { REPORTS } from '../../src/contract/reports/reports.ts';
+import { completionScript, type CompletionShell } from '../../src/cli/completion/shell-scripts.ts';
+import { startAdminServer } from '../support/admin-client.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { hasTool } from '../support/tools.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The command and the configuration of each shell: only the script, and a prompt that the test can see. */
+const SHELLS: Readonly<
+  Record<
+    CompletionShell,
+    (folder: string) => { readonly argv: readonly string[]; readonly rc: readonly [string, string] }
+  >
+> = {
+  bash: (folder) => ({
+    argv: ['bash', '--noprofile', '--rcfile', join(folder, 'bashrc'), '-i'],
+    rc: ['bashrc', `PS1='READY>'\nsource ${join(folder, 'script')}\n`],
+  }),
+  zsh: (folder) => ({
+    argv: ['zsh', '-d', '-i'],
+    rc: [
+      '.zshrc',
+      `PS1='READY>'\nautoload -U compinit && compinit -u -D\nbindkey -e\nsource ${join(folder, 'script')}\n`,
+    ],
+  }),
+  fish: (folder) => ({
+    argv: ['fish', '--private', '-i'],
+    rc: [
+      'fish/config.fish',
+      `function fish_prompt; echo -n 'READY>'; end\nset -g fish_greeting\nsource ${join(folder, 'script')}\n`,
+    ],
+  }),
+};
+
+/** The keys before Tab, and the line after it. */
+const LINES: ReadonlyArray<readonly [string, string]> = [
+  ['slipway ver', 'slipway verify'],
+  ['slipway ctl sched', 'slipway ctl schedules'],
+  ['slipway ctl translations hand', 'slipway ctl translations handoff'],
+  ['slipway ctl tasks --stat', 'slipway ctl tasks --status'],
+  ['slipway ctl tasks --status runn', 'slipway ctl tasks --status running'],
+  ['slipway ctl --color=alw', 'slipway ctl --color=always'],
+  ['slipway ctl run release-cl', 'slipway ctl run release-cleanup'],
+  ['slipway ctl run release-cleanup coun', 'slipway ctl run release-cleanup count='],
+  ['slipway ctl run release-cleanup force=tr', 'slipway ctl run release-cleanup force=true'],
+  // Names that the service has; bash splits the last one at "=" and ":".
+  ['slipway ctl task show 01KA', 'slipway ctl task show 01KAJ2X6V5Q0E8T9R3W7Y1Z4BC'],
+  ['slipway ctl run schedule-run id=configured:sy', 'slipway ctl run schedule-run id=configured:sync'],
+  ['slipway verify snap', 'slipway verify snapshot'],
+  ['slipway ctl tasks --token-file adm', 'slipway ctl tasks --token-file admin.token'],
+];
+
+async function typeInto(shell: CompletionShell): Promise<readonly string[]> {
+  const folder = await temporaryDirectory();
+  const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
+  const schedules = REPORTS['schedule.list'].answer.example;
+  const items = schedules.items.map((item) => ({ ...item, id: 'configured:sync' }));
+  server.daemon.setReport('schedule.list', { ...schedules, items });
+  server.daemon.setReport('task.list', REPORTS['task.list'].answer.example);
+  const { argv, rc } = SHELLS[shell](folder);
+  await mkdir(join(folder, 'fish'));
+  await mkdir(join(folder, 'snapshot'));
+  await writeFile(join(folder, 'admin.token'), '');
+  await writeFile(join(folder, 'script'), completionScript(shell));
+  await writeFile(join(folder, rc[0]), rc[1]);
+  const child = spawn('python3', [join(ROOT, 'test/support/type-into-shell.py')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const env = {
+    PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`,
+    HOME: folder,
+    ZDOTDIR: folder,
+    XDG_CONFIG_HOME: folder,
+    TERM: 'xterm',
+    SLIPWAY_CTL_URL: server.url,
+    SLIPWAY_CTL_TOKEN_FILE: server.tokenFile,
+  };
+  child.stdin.end(
+    JSON.stringify({ argv, env, cwd: folder, prompt: 'READY>', lines: LINES.map(([line]) => line) }),
+  );
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  expect(err).toBe('');
+  // zsh takes the slash after a folder away when the next word begins.
+  return (JSON.parse(out) as readonly string[]).map((line) => line.replace(/\/$/, ''));
+}
+
+describe('words in a terminal', () => {
+  it.skipIf(!hasTool('bash') || !hasTool('python3'))('are completed by bash', async () => {
+    expect(await typeInto('bash')).toEqual(LINES.map(([, line]) => line));
+  });
+
+  it.skipIf(!hasTool('zsh') || !hasTool('python3'))('are completed by zsh', async () => {
+    expect(await typeInto('zsh')).toEqual(LINES.map(([, line]) => line));
+  });
+
+  it.skipIf(!hasTool('fish') || !hasTool('python3'))('are completed by fish', async () => {
+    expect(await typeInto('fish')).toEqual(LINES.map(([, line]) => line));
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
+import { fieldsOfPairs } from '../../../../src/contract/actions/field-schemas.ts';
+import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
+import { ctl } from '../../../support/ctl.ts';
+import { ctlService, endedTask, reportExample } from '../../../support/ctl-service.ts';
+
+const GROUP = (
+  reportExample('translation.memory.conflicts') as {
+    groups: Array<{ records: Array<{ record_id: string }> }>;
+  }
+).groups[0];
+const WINNER = GROUP?.records[0]?.record_id ?? '';
+const LOSER = GROUP?.records[1]?.record_id ?? '';
+const TERM = 'gt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC';
+
+/** The bodies of the actions that were sent. */
+function posts(daemon: Awaited<ReturnType<typeof ctlService>>['daemon']): readonly string[] {
+  return daemon.received.filter(({ method }) => method === 'POST').map(({ body }) => body);
+}
+
+/** Each destructive action, the report that says what it takes away, and a part of the text. */
+const DESTRUCTIVE: ReadonlyArray<
+  readonly [string, readonly string[], Parameters<typeof reportExample>[0], string]
+> = [
+  ['restart', [], 'task.list', 'restart restarts the daemon; 1 task is running\n'],
+  ['schedule-remove', ['id=nightly-verify'], 'schedule.list', 'nightly-verify'],
+  ['task-cancel', ['task_id=T1'], 'task.status', 'sync'],
+  [
+    'translation-memory-resolve-conflict',
+    [
+      `winner_record_id=${WINNER}`,
+      `expected_trusted_record_ids=${WINNER}`,
+      `expected_trusted_record_ids=${LOSER}`,
+      'reviewer=r',
+      'reason=x',
+    ],
+    'translation.memory.conflicts',
+    `supersedes  ${LOSER}  早安`,
+  ],
+  [
+    'translation-glossary-deprecate',
+    [`term_id=${TERM}`, 'reviewer=r', 'reason=x'],
+    'translation.glossary.query',
+    'forbids its wording',
+  ],
+  ['translation-glossary-delete', [`term_id=${TERM}`], 'translation.glossary.query', '老师'],
+  ['localized-rollback', [], 'release.list', 'makes the previous localized release, or none, current'],
+  ['release-cleanup', ['count=1'], 'task.status', 'result: {"dry_run":true,"deleted":["r1"]}'],
+];
+
+describe('destructive actions', () => {
+  it('are all in this test', () => {
+    const destructive = CONTROL_ACTIONS.filter((action) => actionDefinition(action).destructive);
+    expect(DESTRUCTIVE.map(([action]) => action)).toEqual(destructive);
+  });
+
+  it.each(DESTRUCTIVE)(
+    '%s is sent without a terminal only with --yes, and on a terminal after a yes',
+    async (action, fields, report, text) => {
+      const { run, daemon } = await ctlService();
+      const example =
+        action === 'release-cleanup'
+          ? endedTask('succeeded', { dry_run: true, deleted: ['r1'] })
+          : reportExample(report);
+      daemon.setReport(report, example);
+      daemon.setAnswer(`/v1/control/${action}`, { status: 202, body: AcceptedAnswer.example });
+      const sent = (): number => posts(daemon).filter((body) => !body.includes('dry_run=true')).length;
+      const argv = ['run', action, ...fields];
+      const refused = await run(argv);
+      expect([refused.code, refused.out, sent()]).toEqual([2, '', 0]);
+      expect(refused.err).toContain('nothing was changed. Add --yes');
+      const declined = await run(argv, { rows: 24, stdin: 'n\n' });
+      expect([declined.code, sent()]).toEqual([1, 0]);
+      expect(declined.err).toContain(text);
+      expect(declined.err).toContain('Continue? [y/N] slipway ctl: not confirmed; nothing was changed\n');
+      expect((await run(argv, { rows: 24, stdin: '' })).code).toBe(1);
+      expect(sent()).toBe(0);
+      expect((await run(argv, { rows: 24, stdin: 'Yes\n' })).code).toBe(0);
+      expect(sent()).toBe(1);
+      expect(await run([...argv, '--yes'])).toMatchObject({ code: 0, err: '' });
+      expect(sent()).toBe(2);
+      const tried = await run([...argv, '--dry-run']);
+      expect([tried.code, sent()]).toEqual([0, 2]);
+      expect(tried.out).toContain(text);
+    },
+  );
+
+  it('say that the thing is not there, and send nothing', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setReport('schedule.list', { ...reportExample('schedule.list'), total: 0, items: [] });
+    const { code, err } = await run(['run', 'schedule-remove', 'id=gone'], { rows: 24, stdin: 'y\n' });
+    expect([code, err]).toEqual([1, 'slipway ctl: there is no schedule gone; nothing was changed\n']);
+    expect(posts(daemon)).toEqual([]);
+  });
+
+  it('that are dry runs already are sent without a question', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+    expect((await run(['run', 'release-cleanup', 'args=dry_run=true'])).code).toBe(0);
+    expect(posts(daemon)).toHaveLength(1);
+  });
+
+  it('task cancel asks, too', async () => {
+    const { run, daemon } = await ctlService();
+    expect((await run(['task', 'cancel', 'T1'])).code).toBe(2);
+    expect(posts(daemon)).toEqual([]);
+  });
+});
+
+describe('--dry-run', () => {
+  it('checks the body of an action that the daemon cannot try, and sends nothing', async () => {
+    const { run, daemon } = await ctlService();
+    const { code, out } = await run(['run', 'sync', 'force=true', '--dry-run']);
+    expect([code, out]).toEqual([0, 'sync is valid\nbody: {"force":true}\nnothing was sent: --dry-run\n']);
+    const json = await run(['run', 'sync', '--dry-run', '-o', 'json']);
+    expect(JSON.parse(json.out)).toEqual({ dry_run: true, action: 'sync', body: {} });
+    expect((await run(['run', 'sync', 'count=x', '--dry-run'])).code).toBe(2);
+    expect(posts(daemon)).toEqual([]);
+  });
+
+  it('lets the daemon try what it can, and waits for the result', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setAnswer('/v1/control/localized-publish', { status: 202, body: AcceptedAnswer.example });
+    daemon.setReport('task.status', endedTask('succeeded', { blockers: [] }));
+    const argv = ['run', 'localized-publish', 'from_worker=true', 'args=min_state=proofread', '--dry-run'];
+    expect(await run(argv)).toMatchObject({ code: 0, out: expect.stringContaining('"blockers"') as string });
+    expect(posts(daemon).map((body) => JSON.parse(body) as object)).toEqual([
+      { from_worker: true, args: ['min_state=proofread', 'dry_run=true'] },
+    ]);
+  });
+
+  it('is known for every action whose arguments have it', () => {
+    for (const action of CONTROL_ACTIONS) {
+      const { fields = {}, hasDryRun } = actionDefinition(action);
+      const pairs = fields.args === undefined ? null : fieldsOfPairs(fields.args);
+      if (pairs !== null) expect([action, hasDryRun === true]).toEqual([action, 'dry_run' in pairs.shape]);
+    }
+  });
+});
+
+describe('the help of an action', () => {
+  it.each(CONTROL_ACTIONS)('%s lists its fields, each with a meaning', async (action) => {
+    const { code, out } = await ctl(['run', action, '--help']);
+    expect(code).toBe(0);
+    expect(await ctl(['help', 'run', action])).toMatchObject({ out });
+    const definition = actionDefinition(action);
+    for (const field of [...definition.required, ...definition.used]) {
+      expect(out).toMatch(new RegExp(`^  ${field}[=.]`, 'mu'));
+    }
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  it('says which fields are required, what they take, and the keys of args', async () => {
+    const { out } = await ctl(['run', 'translation-glossary-add', '-h']);
+    expect(out).toMatch(/^ {2}source_term=TEXT +\(required\) The term in the source language\.$/mu);
+    expect(out).toContain('  review_status=draft|approved\n');
+    expect(out).toContain('  source.source_kind=manual|imported\n');
+    const publish = await ctl(['run', 'localized-publish', '-h']);
+    expect(publish.out).toContain('  args=dry_run=true|false');
+    expect(publish.out).toContain('Give exactly one of from_worker, translation_file, patch_manifest.\n');
+  });
+
+  it('has a meaning for every field', () => {
+    const silent = CONTROL_ACTIONS.flatMap((action) =>
+      fieldTexts(actionDefinition(action)).filter(({ meaning }) => meaning === ''),
+    ).map(({ name }) => name);
+    expect([...new Set(silent)]).toEqual([]);
+  });
+});
+
+describe('actions', () => {
+  it('lists every action without a service', async () => {
+    const url = ['--url', 'http://127.0.0.1:1'];
+    const { code, out } = await ctl([...url, 'actions', '-o', 'name']);
+    expect([code, out]).toEqual([0, `${CONTROL_ACTIONS.join('\n')}\n`]);
+    expect((await ctl(['actions'])).out).toMatch(/^restart +yes +Drains/mu);
+    const listed = JSON.parse((await ctl(['actions', '-o', 'json'])).out) as Array<{ action: string }>;
+    expect(listed.map(({ action }) => action)).toEqual(CONTROL_ACTIONS);
+  });
+
+  it('names the field that was probably meant', async () => {
+    expect((await ctl(['run', 'release-cleanup', 'cuont=3'])).err).toContain('did you mean "count"?');
+  });
+});

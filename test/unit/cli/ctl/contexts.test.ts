@@ -1,0 +1,122 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ADMIN_TOKEN } from '../../../support/admin-client.ts';
+import { ctl, type CtlRun } from '../../../support/ctl.ts';
+import { ctlService, reportExample } from '../../../support/ctl-service.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+interface Home {
+  readonly path: string;
+  readonly write: (text: string, mode?: number) => Promise<void>;
+  readonly run: (argv: readonly string[], env?: Record<string, string>) => Promise<CtlRun>;
+}
+
+/** A folder for configuration of its own. */
+async function home(): Promise<Home> {
+  const folder = await temporaryDirectory();
+  const path = join(folder, 'slipway', 'ctl.yaml');
+  return {
+    path,
+    write: async (text, mode = 0o600) => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text);
+      await chmod(path, mode);
+    },
+    run: async (argv, env = {}) =>
+      await ctl(argv, { env: { XDG_CONFIG_HOME: folder, HOME: folder, ...env } }),
+  };
+}
+
+describe('contexts', () => {
+  it('are stored, listed, used and deleted, and comments stay', async () => {
+    const service = await ctlService();
+    service.daemon.setReport('task.list', reportExample('task.list'));
+    const { path, write, run } = await home();
+    await write('# my services\n');
+    const stored = await run([
+      'context',
+      'set',
+      'one',
+      '--url',
+      service.url,
+      '--token-file',
+      service.tokenFile,
+    ]);
+    expect(stored).toEqual({ code: 0, out: 'one is stored\n', err: '' });
+    expect((await run(['tasks', '-o', 'name'])).code).toBe(0);
+    await run(['context', 'set', 'two', '-n', 'games', '--token-secret', 'slipway-admin/token']);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readFile(path, 'utf8')).toContain('# my services');
+    expect((await run(['context', 'list'])).out).toMatch(
+      /^\* +one +http.*\n +two +cluster games +Secret slipway-admin\/token$/mu,
+    );
+    expect((await run(['context', 'use', 'tow'])).err).toContain('has no context "tow"; did you mean "two"?');
+    expect((await run(['context', 'use', 'two'])).code).toBe(0);
+    expect((await run(['--ctl-context', 'one', 'tasks'])).code).toBe(0);
+    expect((await run(['tasks'], { SLIPWAY_CTL_CONTEXT: 'one' })).code).toBe(0);
+    await run(['context', 'delete', 'two']);
+    expect((await run(['context', 'list', '-o', 'name'])).out).toBe('one\n');
+    expect(await readFile(path, 'utf8')).not.toContain('current');
+  });
+
+  it('give the address and the token together: neither is used with another address', async () => {
+    const service = await ctlService();
+    service.daemon.setReport('task.list', reportExample('task.list'));
+    const { path, write, run } = await home();
+    await write(`current: a\ncontexts:\n  a: { url: 'http://127.0.0.1:1', tokenFile: admin.token }\n`);
+    await writeFile(join(dirname(path), 'admin.token'), ADMIN_TOKEN);
+    expect((await run(['tasks'])).code).toBe(3);
+    expect((await run(['--url', service.url, 'tasks'])).err).toContain(
+      'needs an admin token, and none is set',
+    );
+    expect((await run(['tasks'], { SLIPWAY_CTL_URL: service.url })).code).toBe(4);
+    await write(
+      `current: a\ncontexts:\n  a: { url: '${service.url}', tokenFile: admin.token, output: name }\n`,
+    );
+    const named = await run(['tasks'], { SLIPWAY_CTL_TOKEN: 'the-token-of-another-service' });
+    expect([named.code, named.out]).toEqual([0, '01KAJ2X6V5Q0E8T9R3W7Y1Z4BC\n']);
+    expect((await run(['--ctl-context', 'a', '--url', service.url, 'tasks'])).err).toContain('not both');
+  });
+
+  it('may hold a token only in a file that is closed to others, and never show it', async () => {
+    const service = await ctlService();
+    service.daemon.setReport('task.list', reportExample('task.list'));
+    const { path, write, run } = await home();
+    const text = `current: a\ncontexts:\n  a: { url: '${service.url}', token: ${ADMIN_TOKEN} }\n`;
+    await write(text, 0o640);
+    const refused = await run(['tasks']);
+    expect([refused.code, refused.err.includes(`run chmod 600 ${path}`)]).toEqual([2, true]);
+    await write(text);
+    expect((await run(['tasks'])).code).toBe(0);
+    for (const format of ['table', 'json', 'yaml']) {
+      const { out } = await run(['context', 'list', '-o', format]);
+      expect([out.includes('in this file'), out.includes(ADMIN_TOKEN)]).toEqual([true, false]);
+    }
+  });
+
+  it.each([
+    ['contexts:\n  a: { ulr: x }\n', 'contexts.a: Unrecognized key'],
+    ['contexts: [\n', 'line 2'],
+    ['contexts:\n  "a b": {}\n', 'contexts.a b'],
+  ])('in a file such as %j are refused, and the file stays', async (text, message) => {
+    const { path, write, run } = await home();
+    await write(text);
+    for (const argv of [['tasks'], ['context', 'set', 'b', '--url', 'http://h/']]) {
+      const { code, err } = await run(argv);
+      expect([code, err.includes(message)]).toEqual([2, true]);
+    }
+    expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
+  it.each([
+    [['context', 'set', 'a'], 'give what to store'],
+    [['context', 'set', 'a b', '--url', 'http://h/'], 'cannot be the name of a context'],
+    [['context', 'set', 'a', '--url', 'ftp://h/'], 'give an http or https URL'],
+    [['--ctl-context', 'none', 'tasks'], 'has no context "none"'],
+  ])('%j is refused', async (argv, message) => {
+    const { run } = await home();
+    const { code, err } = await run(argv);
+    expect([code, err.includes(message)]).toEqual([2, true]);
+  });
+});
