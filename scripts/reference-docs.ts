@@ -14,6 +14,7 @@ import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
 import { renderGlossary } from './reference/glossary.ts';
+import { renderMetrics } from './reference/metrics.ts';
 import { renderParseErrors } from './reference/parse-errors.ts';
 import { renderParseRules } from './reference/parse-rules.ts';
 import { renderProtocol } from './reference/protocol.ts';
@@ -39,6 +40,7 @@ function renderAll(): Map<string, string> {
     ['operations.md', renderOperations()],
     ['operation-statuses.md', renderOperationStatuses()],
     ['actions.md', renderActions()],
+    ['metrics.md', renderMetrics()],
     ['ctl.md', renderCtlPage()],
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],

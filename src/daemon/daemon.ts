@@ -257,7 +257,7 @@ async function openVolume(
 /** @returns the address of the metrics, or `null` without a port for them */
 async function serveMetrics(
   { configuration, options, closers }: DaemonBase,
-  { engine, releases, texts }: DaemonParts,
+  { engine, releases, schedules, texts }: DaemonParts,
   doctor: Doctor,
 ): Promise<string | null> {
   if (configuration.metrics === undefined) return null;
@@ -268,6 +268,7 @@ async function serveMetrics(
     doctor,
     ...texts,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),
+    work: { ...releases, releases: releases.repository, engine, schedules, clock: options.clock },
   });
   const listening = await createMetricsServer({ ...options, ...configuration.metrics, registry });
   closers.add('metrics', async (signal) => await listening.close(signal));

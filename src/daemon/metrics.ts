@@ -11,6 +11,7 @@ import type { Parse } from './parse/parse.ts';
 import type { Translation } from './translation/translation.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
+import { addWorkMetrics, type WorkMetricsSources } from './work-metrics.ts';
 import type { KindHistory } from './tasks/task-reads.ts';
 
 /** Where the metrics of the daemon come from; they are read on every collection. */
@@ -27,6 +28,7 @@ export interface DaemonMetricsOptions {
   readonly backupHistory: () => Pick<KindHistory, 'consecutiveFailures'>;
   readonly memory: Pick<Memory, 'latestCounts'>;
   readonly glossary: Pick<Glossary, 'latestSummary'>;
+  readonly work: WorkMetricsSources;
 }
 
 /** Creates the registry of the daemon. A time that is not known has no sample. */
@@ -69,6 +71,7 @@ export function createDaemonMetrics(options: DaemonMetricsOptions): Registry {
   addTranslationMetrics(registry, options.translation);
   addMemoryMetrics(registry, options.memory);
   addGlossaryMetrics(registry, options.glossary);
+  addWorkMetrics(registry, options.work);
   return registry;
 }
 

@@ -1,10 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-import { CHANNELS, type Channel } from '../domain/release/channel.ts';
+import { CHANNELS } from '../domain/release/channel.ts';
+import { REASONS } from '../domain/verdict/reasons.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
 import { createTallyCounter, type CounterSeries } from '../platform/metrics/tally.ts';
 import type { RequestRecord } from './http/observe-request.ts';
-import type { RefreshOutcome } from './serving/attestation-poller.ts';
+import { REFRESH_OUTCOMES, type RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
@@ -40,7 +41,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     name: 'slipway_http_request_duration_seconds',
     help: 'Duration from the request head to the end of the response, by route template.',
     labelNames: ['route'],
-    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   });
   const bytes = createTallyCounter({
@@ -77,18 +78,19 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   };
   const verdicts = new Gauge({
     name: 'slipway_verdict',
-    help: '1 for the current reason of each channel; the reason of a distributable channel is "none".',
+    help: '1 for the current reason of each channel, 0 for all others; the reason of a distributable channel is "none".',
     labelNames: ['channel', 'reason'],
     aggregator: 'max',
     registers,
   });
-  const reasons = new Map<Channel, string>();
   const refreshes = new Counter({
     name: 'slipway_refresh_total',
     help: 'Polls of the daemon for an attestation, by outcome.',
     labelNames: ['outcome'],
     registers,
   });
+
+  for (const outcome of REFRESH_OUTCOMES) refreshes.inc({ outcome }, 0);
 
   return {
     request: ({ route, method, status, bytes: sent, seconds }) => {
@@ -98,7 +100,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
       tally.bytes.add(sent);
     },
     verdict: (verdict) => {
-      setVerdict(verdicts, reasons, verdict);
+      setVerdict(verdicts, verdict);
     },
     refresh: (outcome) => {
       refreshes.inc({ outcome });
@@ -109,16 +111,13 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   };
 }
 
-function setVerdict(
-  gauge: Gauge<'channel' | 'reason'>,
-  reasons: Map<Channel, string>,
-  { channel, reason }: Verdict,
-): void {
-  const previous = reasons.get(channel);
-  const label = reason ?? 'none';
-  if (previous !== undefined && previous !== label) gauge.remove({ channel, reason: previous });
-  reasons.set(channel, label);
-  gauge.set({ channel, reason: label }, 1);
+/** The values of the label `reason`. */
+const VERDICT_REASONS = ['none', ...Object.keys(REASONS)];
+
+/** Every reason has a sample from the first verdict on, so that a change is seen. */
+function setVerdict(gauge: Gauge<'channel' | 'reason'>, { channel, reason }: Verdict): void {
+  for (const each of VERDICT_REASONS)
+    gauge.set({ channel, reason: each }, each === (reason ?? 'none') ? 1 : 0);
 }
 
 function registerServingGauges(registry: Registry, serving: Serving, now: () => number): void {
@@ -132,6 +131,17 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
       const attestation = serving.verdict('official').attestation;
       if (attestation === null) expires.reset();
       else expires.set(attestation.expires_at - now() / 1000);
+    },
+  });
+  const expiresAt = new Gauge({
+    name: 'slipway_attestation_expires_timestamp_seconds',
+    help: 'When the attestation of the official channel expires; absent without one.',
+    aggregator: 'min',
+    registers,
+    collect: () => {
+      const attestation = serving.verdict('official').attestation;
+      if (attestation === null) expiresAt.reset();
+      else expiresAt.set(attestation.expires_at);
     },
   });
   const entries = new Gauge({

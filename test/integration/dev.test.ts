@@ -20,6 +20,7 @@ interface DevSummary {
   readonly server_url: string;
   readonly daemon_url: string;
   readonly metrics_url: string;
+  readonly daemon_metrics_url: string;
   readonly admin_token_file: string;
   readonly daemon_token_file: string;
   readonly cdn_host: string;
@@ -145,6 +146,10 @@ describe('slipway dev', () => {
     expect(first.summary.release_id).toBe('1.67.412528-r90_demo');
     expect((await fetch(`${first.summary.server_url}/v1/bootstrap`)).status).toBe(200);
     expect((await fetch(first.summary.metrics_url)).status).toBe(200);
+    const daemonMetrics = await fetch(first.summary.daemon_metrics_url);
+    expect(await daemonMetrics.text()).toContain(
+      'slipway_daemon_tasks_total{kind="sync",outcome="succeeded"} 1',
+    );
     expect((await readFile(first.summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
     expect((await fetch(`${first.summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
     expect((await stat(first.summary.daemon_token_file)).mode & 0o777).toBe(0o600);

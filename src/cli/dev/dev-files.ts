@@ -64,7 +64,12 @@ async function parseSection(
 /** Writes the daemon's configuration file. The port stays the same when the daemon is started again. */
 export async function writeDaemonConfiguration(
   layout: DevLayout,
-  { port, upstream, rules }: { readonly port: number } & Pick<DevOptions, 'upstream' | 'rules'>,
+  {
+    port,
+    metricsPort,
+    upstream,
+    rules,
+  }: { readonly port: number; readonly metricsPort: number } & Pick<DevOptions, 'upstream' | 'rules'>,
 ): Promise<void> {
   const sections: Record<DevUpstream['kind'], object> = {
     demo: { kind: 'directory', directory: { path: demoUpstreamPath(layout.upstream) } },
@@ -82,6 +87,7 @@ export async function writeDaemonConfiguration(
     layout.daemonConfiguration,
     stringify({
       listen: { host: '127.0.0.1', port },
+      metrics: { host: '127.0.0.1', port: metricsPort },
       tokenFile: layout.daemonToken,
       snapshot: { root: layout.snapshot },
       data: { dir: layout.database },

@@ -15,6 +15,8 @@ export interface DevSummary {
   readonly server_url: string;
   readonly daemon_url: string;
   readonly metrics_url: string;
+  /** The metrics of the daemon. */
+  readonly daemon_metrics_url: string;
   readonly admin_token_file: string;
   readonly daemon_token_file: string;
   readonly cdn_host: string;

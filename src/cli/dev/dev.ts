@@ -100,13 +100,14 @@ async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly strin
 
 async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children: Child[]): Promise<void> {
   await mkdir(resolve(options.data), { recursive: true, mode: 0o700 });
-  const [freePort = 0, metricsPort = 0, daemonPort = 0] = await findFreePorts(3);
+  const [freePort = 0, metricsPort = 0, daemonPort = 0, daemonMetricsPort = 0] = await findFreePorts(4);
   const port = options.port === 0 ? freePort : options.port;
   const summary: DevSummary = {
     pid: process.pid,
     server_url: `http://127.0.0.1:${port}`,
     daemon_url: `http://127.0.0.1:${daemonPort}`,
     metrics_url: `http://127.0.0.1:${metricsPort}/metrics`,
+    daemon_metrics_url: `http://127.0.0.1:${daemonMetricsPort}/metrics`,
     admin_token_file: layout.adminToken,
     daemon_token_file: layout.daemonToken,
     cdn_host: CDN_HOST,
@@ -115,7 +116,7 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   };
   await writeDevSummary(layout.summary, summary);
   const demo = await prepare(options, layout, io);
-  await writeDaemonConfiguration(layout, { ...options, port: daemonPort });
+  await writeDaemonConfiguration(layout, { ...options, port: daemonPort, metricsPort: daemonMetricsPort });
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);

@@ -38,6 +38,8 @@ export interface Schedules {
   configure(intervals: ScheduleIntervals): void;
   /** When the next enabled schedule of this action is due, Unix seconds. */
   nextRunOf(action: string): number | null;
+  /** When the next enabled schedule is due, Unix seconds; in the past while it is late; `null` for none. */
+  nextDueAt(): number | null;
   /** Starts to run due schedules; call it after the engine has recovered. */
   start(): void;
   stop(): Promise<void>;
@@ -60,6 +62,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
       applyConfiguredSchedules(intervals, { ...options, repository });
       timer.wake();
     },
+    nextDueAt: () => repository.nextDue(),
     nextRunOf: (action) => repository.nextDueOf(action),
     start: () => {
       // Covers tasks that ended just before an earlier process died.

@@ -94,6 +94,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     counts: () => repository.counts(),
     historyOf: (kind) => repository.historyOf(kind),
     runningSince: (kind) => repository.runningSince(kind),
+    queues: () => repository.queues(),
     isScheduleActive: (scheduleId) => repository.isScheduleActive(scheduleId),
     onFinished,
     recover,

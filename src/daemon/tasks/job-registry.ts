@@ -6,6 +6,8 @@ export interface JobRegistry {
   /** Adds jobs; call it before the engine starts. Throws when a kind is registered twice. */
   register(...jobs: readonly Job[]): void;
   find(kind: string): Job | null;
+  /** The kinds of all jobs, in the order of registration. */
+  kinds(): readonly string[];
   /** Kinds of jobs that schedules of a group can run, in the order of registration. */
   kindsOf(group: ScheduleGroup): readonly string[];
   /** The jobs whose tasks run beside those of their lane, with how many of them together. */
@@ -22,6 +24,7 @@ export function createJobRegistry(): JobRegistry {
         byKind.set(job.kind, job);
       }
     },
+    kinds: () => [...byKind.keys()],
     find: (kind) => byKind.get(kind) ?? null,
     kindsOf: (group) =>
       [...byKind.values()].filter(({ groups }) => groups.includes(group)).map(({ kind }) => kind),

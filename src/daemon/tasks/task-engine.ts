@@ -1,6 +1,14 @@
 import type { JobRegistry } from './job-registry.ts';
 import type { KindHistory } from './task-reads.ts';
-import type { TaskResult, TaskStatus, InlineSubmission, Task, TaskSubmission, AcceptedTask } from './task.ts';
+import type {
+  TaskLane,
+  TaskResult,
+  TaskStatus,
+  InlineSubmission,
+  Task,
+  TaskSubmission,
+  AcceptedTask,
+} from './task.ts';
 
 /** One line of a task's log. */
 export interface TaskLogLine {
@@ -54,6 +62,8 @@ export interface TaskEngine {
   historyOf(kind: string): KindHistory;
   /** When the oldest running task of this kind started, Unix seconds; `null` when none runs. */
   runningSince(kind: string): number | null;
+  /** The tasks that wait in each lane, and when the oldest of them could have started, Unix milliseconds; lanes without one are absent. */
+  queues(): ReadonlyArray<{ readonly lane: TaskLane; readonly count: number; readonly oldest_ms: number }>;
   /** Whether a task submitted with this `scheduleId` has not ended. */
   isScheduleActive(scheduleId: string): boolean;
   /** The listener is called after every task that reached a terminal state. */

@@ -45,6 +45,8 @@ export interface TaskReads {
   historyOf(kind: string): KindHistory;
   /** When the oldest running task of this kind started, Unix seconds; `null` when none runs. */
   runningSince(kind: string): number | null;
+  /** The tasks that wait in each lane, and when the oldest of them could have started, Unix milliseconds; lanes without one are absent. */
+  queues(): ReadonlyArray<{ readonly lane: TaskLane; readonly count: number; readonly oldest_ms: number }>;
   /** Every queued task, oldest first. */
   waiting(): ReadonlyArray<{ readonly task_id: string; readonly kind: string }>;
 }
@@ -75,6 +77,9 @@ export function createTaskReads(database: Database): TaskReads {
     `SELECT 1 FROM task WHERE schedule_id = :schedule_id AND status IN ('queued', 'running', 'cancelling') LIMIT 1`,
   );
   const historyOf = createHistoryRead(database);
+  const queues = database.prepare(
+    `SELECT lane, count(*) AS count, min(run_at_ms) AS oldest_ms FROM task WHERE status = 'queued' GROUP BY lane`,
+  );
   const running = database.prepare(
     `SELECT min(started_at) AS since FROM task WHERE kind = :kind AND status IN ('running', 'cancelling')`,
   );
@@ -104,6 +109,7 @@ export function createTaskReads(database: Database): TaskReads {
     isScheduleActive: (scheduleId) => activeOfSchedule.get({ schedule_id: scheduleId }) !== undefined,
     historyOf,
     runningSince: (kind) => (running.get({ kind })?.['since'] as number | null | undefined) ?? null,
+    queues: () => queues.all() as unknown as ReturnType<TaskReads['queues']>,
     waiting: () => waiting.all() as unknown as Array<{ task_id: string; kind: string }>,
   };
 }

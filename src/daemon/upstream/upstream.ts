@@ -85,24 +85,28 @@ export interface UpstreamAdapter {
   ): Promise<UpstreamBody>;
 }
 
-/** Stable codes of what goes wrong with an upstream. */
-export type UpstreamErrorCode =
-  | 'upstream_unreachable'
-  | 'upstream_timeout'
-  | 'upstream_status'
-  | 'upstream_throttled'
-  | 'upstream_truncated'
-  | 'upstream_not_found'
-  | 'upstream_closed'
-  | 'upstream_address_refused'
-  | 'catalog_invalid'
-  | 'catalog_too_large'
-  | 'catalog_empty'
-  | 'destination_invalid'
-  | 'destination_duplicate'
-  | 'size_mismatch'
-  | 'digest_mismatch'
-  | 'catalog_changed';
+/** Stable codes of the failures of an upstream. */
+export const UPSTREAM_ERROR_CODES = [
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_status',
+  'upstream_throttled',
+  'upstream_truncated',
+  'upstream_not_found',
+  'upstream_closed',
+  'upstream_address_refused',
+  'catalog_invalid',
+  'catalog_too_large',
+  'catalog_empty',
+  'destination_invalid',
+  'destination_duplicate',
+  'size_mismatch',
+  'digest_mismatch',
+  'catalog_changed',
+] as const;
+
+/** One of {@link UPSTREAM_ERROR_CODES}. */
+export type UpstreamErrorCode = (typeof UPSTREAM_ERROR_CODES)[number];
 
 /** An upstream that failed, and whether trying again can help. */
 export class UpstreamError extends Error {

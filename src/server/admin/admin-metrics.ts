@@ -6,7 +6,10 @@ import type { ReportName } from '../../contract/reports/reports.ts';
 export type ForwardOutcome = 'ok' | 'refused' | 'unavailable';
 
 /** Why a request was not admitted. */
-export type LoginFailure = 'unconfigured' | 'missing' | 'refused' | 'limited';
+const LOGIN_FAILURES = ['unconfigured', 'missing', 'refused', 'limited'] as const;
+
+/** One of these reasons. */
+export type LoginFailure = (typeof LOGIN_FAILURES)[number];
 
 /** Counters of the admin surface. */
 export interface AdminMetrics {
@@ -31,6 +34,7 @@ export function createAdminMetrics(registry: Registry): AdminMetrics {
     labelNames: ['reason'],
     registers,
   });
+  for (const reason of LOGIN_FAILURES) failures.inc({ reason }, 0);
   return {
     forwarded: (report, outcome, seconds) => {
       latency.observe({ report, outcome }, seconds);

@@ -56,6 +56,14 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     Map<number, CounterSeries>
   >;
   const sentBytes = tally('slipway_cdn_sent_bytes_total', 'Body bytes sent.', ['channel']);
+  const damage = new Counter({
+    name: 'slipway_cdn_damage_total',
+    help: 'Damage that readers found, by kind: missing or damaged.',
+    labelNames: ['kind'],
+    registers,
+  });
+  // increase() does not count the first sample of a series.
+  for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
   const ranges = tally('slipway_cdn_ranges_total', 'Partial responses, by kind: single or multiple.', [
     'kind',
   ]);
@@ -75,12 +83,7 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     verifiedBytes: single('slipway_cdn_verified_bytes_total', 'Bytes hashed before they were sent.'),
     cacheHits: single('slipway_cdn_block_cache_hits_total', 'Block reads served from memory.'),
     cacheMisses: single('slipway_cdn_block_cache_misses_total', 'Block reads served from the volume.'),
-    damage: new Counter({
-      name: 'slipway_cdn_damage_total',
-      help: 'Damage that readers found, by kind: missing or damaged.',
-      labelNames: ['kind'],
-      registers,
-    }),
+    damage,
     stalledClients: new Counter({
       name: 'slipway_cdn_stalled_clients_total',
       help: 'Clients disconnected because they read too slowly.',

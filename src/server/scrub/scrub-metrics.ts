@@ -31,6 +31,14 @@ export function createScrubMetrics(registry: Registry): ScrubMetrics {
       else completed.set(completedAt);
     },
   });
+  const damage = new Counter({
+    name: 'slipway_scrub_damage_total',
+    help: 'Damage that the scrub found, by kind: missing or damaged.',
+    labelNames: ['kind'],
+    registers,
+  });
+  // increase() does not count the first sample of a series.
+  for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
   return {
     objects: new Counter({
       name: 'slipway_scrub_objects_total',
@@ -42,12 +50,7 @@ export function createScrubMetrics(registry: Registry): ScrubMetrics {
       help: 'Bytes that the scrub hashed.',
       registers,
     }),
-    damage: new Counter({
-      name: 'slipway_scrub_damage_total',
-      help: 'Damage that the scrub found, by kind: missing or damaged.',
-      labelNames: ['kind'],
-      registers,
-    }),
+    damage,
     skipped: new Counter({
       name: 'slipway_scrub_skipped_total',
       help: 'Objects that the scrub could not check for lack of descriptors, memory or threads.',

@@ -24,8 +24,11 @@ export interface RefreshDiagnostics {
   readonly lastErrorCode: string | null;
 }
 
-/** How one poll ended; a metric label. */
-export type RefreshOutcome = 'accepted' | 'unchanged' | 'refused' | 'none' | 'failed';
+/** The ends of a poll; a metric label. */
+export const REFRESH_OUTCOMES = ['accepted', 'unchanged', 'refused', 'none', 'failed'] as const;
+
+/** One of {@link REFRESH_OUTCOMES}. */
+export type RefreshOutcome = (typeof REFRESH_OUTCOMES)[number];
 
 /** Polls the daemon for attestations. */
 export interface AttestationPoller {

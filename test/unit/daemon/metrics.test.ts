@@ -3,6 +3,11 @@ import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-cod
 import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
+import { sampleStatement } from '../../support/attestations.ts';
+import { RELEASE_JOBS } from '../../../src/daemon/releases/jobs/release-jobs.ts';
+import type { Task } from '../../../src/daemon/tasks/task.ts';
+import { createJobRegistry } from '../../../src/daemon/tasks/job-registry.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { createDaemonMetrics, type DaemonMetricsOptions } from '../../../src/daemon/metrics.ts';
 import { noUnits, UNIT_STATES } from '../../../src/domain/translation/unit-state.ts';
 import type { WorkStatus } from '../../../src/daemon/translation/work/work-status.ts';
@@ -41,6 +46,14 @@ const NOTHING_YET: DaemonMetricsOptions = {
   translation: { latestStatus: () => null },
   backup: { latest: () => null },
   backupHistory: () => ({ consecutiveFailures: 0 }),
+  work: {
+    engine: { jobs: createJobRegistry(), onFinished: () => undefined, queues: () => [] },
+    schedules: { nextDueAt: () => null },
+    releases: { current: () => null },
+    objects: { totalBytes: () => ({ sound: 0, damaged: 0 }) },
+    attestor: { attested: () => null },
+    clock: new FakeClock(),
+  },
 };
 
 /** The samples of the parse index at each collection. */
@@ -167,5 +180,84 @@ describe('the metrics of translations', () => {
 
   it('have no samples while translation.db cannot be used', async () => {
     expect(await lines(null)).toEqual([]);
+  });
+});
+
+describe('the metrics of work', () => {
+  const task = (changes: Partial<Task>): Task =>
+    ({
+      kind: 'sync',
+      status: 'succeeded',
+      failure_code: null,
+      result: null,
+      started_at: 10,
+      finished_at: 70,
+      ...changes,
+    }) as Task;
+
+  it('start at 0, and count ended tasks, failures of upstream, and the time and bytes of syncs', async () => {
+    const jobs = createJobRegistry();
+    jobs.register(...RELEASE_JOBS.map((job) => ({ ...job, run: async () => ({}) })));
+    const listeners: Array<(ended: Task) => void> = [];
+    const onFinished = (ended: Task): void => {
+      for (const listener of listeners) listener(ended);
+    };
+    const registry = createDaemonMetrics({
+      ...NOTHING_YET,
+      work: {
+        ...NOTHING_YET.work,
+        engine: {
+          jobs,
+          queues: () => [],
+          onFinished: (listener) => {
+            listeners.push(listener);
+          },
+        },
+      },
+    });
+    const text = await registry.metrics();
+    for (const { kind } of RELEASE_JOBS) {
+      expect(text).toContain(`slipway_daemon_tasks_total{kind="${kind}",outcome="failed"} 0`);
+    }
+    expect(text).toContain('slipway_daemon_upstream_errors_total{code="upstream_unreachable"} 0');
+    expect(text).toContain('slipway_daemon_task_queue_depth{lane="release"} 0');
+    expect(text).toContain('slipway_daemon_store_bytes{class="damaged"} 0');
+    expect(text).not.toMatch(/^slipway_daemon_attestation_expires_timestamp_seconds /m);
+    onFinished(task({ status: 'failed', failure_code: 'upstream_timeout' }));
+    onFinished(task({ result: { downloaded_bytes: 42 } }));
+    const lines = (await registry.metrics()).split('\n');
+    expect(lines).toContain('slipway_daemon_upstream_errors_total{code="upstream_timeout"} 1');
+    expect(lines).toContain('slipway_daemon_tasks_total{kind="sync",outcome="succeeded"} 1');
+    expect(lines).toContain('slipway_daemon_sync_downloaded_bytes_total 42');
+    expect(lines).toContain('slipway_daemon_sync_duration_seconds_sum 120');
+  });
+
+  it('tell how long work waits, how late schedules are, and when the attestation expires', async () => {
+    const clock = new FakeClock();
+    const nowSeconds = clock.now() / 1000;
+    const registry = createDaemonMetrics({
+      ...NOTHING_YET,
+      work: {
+        ...NOTHING_YET.work,
+        clock,
+        engine: {
+          ...NOTHING_YET.work.engine,
+          queues: () => [{ lane: 'verify', count: 3, oldest_ms: clock.now() - 5000 }],
+        },
+        schedules: { nextDueAt: () => nowSeconds - 30 },
+        objects: { totalBytes: () => ({ sound: 7, damaged: 1 }) },
+        attestor: { attested: () => sampleStatement({ expires_at: 123 }) },
+      },
+    });
+    const text = await registry.metrics();
+    for (const line of [
+      'slipway_daemon_task_queue_depth{lane="verify"} 3',
+      'slipway_daemon_task_queue_oldest_seconds{lane="verify"} 5',
+      'slipway_daemon_task_queue_oldest_seconds{lane="release"} 0',
+      'slipway_daemon_schedule_lateness_seconds 30',
+      'slipway_daemon_store_bytes{class="sound"} 7',
+      'slipway_daemon_attestation_expires_timestamp_seconds 123',
+    ])
+      expect(text.split('\n')).toContain(line);
   });
 });

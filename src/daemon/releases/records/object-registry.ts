@@ -13,6 +13,8 @@ export interface RegisteredObject extends KnownObject {
 /** The facts that the daemon has recorded about objects. Only the store itself shows whether an object is present. */
 export interface ObjectRegistry {
   get(blake3: string): RegisteredObject | null;
+  /** The size of all objects, bytes, by whether they are sound. Reads the whole table. */
+  totalBytes(): { readonly sound: number; readonly damaged: number };
   /** Records an object whose bytes were hashed at `verifiedAt` (Unix seconds) and match its name. */
   record(object: KnownObject, verifiedAt: number): void;
   /** Records that the bytes were hashed at `verifiedAt` and match the name. */
@@ -51,6 +53,10 @@ export function createObjectRegistry(database: SqlDatabase): ObjectRegistry {
     `DELETE FROM known_object WHERE NOT EXISTS (SELECT 1 FROM catalog_entry e WHERE e.blake3 = known_object.blake3)
        AND NOT EXISTS (SELECT 1 FROM release r WHERE r.server_info_blake3 = known_object.blake3 AND r.state <> 'deleted')`,
   );
+  const totals = database.prepare(
+    `SELECT ifnull(sum(size) FILTER (WHERE sound = 1), 0) AS sound, ifnull(sum(size) FILTER (WHERE sound = 0), 0) AS damaged
+     FROM known_object`,
+  );
   const damagedOf = database.prepare(
     `SELECT 1 FROM known_object k WHERE k.sound = 0 AND EXISTS
        (SELECT 1 FROM catalog_entry e WHERE e.blake3 = k.blake3 AND e.revision_id = :revision_id) LIMIT 1`,
@@ -79,6 +85,8 @@ export function createObjectRegistry(database: SqlDatabase): ObjectRegistry {
       damage.run({ blake3 });
     },
     hasDamaged: (revisionId) => oneRow(damagedOf, { revision_id: revisionId }) !== null,
+    totalBytes: () =>
+      oneRow<{ readonly sound: number; readonly damaged: number }>(totals, {}) ?? { sound: 0, damaged: 0 },
     forgetUnreferenced: () => Number(forget.run().changes),
   };
 }

@@ -36,7 +36,7 @@ describe('the options of slipway dev', () => {
     if (!parsed.ok) throw new Error(parsed.error.join());
     expect(parsed.value.rules).toBe(rules);
     const layout = devLayout(folder);
-    await writeDaemonConfiguration(layout, { ...parsed.value, port: 1 });
+    await writeDaemonConfiguration(layout, { ...parsed.value, port: 1, metricsPort: 2 });
     expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain('parse:\n  sourceScript: korean\n');
   });
 

@@ -1,0 +1,124 @@
+import { Counter, Histogram, Registry, type Metric } from 'prom-client';
+import { createDaemonMetrics } from '../../src/daemon/metrics.ts';
+import { createJobRegistry } from '../../src/daemon/tasks/job-registry.ts';
+import { createOperatorMetrics } from '../../src/operator/metrics.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
+import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';
+import { createCdnMetrics } from '../../src/server/bytes/cdn-metrics.ts';
+import { createServerMetrics } from '../../src/server/metrics.ts';
+import { createScrubMetrics } from '../../src/server/scrub/scrub-metrics.ts';
+import { registerServiceState } from '../../src/server/service/service-state-metrics.ts';
+import { table } from './markdown.ts';
+
+/** docs/reference/metrics.md */
+export function renderMetrics(): string {
+  return `# Metrics
+
+Generated from the code by \`make docs\`; do not edit.
+
+Every program serves \`/metrics\` on a port of its own, with these metrics, \`slipway_build_info\`, and those of the process
+(\`process_*\`, \`nodejs_*\`). A label with a known set of values has a sample for each of them from the start. A time or a size that
+is not known has none.
+
+## Server
+
+${rows(serverMetrics())}
+
+## Daemon
+
+${rows(daemonMetrics())}
+
+## Operator
+
+${rows(operatorMetrics())}
+`;
+}
+
+/** A source that is read only when metrics are collected, which nobody does here. */
+function unread(): never {
+  throw new Error('the reference collects no metrics');
+}
+
+function serverMetrics(): Registry {
+  const registry = new Registry();
+  createServerMetrics(registry).observe({ ...UNREAD_SERVING }, unread);
+  createCdnMetrics(registry, { inFlightBytes: unread, openDescriptors: unread, cachedBytes: unread });
+  createScrubMetrics(registry);
+  createAdminMetrics(registry);
+  registerServiceState(registry, unread);
+  return registry;
+}
+
+const UNREAD_SERVING = {
+  state: unread,
+  verdict: unread,
+  servable: unread,
+  reportDamage: unread,
+  watchDamage: unread,
+  watchManifests: unread,
+};
+
+function daemonMetrics(): Registry {
+  return createDaemonMetrics({
+    version: '',
+    supervision: null,
+    syncHistory: unread,
+    nextSyncAt: unread,
+    doctor: { latest: unread },
+    parse: { latestStatus: unread },
+    translation: { latestStatus: unread },
+    backup: { latest: unread },
+    backupHistory: unread,
+    memory: { latestCounts: unread },
+    glossary: { latestSummary: unread },
+    work: {
+      engine: { jobs: createJobRegistry(), onFinished: () => undefined, queues: unread },
+      schedules: { nextDueAt: unread },
+      releases: { current: unread },
+      objects: { totalBytes: unread },
+      attestor: { attested: unread },
+      clock: systemClock,
+    },
+  });
+}
+
+function operatorMetrics(): Registry {
+  const registry = new Registry();
+  createOperatorMetrics(registry).observe({ channels: unread, queued: unread, isLeading: unread });
+  return registry;
+}
+
+function rows(registry: Registry): string {
+  const own = registry
+    .getMetricsAsArray()
+    .map(describe)
+    .filter(({ name }) => name.startsWith('slipway_'));
+  own.sort((left, right) => (left.name < right.name ? -1 : 1));
+  return table(
+    ['Metric', 'Type', 'Labels', 'Meaning'],
+    own.map(({ name, type, labels, help }) => [
+      `\`${name}\``,
+      type,
+      labels.length === 0 ? '-' : labels.map((label) => `\`${label}\``).join(', '),
+      help,
+    ]),
+  );
+}
+
+/** The parts of a metric that its type does not show. */
+interface MetricParts {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+function describe(metric: unknown): {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+} {
+  const { name, help, labelNames } = metric as MetricParts & Metric;
+  const type = metric instanceof Counter ? 'counter' : metric instanceof Histogram ? 'histogram' : 'gauge';
+  return { name, type, labels: labelNames, help };
+}
