@@ -41,6 +41,7 @@ const SET_BY_CHART = {
     'snapshot.root',
     'data',
     'attestation.signingKeyFiles',
+    'exchange',
     'supervised',
   ],
   operator: ['kubernetes', 'probes', 'metrics', 'watch.namespaces', 'election.namespace', 'election.name'],

@@ -16,6 +16,13 @@ import {
 
 const MAX_PORT = 65_535;
 const labels = strings.default({});
+const secretName = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')
+  .describe('Name of the Secret.');
+const fileName = z
+  .string()
+  .regex(/^[a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/, 'must be a file name of letters, digits, "-", "_" and "."');
 
 const image = z
   .strictObject({
@@ -100,6 +107,52 @@ const storage = z
     data: volume('2Gi', 'Databases of the daemon: tasks, releases, Translation Memory, Glossary.'),
   })
   .describe('Volumes.');
+
+const localization = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the daemon indexes the text of releases and keeps translations, and people can reach its exchange volume. It needs one pod and storage.kind claim. The policy is in daemon.config: translation, localized, parse, glossary and memory.',
+      ),
+    files: strings
+      .default({})
+      .describe(
+        'Text files for the daemon by name, such as characters.csv or type trees. They are in the folder /etc/slipway/localization, and settings such as translation.charactersFile name them there.',
+      ),
+    existingConfigMap: name
+      .default('')
+      .describe(
+        'ConfigMap with these files, instead of files. It can have binary ones, such as schemas of FlatBuffers (.bfbs).',
+      ),
+    secrets: z
+      .array(
+        z.strictObject({
+          secret: secretName,
+          key,
+          file: fileName.describe('Name of the file below /etc/slipway/secrets.'),
+        }),
+      )
+      .max(64)
+      .default([])
+      .describe(
+        'Keys of Secrets as files for the daemon: API keys of providers and passwords of archives. Settings such as translation.providers.NAME.tokenFile name them below /etc/slipway/secrets.',
+      ),
+    exchange: volume(
+      '5Gi',
+      'The exchange volume: files that people import and export, patch manifests, and the backups of the databases.',
+    ),
+    providerPeers: kubernetesList
+      .default([])
+      .describe(
+        'Peers that providers are reached at, on the ports of their URLs, such as [{ipBlock: {cidr: 203.0.113.7/32}}]. Empty: those of networkPolicy.egressPorts.',
+      ),
+    daemonResources: resources('500m', '1Gi', '2Gi').describe(
+      'Requests and limits of the daemon instead of daemon.resources. Besides the daemon itself, each of parse.processes may use parse.memoryMebibytes, and so may the process that patches.',
+    ),
+  })
+  .describe('Translation of the text of releases, and the localized channel.');
 
 const signing = z
   .strictObject({
@@ -223,7 +276,12 @@ const networkPolicy = z
     egressPorts: z
       .array(z.int().min(1).max(MAX_PORT))
       .default([80, 443])
-      .describe("TCP ports that the daemon may reach. The port of the upstream's URL is added."),
+      .describe(
+        'TCP ports that the daemon may reach. The ports of the URLs of upstream and of providers are added.',
+      ),
+    egressTo: kubernetesList
+      .default([])
+      .describe('Peers that the daemon may reach on egressPorts. Empty: all but egressExcept.'),
     egressExcept: z
       .array(z.string().regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/))
       .default(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128'])
@@ -316,6 +374,7 @@ export const chartValuesSchema = z.strictObject({
     .default([])
     .describe('Further volumes of the pod, such as a local tree for an upstream of kind directory.'),
   storage: storage.prefault({ snapshot: {}, data: {} }),
+  localization: localization.prefault({ exchange: {} }),
   signing: signing.prefault({}),
   admin: admin.prefault({}),
   service: service.prefault({}),

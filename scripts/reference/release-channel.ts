@@ -1,4 +1,8 @@
-import { CHANNEL_REASONS, CONDITION_TYPES } from '../../src/contract/crd/channel-reasons.ts';
+import {
+  CHANNEL_REASONS,
+  CONDITION_TYPES,
+  LOCALIZED_CONDITION_TYPES,
+} from '../../src/contract/crd/channel-reasons.ts';
 import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
 import { table } from './markdown.ts';
 
@@ -42,6 +46,10 @@ ${table(['Field', 'Type', 'Always', 'Meaning'], fieldRows(status, 'status', true
 ## Conditions
 
 ${table(['Type', 'True means'], named(CONDITION_TYPES))}
+
+An object with \`channel: localized\` also has these. They say how far translations are, and do not change \`Ready\`.
+
+${table(['Type', 'True means'], named(LOCALIZED_CONDITION_TYPES))}
 
 A reason is either one of the [verdict](reasons.md), unchanged, or one of the operator:
 

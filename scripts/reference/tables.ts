@@ -12,11 +12,27 @@ import { LOCALIZED_FOLLOW_JOB } from '../../src/daemon/localized/automation/foll
 import { LOCALIZED_ROLLBACK_JOB } from '../../src/daemon/localized/rollback/rollback-job.ts';
 import { LOCALIZED_PUBLISH_JOB } from '../../src/daemon/localized/publish/publish-job.ts';
 import { RELEASE_JOBS } from '../../src/daemon/releases/jobs/release-jobs.ts';
+import { DAEMON_CONDITIONS } from '../../src/domain/service-state/daemon-conditions.ts';
+import { REMEDIES, SERVICE_REASONS } from '../../src/domain/service-state/service-reasons.ts';
+import { SERVICE_STATES } from '../../src/domain/service-state/service-state.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
 import { codes, table } from './markdown.ts';
 
 const NOTE = 'Generated from the contract by `make docs`; do not edit.';
+
+/** The jobs of the daemon, in the order of the page. */
+export const EVERY_JOB: readonly JobDefinition[] = [
+  ...RELEASE_JOBS,
+  LOCALIZED_PUBLISH_JOB,
+  LOCALIZED_ROLLBACK_JOB,
+  LOCALIZED_FOLLOW_JOB,
+  ...PARSE_JOBS,
+  ...TRANSLATION_JOBS,
+  ...MEMORY_JOBS,
+  ...GLOSSARY_JOBS,
+  BACKUP_JOB,
+];
 
 /** docs/reference/problems.md */
 export function renderProblems(): string {
@@ -60,7 +76,39 @@ Why a release is not distributable. Probe bodies, problem bodies, metric labels,
 events and the dashboard all use these constants.
 
 ${table(['Reason', 'Meaning, and what to do'], rows)}
+
+## The state of the service
+
+\`/healthz\` tells in \`service\` one state for the service and one for each channel. The command line, the overview, the doctor,
+the metrics, the log and the conditions of a ReleaseChannel show the same state.
+
+${table(['State', 'Meaning'], Object.entries(SERVICE_STATES).map(named))}
+
+The reason of a state is the first cause: one of the reasons above, or one of these.
+
+${table(['Reason', 'Meaning'], Object.entries(SERVICE_REASONS).map(named))}
+
+Each reason has one next step. A state may name another one when more is known, such as a repair that already runs.
+
+${table(
+  ['Reason', 'Next step', 'Action'],
+  Object.entries(REMEDIES).map(([reason, { text, action }]) => [
+    `\`${reason}\``,
+    text,
+    action === null ? '-' : `\`${action}\``,
+  ]),
+)}
+
+## Conditions of the daemon
+
+The daemon tells these with every answer to the poll for an attestation ([protocol](daemon-protocol.md)).
+
+${table(['Condition', 'Meaning'], Object.entries(DAEMON_CONDITIONS).map(named))}
 `;
+}
+
+function named([name, text]: readonly [string, string]): string[] {
+  return [`\`${name}\``, text];
 }
 
 /** docs/reference/operations.md */
@@ -130,7 +178,7 @@ Control actions, schedules and events of the daemon queue tasks of jobs. A lane 
 the job in \`action\`, and gives its arguments as \`key=value\` pairs in \`args\`; \`reviewer\` and \`reason\` are recorded on
 the task.
 
-${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], [...RELEASE_JOBS, LOCALIZED_PUBLISH_JOB, LOCALIZED_ROLLBACK_JOB, LOCALIZED_FOLLOW_JOB, ...PARSE_JOBS, ...TRANSLATION_JOBS, ...MEMORY_JOBS, ...GLOSSARY_JOBS, BACKUP_JOB].map(jobRow))}
+${table(['Job', 'Purpose', 'Lane', 'Groups of schedules', 'Arguments', 'Attempts'], EVERY_JOB.map(jobRow))}
 `;
 }
 

@@ -116,8 +116,8 @@ ${table(
   WORKER_STATUSES.map((status) => [`\`${status}\``, WORKERS[status]]),
 )}
 
-A worker whose lease has expired can no longer write, and another one takes the chunk. The result of a worker loses against
-every change of the target since its lease began. A person can claim units with \`worker_id\` and \`lease_seconds\`, for a day
+A worker whose lease has expired can no longer write, and another one takes the chunk. The attempt counts, unless the daemon
+has ended meanwhile. The result of a worker loses against every change of the target since its lease began. A person can claim units with \`worker_id\` and \`lease_seconds\`, for a day
 at most, and hold them with \`hold=UNIT\`: workers leave both alone, and other programs are refused without \`force\`.
 `;
 }

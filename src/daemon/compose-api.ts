@@ -2,11 +2,16 @@ import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/ap
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
+import { NO_CONDITIONS, type ConditionSource } from './api/condition-source.ts';
+import { collectFacts, type FactSources } from './conditions/collect-facts.ts';
+import { createConditionBoard } from './conditions/condition-board.ts';
+import { conditionsOf } from './conditions/conditions-of.ts';
 import { createUlidFactory } from '../platform/process/ids.ts';
 import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 import {
   clockCheck,
+  crashLoopSinceOf,
   dataChecks,
   databaseCheck,
   laneCheck,
@@ -26,7 +31,10 @@ import type { SettingsHolder } from './settings/daemon-settings.ts';
 const DOCTOR_TIMEOUT_MS = 3000;
 
 /** The routes behind the API: few while the daemon is a standby, all of them after that. */
-export type ApiSurface = Pick<DaemonApiOptions, 'reports' | 'actions' | 'attestation' | 'damage'>;
+export type ApiSurface = Pick<
+  DaemonApiOptions,
+  'reports' | 'actions' | 'attestation' | 'conditions' | 'damage'
+>;
 
 /**
  * Creates the API, which listens before the daemon may use its folders.
@@ -49,6 +57,9 @@ export function composeApi(
     },
     get attestation() {
       return surface().attestation;
+    },
+    get conditions() {
+      return surface().conditions;
     },
     get damage() {
       return surface().damage;
@@ -77,6 +88,7 @@ export function standbySurface(options: DaemonOptions, waitingFor: () => string 
     ]),
     actions: new Map(),
     attestation: { current: () => null, waitForChange: () => Promise.resolve() },
+    conditions: NO_CONDITIONS,
     damage: () => ({ accepted: 0, ignored: 0 }),
   };
 }
@@ -95,7 +107,7 @@ export function daemonSurface(
     doctor,
   }: {
     readonly requestRestart: (drain: boolean) => void;
-    readonly doctor: Pick<Doctor, 'examine'>;
+    readonly doctor: Pick<Doctor, 'examine' | 'latest'>;
   },
 ): ApiSurface {
   const { options, settings } = base;
@@ -123,8 +135,32 @@ export function daemonSurface(
       ...daemonActions,
     ]),
     attestation: releases.attestation,
+    conditions: composeConditions(base, parts, doctor),
     damage: releases.damageIntake,
   };
+}
+
+/** Creates the conditions that servers get beside the attestation. */
+function composeConditions(
+  { options, settings }: DaemonBase,
+  { engine, releases, localized }: DaemonParts,
+  doctor: Pick<Doctor, 'latest'>,
+): ConditionSource {
+  const { clock, supervision, bootId } = options;
+  const sources: FactSources = {
+    ...releases,
+    releases: releases.repository,
+    engine,
+    doctor,
+    crashLoopSince: () => crashLoopSinceOf(supervision, clock),
+    publishingStoppedSince: () => {
+      const { state, since } = localized.automation.status();
+      return state === 'stopped' ? since : null;
+    },
+    repairsAutomatically: () => settings.current().configuration.repair.automatic,
+    clock,
+  };
+  return createConditionBoard({ find: () => conditionsOf(collectFacts(sources)), bootId, clock });
 }
 
 /** Creates the doctor over the checks of all parts. */

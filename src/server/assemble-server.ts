@@ -41,6 +41,8 @@ import { createReleaseHistory } from './public/release/release-lookup.ts';
 import { createReleaseRoutes } from './public/release/release-routes.ts';
 import { createServerInfoRoute } from './public/server-info/server-info-route.ts';
 import { createVerifiedDocumentReader } from './public/server-info/verified-document.ts';
+import { createServiceStateReader, type ReadServiceState } from './service/service-state-reader.ts';
+import { registerServiceState } from './service/service-state-metrics.ts';
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
 import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
 
@@ -67,6 +69,8 @@ export interface AssemblyDependencies {
 export interface AssembledServer {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void;
   readonly room: ServingRoom;
+  /** The state of the service as of now. */
+  readonly service: ReadServiceState;
   readonly cdn: CdnHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
@@ -75,7 +79,6 @@ export interface AssembledServer {
 /** Puts the parts of the distribution server together; it starts nothing and does not listen. */
 export function assembleServer(config: ServerConfiguration, deps: AssemblyDependencies): AssembledServer {
   const { pool, registry, clock, logger } = deps;
-  const { root } = config.snapshot;
   const metrics = createServerMetrics(registry);
   const presence = createDaemonPresence({
     clock,
@@ -85,7 +88,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
         : null,
   });
   const room: ServingRoom = createServingRoom({
-    root,
+    root: config.snapshot.root,
     trustedKeys: deps.trustedKeys,
     client: {
       fetchAttestation: async (request) =>
@@ -99,11 +102,12 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     logger,
   });
   metrics.observe(room.serving, () => clock.now());
+  const service = assembleServiceState(deps, { room, presence });
   const createRequestId = createUlidFactory({ clock, randomBytes });
   const cdn = createCdnHandler({
     serving: room.serving,
     pool,
-    root,
+    root: config.snapshot.root,
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
     logger,
@@ -119,14 +123,13 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     clock,
     logger,
   });
-  const routes = assembleRoutes(config, deps, { room, presence });
-  const admin = assembleAdmin(config, deps, { tokens, presence });
+  const known = { room, presence, service };
   const cors = createCors(config.cors.origins);
   const listener = createServerApp({
-    routes,
+    routes: assembleRoutes(config, deps, known),
     cdn,
     cdnHost: config.cdn.host,
-    admin,
+    admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
     cors,
@@ -137,6 +140,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   return {
     listener,
     room,
+    service,
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
@@ -155,10 +159,33 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   };
 }
 
+function assembleServiceState(
+  { client, registry, isShuttingDown }: AssemblyDependencies,
+  { room, presence }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
+): ReadServiceState {
+  const read = createServiceStateReader({
+    serving: room.serving,
+    daemon: () => presence.state(),
+    refresh: () => room.refresher.diagnostics(),
+    conditions: () => client.conditions(),
+    isShuttingDown,
+  });
+  registerServiceState(registry, read);
+  return read;
+}
+
 function assembleAdmin(
   config: ServerConfiguration,
   { client, forwarder, registry, clock, logger, secrets, version }: AssemblyDependencies,
-  { tokens, presence }: { readonly tokens: TokenVerifier; readonly presence: DaemonPresence },
+  {
+    tokens,
+    presence,
+    service,
+  }: {
+    readonly tokens: TokenVerifier;
+    readonly presence: DaemonPresence;
+    readonly service: ReadServiceState;
+  },
 ): AdminSurface {
   return createAdminSurface({
     tokens,
@@ -167,6 +194,7 @@ function assembleAdmin(
     presence,
     addServerChecks: createServerChecks({
       findWeakSecrets: async () => await findWeakSecrets(config),
+      service,
       clock,
     }),
     metrics: createAdminMetrics(registry),
@@ -185,7 +213,12 @@ function assembleRoutes(
   {
     room: { serving, refresher },
     presence,
-  }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
+    service,
+  }: {
+    readonly room: ServingRoom;
+    readonly presence: DaemonPresence;
+    readonly service: ReadServiceState;
+  },
 ): readonly PublicRoute[] {
   const { root } = config.snapshot;
   const urls = createPublicUrls(config.publicBaseUrl, config.cdn.host);
@@ -195,6 +228,7 @@ function assembleRoutes(
       serving,
       refresh: () => refresher.diagnostics(),
       daemon: () => presence.state(),
+      service,
       isShuttingDown,
       clock,
       version,

@@ -23,6 +23,7 @@ import { createListenerProbes } from './http/listener-probes.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
 import { listenPublic } from './listen-public.ts';
 import { registerConnectionMetrics } from './connection-metrics.ts';
+import { createServiceStateLog } from './service/service-state-log.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
 import type { Scrubber } from './scrub/scrubber.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
@@ -104,6 +105,9 @@ export async function startServer(
     const damageSender = createDamageSender({ serving, client, clock, random, logger });
     lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
     damageSender.start();
+    const stateLog = createServiceStateLog({ read: assembled.service, logger, clock });
+    lifecycle.onShutdown('state log', async () => await stateLog.stop());
+    stateLog.start();
   }
   shared?.join({
     serving,

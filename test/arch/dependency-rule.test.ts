@@ -24,17 +24,17 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * possible. A name without a slash is the files in the layer's own folder. Rooms within a listed room belong to it.
  */
 const ROOMS: readonly string[] = `
-  domain domain/release domain/http domain/verdict domain/text domain/translation domain/glossary domain/memory
+  domain domain/release domain/http domain/verdict domain/service-state domain/text domain/translation domain/glossary domain/memory
   contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd
   platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/isolation platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
   exchange exchange/xml exchange/csv exchange/jsonl exchange/units exchange/tmx exchange/memory exchange/glossary
-  server/config server/daemon-client server/serving server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server
+  server/config server/daemon-client server/serving server/service server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server
   daemon/supervisor daemon/database daemon/tasks daemon/api daemon/events
   daemon/formats daemon/formats/collect daemon/formats/patch daemon/formats/text daemon/formats/codecs daemon/formats/unity daemon/formats/memorypack daemon/formats/zip daemon/formats/json daemon/formats/csv daemon/formats/sqlite daemon/formats/flatbuffers daemon/formats/catalogs
   daemon/parse/rules daemon/parse/container daemon/parse/index daemon/parse/process daemon/parse/offline daemon/parse/run
-  daemon/translation/providers daemon/exchange daemon/translation/work daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/parse daemon/glossary/store daemon/glossary daemon/memory/store daemon/memory daemon/translation/judge daemon/translation/worker daemon/translation/review daemon/translation daemon/localized/freeze daemon/localized/patch daemon/localized/catalogs daemon/localized/rollback daemon/localized/publish daemon/localized/automation daemon/localized daemon/backup daemon/backup/restore daemon/schedules daemon/settings daemon
+  daemon/translation/providers daemon/exchange daemon/translation/work daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/parse daemon/glossary/store daemon/glossary daemon/memory/store daemon/memory daemon/translation/judge daemon/translation/worker daemon/translation/review daemon/translation daemon/localized/freeze daemon/localized/patch daemon/localized/catalogs daemon/localized/rollback daemon/localized/publish daemon/localized/automation daemon/localized daemon/conditions daemon/backup daemon/backup/restore daemon/schedules daemon/settings daemon
   operator/election operator/kubernetes operator/channels operator/pods operator/reconcile operator
   cli/output cli/keygen cli/ctl cli/dev cli/verify
 `
@@ -48,7 +48,7 @@ interface Import {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
-  const specifiers = [...text.matchAll(/(?<!')\b(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+)'/g)];
+  const specifiers = [...text.matchAll(/(?<!['-])\b(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+)'/g)];
   return specifiers.map((match) => ({ from: file, to: match[1] ?? match[2] ?? '' }));
 }
 

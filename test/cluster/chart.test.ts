@@ -149,7 +149,7 @@ describe.skipIf(programs === null)('the chart', () => {
 
     it('gives every program a configuration that it accepts', () => {
       const files = objectsOf(values).flatMap(({ kind, data }) =>
-        kind === 'ConfigMap' ? Object.entries(data ?? {}) : [],
+        kind === 'ConfigMap' ? Object.entries(data ?? {}).filter(([name]) => name in SCHEMAS) : [],
       );
       expect(files.length).toBeGreaterThan(1);
       for (const [name, text] of files) {
@@ -292,6 +292,75 @@ describe.skipIf(programs === null)('the chart', () => {
       { ipBlock: { cidr: '0.0.0.0/0', except: ['168.63.129.16/32'] } },
       { ipBlock: { cidr: '::/0' } },
     ]);
+  });
+
+  it('lets the daemon reach its providers, and nothing else where peers are named', () => {
+    const rulesOf = (values: object): unknown =>
+      objectsOf(values)
+        .find(({ kind }) => kind === 'NetworkPolicy')
+        ?.spec.egress.slice(1);
+    const values = CHART_VALUES['localization with files, secrets, a provider and an exchange volume'] as {
+      readonly localization: object;
+    };
+    const tcp = (...ports: readonly number[]): object[] => ports.map((port) => ({ port, protocol: 'TCP' }));
+    const upstream = [{ ipBlock: { cidr: '198.51.100.0/24' } }];
+    expect(rulesOf({ ...values, networkPolicy: { egressPorts: [443], egressTo: upstream } })).toEqual([
+      { ports: tcp(443), to: upstream },
+      { ports: tcp(8443, 80), to: [{ ipBlock: { cidr: '203.0.113.7/32' } }] },
+    ]);
+    const open = { ...values, localization: { ...values.localization, providerPeers: [] } };
+    expect(rulesOf(open)).toMatchObject([{ ports: tcp(80, 443, 8443) }]);
+  });
+
+  it('gives only the daemon the secrets, files and volume of localization, and memory for its processes', () => {
+    interface Container {
+      readonly volumeMounts: ReadonlyArray<{ readonly name: string; readonly readOnly?: boolean }>;
+      readonly resources: { readonly limits: { readonly memory: string } };
+    }
+    const containersOf = (name: string): { readonly daemon: Container; readonly server: Container } => {
+      const deployment = objectsOf(CHART_VALUES[name] ?? {}).find(({ kind }) => kind === 'Deployment');
+      if (deployment === undefined) throw new Error('there is no Deployment');
+      const { initContainers, containers } = deployment.spec.template.spec;
+      return { daemon: initContainers[0], server: containers[0] };
+    };
+    const { daemon, server } = containersOf(
+      'localization with files, secrets, a provider and an exchange volume',
+    );
+    const added = daemon.volumeMounts.filter(
+      ({ name }) => !['config', 'signing', 'snapshot', 'data', 'pair', 'tmp'].includes(name),
+    );
+    expect(added.map(({ name, readOnly = false }) => [name, readOnly])).toEqual([
+      ['exchange', false],
+      ['localization', true],
+      ['secrets', true],
+    ]);
+    expect(server.volumeMounts.map(({ name }) => name)).not.toContain('secrets');
+    expect(daemon.resources.limits.memory).toBe('2Gi');
+    expect(containersOf('the defaults').daemon.resources.limits.memory).toBe('1Gi');
+  });
+
+  it('indexes text only for localization, unless the settings say so', () => {
+    const automaticOf = (values: object): unknown[] => {
+      const map = objectsOf(values).find(({ kind, data }) => kind === 'ConfigMap' && data?.['daemon.yaml']);
+      const {
+        parse: texts,
+        translation,
+        exchange,
+        backup,
+      } = daemonConfigurationSchema.parse(parse(map?.data?.['daemon.yaml'] ?? ''));
+      return [texts.automatic, translation.automatic, exchange.root, backup.folder];
+    };
+    const folders = ['/var/lib/slipway/exchange', '/var/lib/slipway/exchange/backups'];
+    expect(automaticOf({})).toEqual([false, false, undefined, undefined]);
+    expect(automaticOf({ localization: { enabled: true } })).toEqual([true, true, ...folders]);
+    expect(automaticOf({ daemon: { config: { parse: { automatic: true } } } })).toEqual([
+      true,
+      false,
+      undefined,
+      undefined,
+    ]);
+    const own = CHART_VALUES['localization with volumes and files that already exist'] ?? {};
+    expect(automaticOf(own)).toEqual([true, true, folders[0], '/var/lib/slipway/data/backups']);
   });
 
   it('gives the operator exactly the permissions it needs, in its configured namespaces', () => {

@@ -26,6 +26,37 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       { channel: 'localized', retention: { keep: 2 } },
       'retention counts for both channels of a server: set it on the official ReleaseChannel',
     ],
+    [
+      'schedules of the official channel',
+      { schedules: [{ action: 'worker-run', interval: '1h' }] },
+      'schedules are jobs of localization: set them on the localized ReleaseChannel',
+    ],
+    [
+      'a schedule of a job of resources',
+      { channel: 'localized', schedules: [{ action: 'sync', interval: '1h' }] },
+      'spec.schedules[0].action: Unsupported value: "sync"',
+    ],
+    [
+      'two schedules of one job',
+      {
+        channel: 'localized',
+        schedules: [
+          { action: 'backup', interval: '1h' },
+          { action: 'backup', interval: '2h' },
+        ],
+      },
+      'duplicate entries for key [action="backup"]',
+    ],
+    [
+      'a schedule that runs all the time',
+      { channel: 'localized', schedules: [{ action: 'worker-run', interval: '59s' }] },
+      'must be from 1m to 8760h',
+    ],
+    [
+      'an argument without a name',
+      { channel: 'localized', schedules: [{ action: 'worker-run', args: ['fixture'], interval: '1h' }] },
+      'spec.schedules[0].args[0]',
+    ],
     ['an interval that is not a duration', { sync: { interval: '15 minutes' } }, 'spec.sync.interval'],
     ['an interval of nothing', { sync: { interval: '' } }, 'spec.sync.interval'],
     ['an interval that is too short', { sync: { interval: '29s' } }, 'must be from 30s to 8760h'],
@@ -147,24 +178,28 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       'Name',
       'Channel',
       'Release',
+      'Base',
       'Pods',
       'Ready',
       'Reason',
+      'Coverage',
       'Sync',
       'Suspended',
       'Since',
     ]);
-    expect(rows[0]?.cells.slice(0, 8)).toEqual([
+    expect(rows[0]?.cells.slice(0, 10)).toEqual([
       'shown',
       'official',
       'r1',
+      null,
       '2/3',
       'False',
       'EntryDamaged',
+      null,
       'Failed',
       true,
     ]);
-    expect(rows[0]?.cells[8]).toMatch(/^\d+d$|^\d+y/);
+    expect(rows[0]?.cells[10]).toMatch(/^\d+d$|^\d+y/);
     expect(rows[0]?.cells.at(-1)).toBe('pod a: bytes do not match');
   });
 });

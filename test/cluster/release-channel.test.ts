@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { FAKE_TOKEN, releaseRow, type FakeSlipway } from '../support/fake-slipway.ts';
+import { FAKE_TOKEN, releaseRow, translationStatus, type FakeSlipway } from '../support/fake-slipway.ts';
 import { startKubeControllers } from '../support/kube-controllers.ts';
 import { kubeTools } from '../support/kube-tools.ts';
 import { endpointSlice, PATIENCE_MS, startFakes, requireOperatorWorld } from '../support/operator-world.ts';
@@ -47,6 +47,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['SnapshotBound', 'True'],
       ['Represented', 'True'],
       ['Serving', 'True'],
+      ['Healthy', 'True'],
     ]);
     expect(status).toMatchObject({
       observedGeneration: 1,
@@ -79,7 +80,9 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
     const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
     expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
-    expect(status.pods).toMatchObject([{ serving: 'False', reason, message: `because of ${reason}` }]);
+    expect(status.pods).toMatchObject([
+      { serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) },
+    ]);
     first.setVerdict('official', null);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
@@ -112,7 +115,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.setSilent(true);
     const status = await world().untilCondition(namespace, 'official', 'Ready', 'Unknown', 'PodUnreachable');
     const unknown = status.conditions.filter((each) => each.status === 'Unknown').map(({ type }) => type);
-    expect(unknown).toEqual(['Ready', 'Attested', 'SnapshotBound', 'Represented', 'Serving']);
+    expect(unknown).toEqual(['Ready', 'Attested', 'SnapshotBound', 'Represented', 'Serving', 'Healthy']);
     expect(status.release).toMatchObject({ id: 'r1' });
     first.setSilent(false);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
@@ -284,6 +287,9 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['SnapshotBound', 'Unknown', 'NothingPublished'],
       ['Represented', 'Unknown', 'NothingPublished'],
       ['Serving', 'Unknown', 'NothingPublished'],
+      ['BaseCurrent', 'Unknown', 'NothingPublished'],
+      ['Translated', 'True', 'Complete'],
+      ['Publishable', 'True', 'NothingBlocks'],
     ]);
     const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
     const { items } = (await world().plane.request('GET', events)).body as { items: Array<{ type: string }> };
@@ -291,6 +297,90 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+  });
+
+  it('for a localized channel shows its base, coverage, staleness and blockers, in conditions and columns', async () => {
+    const { namespace, first } = await scene();
+    first.current.localized = 'l1';
+    first.setVerdict('localized', null);
+    first.translation = translationStatus({
+      blockers: [
+        ['qa_blocked', 1],
+        ['untranslated', 4],
+      ],
+    });
+    await world().apply(namespace, 'localized', { channel: 'localized' });
+    const cells = async (): Promise<Record<string, unknown>> => {
+      const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels/localized`;
+      const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+      const { columnDefinitions, rows } = (await world().plane.request('GET', path, { accept })).body as {
+        columnDefinitions: Array<{ name: string }>;
+        rows: Array<{ cells: unknown[] }>;
+      };
+      return Object.fromEntries(columnDefinitions.map(({ name }, at) => [name, rows[0]?.cells[at]]));
+    };
+    const status = await world().untilCondition(namespace, 'localized', 'Ready', 'True', 'Distributable');
+    expect(
+      status.conditions.slice(-3).map(({ type, status: value, reason }) => [type, value, reason]),
+    ).toEqual([
+      ['BaseCurrent', 'True', 'BaseCurrent'],
+      ['Translated', 'False', 'Incomplete'],
+      ['Publishable', 'False', 'PublishBlocked'],
+    ]);
+    expect(await cells()).toMatchObject({
+      Release: 'l1',
+      Base: 'r1',
+      Coverage: '75%',
+      Ready: 'True',
+      Stale: false,
+      Publishable: 'False',
+      Follows: 'off',
+    });
+
+    first.current.official = 'r2';
+    first.setVerdict('official', null);
+    first.setVerdict('localized', 'BaseReleaseChanged');
+    first.translation = translationStatus({ stale: true });
+    await world().untilCondition(namespace, 'localized', 'BaseCurrent', 'False', 'BaseReleaseChanged');
+    await world().untilCondition(namespace, 'localized', 'Ready', 'False', 'BaseReleaseChanged');
+    expect(await cells()).toMatchObject({ Base: 'r1', Coverage: '100%', Stale: true, Publishable: 'True' });
+
+    // Nothing else depends on it that the translations can be read.
+    first.failRead('/admin/translation/status', { status: 503, code: 'backend_unavailable' });
+    await world().untilCondition(namespace, 'localized', 'Translated', 'Unknown', 'AdminUnavailable');
+    await world().untilCondition(namespace, 'localized', 'Stalled', 'False');
+    expect(await cells()).toMatchObject({ Base: 'r1', Coverage: '100%' });
+  });
+
+  it('for a localized channel runs its jobs on every pod, and none that publishes while a release is pinned', async () => {
+    const { namespace, first } = await scene();
+    const schedules = [
+      { action: 'worker-run', args: ['provider=fixture'], interval: '1h' },
+      { action: 'localized-publish', args: ['from_worker=true'], interval: '24h' },
+    ];
+    first.current.localized = 'l1';
+    first.setVerdict('localized', null);
+    await world().apply(namespace, 'localized', { channel: 'localized', schedules });
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    const [worker, publish] = ['worker-run', 'localized-publish'].map(
+      (action) => `relch:${namespace}:localized:${action}`,
+    ) as [string, string];
+    expect(first.schedules.get(worker)).toMatchObject({
+      group: 'i18n',
+      action: 'worker-run',
+      args: ['provider=fixture'],
+      every_seconds: 3600,
+      enabled: true,
+    });
+    expect(first.schedules.get(publish)).toMatchObject({ every_seconds: 86_400, enabled: true });
+    await world().apply(namespace, 'localized', { channel: 'localized', schedules, release: 'l1' });
+    await until(() => first.schedules.get(publish)?.enabled === false, PATIENCE_MS);
+    expect(first.schedules.get(worker)?.enabled).toBe(true);
+    await world().apply(namespace, 'localized', { channel: 'localized', schedules: schedules.slice(0, 1) });
+    await until(() => ids(first).join() === worker, PATIENCE_MS);
+    await world().remove(namespace, 'localized');
+    await until(() => ids(first).length === 0, PATIENCE_MS);
+    expect(first.actions.filter(({ action }) => action === 'schedule-remove')).toHaveLength(2);
   });
 
   it('shows how syncs go, and records an event and counts it when they begin to fail', async () => {
@@ -465,7 +555,40 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'ActionRejected');
     first.refuse(null, 'localized-publish');
     first.taskStatus = 'failed';
-    await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'TaskFailed');
+    first.failure = { code: 'qa_blocked', reason: '3 units have blocking findings' };
+    const failed = await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'TaskFailed');
+    expect(failed.conditions.find(({ type }) => type === 'Stalled')?.message).toContain(
+      'qa_blocked: 3 units have blocking findings',
+    );
+
+    // A new value of the annotation tries the same pin again.
+    first.taskStatus = 'succeeded';
+    const attempts = first.actions.length;
+    await world().apply(
+      namespace,
+      'localized',
+      { ...pin, release: 'l9' },
+      { 'slipway.dev/requestedAt': 'again' },
+    );
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    expect(first.actions.slice(attempts)).toMatchObject([
+      { action: 'localized-publish', body: { localized_release_id: 'l9' } },
+    ]);
+  });
+
+  it('waits with a pinned localized release for its texts, and stalls when the official one has moved on', async () => {
+    const { namespace, first } = await scene();
+    first.translation = translationStatus({ base: null, blockers: [['tasks_not_built', 1]] });
+    await world().apply(namespace, 'localized', { channel: 'localized', release: 'l1' });
+    await world().untilCondition(namespace, 'localized', 'Reconciling', 'True', 'TextsNotReady');
+    expect(first.actions).toEqual([]);
+    first.translation = translationStatus({ base: null });
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    expect(first.actions).toMatchObject([{ action: 'localized-publish' }]);
+    first.current.official = 'r2';
+    first.setVerdict('localized', 'BaseReleaseChanged');
+    await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'PinOutdated');
+    expect(first.actions).toHaveLength(1);
   });
 
   it('holds syncs back while a pinned official release is current, and stalls for others', async () => {

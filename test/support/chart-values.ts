@@ -72,6 +72,51 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     networkPolicy: { from: [{ podSelector: {} }], metricsFrom: [{ namespaceSelector: {} }], egress: [{}] },
     service: { type: 'LoadBalancer', annotations: { 'example.org/a': 'b' } },
   },
+  'localization with files, secrets, a provider and an exchange volume': {
+    localization: {
+      enabled: true,
+      files: { 'characters.csv': 'name,gender,tone,address_forms\n', 'fixture.json': '[]' },
+      secrets: [
+        { secret: 'provider', key: 'api-key', file: 'provider.token' },
+        { secret: 'archives', key: 'excel', file: 'excel.password' },
+      ],
+      exchange: { size: '1Gi', storageClass: 'shared', annotations: { 'example.org/a': 'b' } },
+      providerPeers: [{ ipBlock: { cidr: '203.0.113.7/32' } }],
+    },
+    daemon: {
+      config: {
+        upstream: { kind: 'manifest', manifest: { url: 'https://upstream.example.org/release' } },
+        parse: {
+          secrets: { excel: '/etc/slipway/secrets/excel.password' },
+          rules: [{ destination: ['*.zip'], password: 'excel' }],
+        },
+        translation: {
+          charactersFile: '/etc/slipway/localization/characters.csv',
+          provider: 'llm',
+          providers: {
+            llm: {
+              kind: 'openai',
+              url: 'https://llm.example.org:8443/v1',
+              model: 'm',
+              tokenFile: '/etc/slipway/secrets/provider.token',
+              allowHosts: ['llm.example.org'],
+            },
+            local: { kind: 'libretranslate', url: 'http://mt.example.org', allowHosts: ['mt.example.org'] },
+          },
+        },
+        localized: { minState: 'translated', include: ['TableBundles/**'], minCoverage: 0.9, auto: true },
+      },
+    },
+  },
+  'localization with volumes and files that already exist': {
+    localization: {
+      enabled: true,
+      existingConfigMap: 'my-rules',
+      exchange: { existingClaim: 'my-exchange' },
+    },
+    storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },
+    daemon: { config: { backup: { folder: '/var/lib/slipway/data/backups' } } },
+  },
   'the operator': {
     admin: { exposeControl: true },
     operator: { enabled: true, config: { reconcile: { intervalSeconds: 10 }, log: { level: 'debug' } } },
@@ -272,6 +317,72 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     'a scaler whose least is more than its most',
     { storage: { kind: 'emptyDir' }, autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } },
     /raise maxReplicas/,
+  ],
+  [
+    'localization in several pods',
+    { replicas: 2, storage: { kind: 'emptyDir' }, localization: { enabled: true } },
+    /each pod has its own daemon, so each would have its own translations and pay the providers again/,
+  ],
+  [
+    'localization in pods that scale',
+    { autoscaling: { enabled: true }, localization: { enabled: true } },
+    /would have its own translations and pay the providers again/,
+  ],
+  [
+    'a policy of localization in several pods',
+    { replicas: 2, storage: { kind: 'ephemeral' }, daemon: { config: { localized: { auto: true } } } },
+    /would have its own translations and pay the providers again/,
+  ],
+  [
+    'a provider without localization',
+    { daemon: { config: { translation: { providers: { mine: { kind: 'memory-only' } } } } } },
+    /Set localization\.enabled to true/,
+  ],
+  [
+    'translations on a volume that is deleted with the pod',
+    { storage: { kind: 'emptyDir' }, localization: { enabled: true } },
+    /localization\.enabled needs storage\.kind=claim/,
+  ],
+  [
+    'files of localization in two places',
+    { localization: { enabled: true, files: { a: 'b' }, existingConfigMap: 'mine' } },
+    /put all files into the ConfigMap/,
+  ],
+  [
+    'a file of localization in a folder',
+    { localization: { enabled: true, files: { 'rules/a.json': '{}' } } },
+    /a ConfigMap has no folders/,
+  ],
+  [
+    'two secrets in one file',
+    {
+      localization: {
+        enabled: true,
+        secrets: [
+          { secret: 'a', key: 'k', file: 'same' },
+          { secret: 'b', key: 'k', file: 'same' },
+        ],
+      },
+    },
+    /has the file same twice/,
+  ],
+  [
+    'a secret in a folder',
+    { localization: { enabled: true, secrets: [{ secret: 'a', key: 'k', file: '../admin/token' }] } },
+    /localization/,
+  ],
+  [
+    'the databases on the exchange volume',
+    {
+      storage: { data: { existingClaim: 'mine' } },
+      localization: { enabled: true, exchange: { existingClaim: 'mine' } },
+    },
+    /people reach the exchange volume, and must not reach that one/,
+  ],
+  [
+    "an exchange folder of one's own",
+    { daemon: { config: { exchange: { root: '/exchange' } } } },
+    /exchange/,
   ],
   ['a route without a Gateway', { httpRoute: { enabled: true } }, /name the Gateway/],
   [

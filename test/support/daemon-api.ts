@@ -1,3 +1,4 @@
+import { NO_CONDITIONS } from '../../src/daemon/api/condition-source.ts';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
@@ -48,6 +49,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     actions: new Map(),
     damage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
+    conditions: NO_CONDITIONS,
     readiness: () => ({ ready: true, message: 'ready' }),
     clock: systemClock,
     logger: createSilentLogger(),

@@ -1,5 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
 import type { E2eCluster } from './e2e-cluster.ts';
@@ -190,6 +192,30 @@ export class E2eNamespace {
     this.openUpstream(name);
     this.install(name, more);
     await this.eventually(`${name} is served`, () => this.readyPods(name) === 1);
+  };
+
+  /**
+   * Makes volumes for the claims of an installation: folders of the node. A cluster elsewhere is expected to have a storage class.
+   */
+  readonly createVolumes = async (name: string, parts: readonly string[]): Promise<void> => {
+    if (this.#cluster.enter === null) return;
+    for (const part of parts) {
+      const path = join(this.#cluster.directory, `${name}-${part}`);
+      await mkdir(path);
+      await chmod(path, 0o777);
+      const volume = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: `${name}-${part}` },
+        spec: {
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          hostPath: { path },
+          claimRef: { namespace: this.#name, name: `${name}-${part}` },
+        },
+      };
+      this.#cluster.kubectl(['apply', '-f', '-'], JSON.stringify(volume));
+    }
   };
 
   /** Sends requests from the client pod until it is stopped, on new and on kept connections. */

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { CONDITION_HEADERS, renderConditions } from '../../src/contract/formats/condition-headers.ts';
+import type { DaemonCondition } from '../../src/domain/service-state/daemon-conditions.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
 /** A fault of the daemon. */
@@ -50,6 +52,8 @@ export interface FakeDaemon {
   setAnswer(path: string, answer: FakeAnswer): void;
   /** The newest envelope. A change answers the waiting polls. */
   setEnvelope(envelope: Buffer | null): void;
+  /** The conditions that it tells. A change answers the waiting polls that know others. */
+  setConditions(conditions: readonly DaemonCondition[]): void;
   setReport(name: string, body: unknown): void;
   setFault(fault: DaemonFault): void;
 }
@@ -58,6 +62,8 @@ export interface FakeDaemon {
 export async function startFakeDaemon(atEnd: AtEnd = onTestFinished): Promise<FakeDaemon> {
   let envelope: Buffer | null = null;
   let version = 0;
+  let conditions: readonly DaemonCondition[] | null = null;
+  let conditionChanges = 0;
   let fault: DaemonFault = null;
   const reports = new Map<string, unknown>();
   const requests: string[] = [];
@@ -67,11 +73,21 @@ export async function startFakeDaemon(atEnd: AtEnd = onTestFinished): Promise<Fa
   const waiting = new Set<() => void>();
 
   const answerAttestation = (request: IncomingMessage, response: ServerResponse): void => {
+    const { conditions: header, tag } = CONDITION_HEADERS;
+    if (conditions !== null) {
+      response.setHeader(header, renderConditions(conditions));
+      response.setHeader(tag, `tag-${conditionChanges}`);
+    }
     if (envelope === null) {
       send(response, 404, { code: 'no_attestation' });
       return;
     }
     const etag = `"${version}"`;
+    const isNews = conditions !== null && request.headers[tag] !== `tag-${conditionChanges}`;
+    if (request.headers['if-none-match'] === etag && isNews) {
+      response.writeHead(304, { etag }).end();
+      return;
+    }
     if (request.headers['if-none-match'] !== etag) {
       response.writeHead(200, { 'content-type': 'application/json', etag });
       response.end(envelope);
@@ -149,6 +165,11 @@ export async function startFakeDaemon(atEnd: AtEnd = onTestFinished): Promise<Fa
     setEnvelope: (next) => {
       envelope = next;
       version += 1;
+      for (const wake of waiting) wake();
+    },
+    setConditions: (next) => {
+      conditions = next;
+      conditionChanges += 1;
       for (const wake of waiting) wake();
     },
     setReport: (name, body) => {

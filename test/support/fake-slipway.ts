@@ -4,8 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { HealthAnswer, type Health, type ReadHealth } from '../../src/contract/schemas/answers/health.ts';
-import type { ReleaseRow, ReleaseStatus, ReportedSchedule } from '../../src/operator/pods/server-client.ts';
+import type {
+  ReleaseRow,
+  ReleaseStatus,
+  ReportedSchedule,
+  TranslationStatus,
+} from '../../src/operator/pods/server-client.ts';
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
+import { serviceOf } from './service-answer.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
 /** The token that a fake server accepts at first. */
@@ -39,6 +45,12 @@ export interface FakeSlipway {
   /** Current releases. */
   readonly current: { official: string | null; localized: string | null };
   readonly history: ReleaseRow[];
+  /** The official release that the current localized one is built on. */
+  base: string;
+  /** Its report of translations. */
+  translation: TranslationStatus;
+  /** Why its last task failed, or `null`. */
+  failure: { readonly code: string; readonly reason: string } | null;
   /** How its syncs go; `undefined` for a daemon of the previous version. */
   sync: ReleaseStatus['sync'];
   /** The crash loop that its daemon reports, or `null`; `undefined` for a daemon of the previous version. */
@@ -49,6 +61,8 @@ export interface FakeSlipway {
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
   /** Answers this to every admin request, or to one action; `null` ends the refusal. */
   refuse(refusal: Refusal | null, action?: string): void;
+  /** Answers this to reads of a path. */
+  failRead(path: string, refusal: Refusal): void;
   /** The result of a release action. By default it succeeds and makes the release current. */
   taskStatus: 'queued' | 'succeeded' | 'failed';
   /** Stops answering, or answers again. */
@@ -99,6 +113,11 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           damaged_count: 0,
         };
 
+  const localizedRelease = (): ReleaseStatus['localized'] => {
+    const found = currentRelease(current.localized);
+    return found === null ? null : { ...found, base_release_id: fake.base };
+  };
+
   const report = (url: URL): object | null => {
     const envelope = { generated_at: NOW, daemon: DAEMON };
     switch (url.pathname) {
@@ -107,12 +126,22 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           report: 'release.status',
           ...envelope,
           official: currentRelease(current.official),
-          localized: currentRelease(current.localized),
-          relation: 'no_localized',
+          localized: localizedRelease(),
+          relation: relationOf(fake),
           attestation: null,
           sync: fake.sync,
           crash_loop: fake.crashLoop,
         };
+      case '/admin/translation/status':
+        return { report: 'translation.status', ...envelope, ...fake.translation };
+      case '/admin/tasks/status': {
+        const { code = null, reason = null } = fake.failure ?? {};
+        return {
+          report: 'task.status',
+          ...envelope,
+          task: { failure_code: code, failure_reason: reason },
+        };
+      }
       case '/admin/releases': {
         const channel = url.searchParams.get('channel');
         const releases = history.filter((row) => row.channel === channel);
@@ -164,7 +193,8 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests.push(`${request.method} ${url.pathname}`);
     if (silent) return;
     if (url.pathname === '/healthz') {
-      send(response, 200, { ...health, daemon: fake.daemonState });
+      const service = serviceOf(health.verdicts);
+      send(response, 200, { ...health, service, daemon: fake.daemonState });
       return;
     }
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
@@ -178,7 +208,9 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
       act({ action, body, key: typeof key === 'string' ? key : null }, response, fake.taskStatus);
     } else {
       const found = report(url);
-      if (found === null) sendProblem(response, { status: 404, code: 'not_found' });
+      const failing = refusals.get(url.pathname);
+      if (failing !== undefined) sendProblem(response, failing);
+      else if (found === null) sendProblem(response, { status: 404, code: 'not_found' });
       else send(response, 200, found);
     }
   };
@@ -204,6 +236,9 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests,
     current,
     history,
+    base: 'r1',
+    translation: translationStatus({ base: null }),
+    failure: null,
     sync: { last: null, next_at: null, consecutive_failures: 0 },
     crashLoop: null,
     daemonState: health.daemon,
@@ -212,6 +247,9 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
       if (refusal === null) refusals.delete(action);
       else refusals.set(action, refusal);
     },
+    failRead: (path, refusal) => {
+      refusals.set(path, refusal);
+    },
     taskStatus: 'succeeded',
     setSilent: (value) => {
       silent = value;
@@ -219,6 +257,38 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     close,
   };
   return fake;
+}
+
+function relationOf({ current, base }: FakeSlipway): ReleaseStatus['relation'] {
+  if (current.localized === null) return 'no_localized';
+  return base === current.official ? 'in_sync' : 'stale';
+}
+
+/** A report of translations: 20 units, of which the blockers count some. */
+export function translationStatus(
+  state: {
+    /** The base of the current localized release; `null` when there is none. */
+    readonly base?: string | null;
+    readonly stale?: boolean;
+    readonly blockers?: ReadonlyArray<readonly [code: string, count: number]>;
+    readonly skipped?: number;
+  } = {},
+): TranslationStatus {
+  const { base = 'r1', stale = false, blockers = [], skipped = 0 } = state;
+  return {
+    current: base === null ? null : { localized_release_id: 'l1', base_release_id: base, stale },
+    automation: { state: 'off', message: 'localized.auto is off' },
+    coverage: {
+      release_id: stale ? 'r2' : 'r1',
+      target_language: 'zh-Hans',
+      units: 20 + skipped,
+      accepted: 11,
+      translated: 12,
+      blocked: 0,
+      skipped,
+    },
+    publish_blockers: blockers.map(([code, count]) => ({ code, message: `because of ${code}`, count })),
+  };
 }
 
 /** A release of the history. */

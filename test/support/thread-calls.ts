@@ -1,9 +1,12 @@
+import { getPriority } from 'node:os';
 import type { CallContext } from '../../src/platform/threads/thread-protocol.ts';
 
 /** The functions of the worker thread in the thread tests. */
 export interface TestCalls {
   /** Returns a text with the data of the thread. */
   greet(name: string): string;
+  /** The priority of the thread: greater numbers give way to smaller ones. */
+  priority(): number;
   fail(code: string): never;
   /** Returns its bytes. */
   echo(bytes: Uint8Array<ArrayBuffer>, context: CallContext): Uint8Array<ArrayBuffer>;
@@ -21,6 +24,7 @@ export interface TestCalls {
 export function createCalls(greeting: string): TestCalls {
   return {
     greet: (name) => `${greeting} ${name}`,
+    priority: () => getPriority(),
     fail: (code) => {
       throw Object.assign(new Error('it failed'), { code });
     },

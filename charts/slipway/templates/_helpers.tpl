@@ -143,6 +143,10 @@ mergeOverwrite would leave out false, 0 and "". Call with a dict of base and pat
 {{- default (printf "%s-admin" (include "slipway.fullname" .)) .Values.admin.existingSecret -}}
 {{- end -}}
 
+{{- define "slipway.localizationFiles" -}}
+{{- default (printf "%s-localization" (include "slipway.fullname" .)) .Values.localization.existingConfigMap -}}
+{{- end -}}
+
 {{/* Whether there can be more than one pod: "true" or nothing. */}}
 {{- define "slipway.severalPods" -}}
 {{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) -}}true{{- end -}}
@@ -197,8 +201,18 @@ because a new file system has a lost+found in its root.
 {{- toYaml (mergeOverwrite (deepCopy .Values.server.config) $own) -}}
 {{- end -}}
 
-{{/* daemon.yaml, likewise. */}}
+{{/*
+daemon.yaml, likewise. Exchanged files are in the root of their volume, which exists before anything
+is written; backups are in a folder of it. Without localization nobody uses the
+index of texts, so the daemon does not build it, unless the settings of the user say so.
+*/}}
 {{- define "slipway.daemonConfig" -}}
+{{- $defaults := dict "parse" (dict "automatic" false) "translation" (dict "automatic" false) -}}
+{{- $exchange := dict -}}
+{{- if .Values.localization.enabled -}}
+{{- $defaults = dict "backup" (dict "folder" "/var/lib/slipway/exchange/backups") -}}
+{{- $exchange = dict "exchange" (dict "root" "/var/lib/slipway/exchange") -}}
+{{- end -}}
 {{- $keys := list -}}
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
 {{- $own := dict
@@ -211,7 +225,7 @@ because a new file system has a lost+found in its root.
   "attestation" (dict "signingKeyFiles" $keys)
   "supervised" true
 -}}
-{{- toYaml (mergeOverwrite (deepCopy .Values.daemon.config) $own) -}}
+{{- toYaml (mergeOverwrite $defaults (deepCopy .Values.daemon.config) $exchange $own) -}}
 {{- end -}}
 
 {{/* operator.yaml, likewise. */}}
@@ -252,6 +266,10 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- if not $v.publicBaseUrl -}}
 {{- fail "publicBaseUrl is missing: set the scheme and host that clients use, such as --set publicBaseUrl=https://resources.example.org" -}}
 {{- end -}}
+{{- $texts := or $v.localization.enabled (hasKey $v.daemon.config "localized") (dig "translation" "providers" dict $v.daemon.config) -}}
+{{- if and $texts (include "slipway.severalPods" .) -}}
+{{- fail "localization with several pods: each pod has its own daemon, so each would have its own translations and pay the providers again. Set replicas to 1 and autoscaling.enabled to false, or set localization.enabled to false and remove daemon.config.localized and daemon.config.translation.providers" -}}
+{{- end -}}
 {{- if and (eq $v.storage.kind "claim") (include "slipway.severalPods" .) -}}
 {{- fail "several pods cannot share one volume: each pod has a daemon, and a volume has one writer. Set storage.kind to ephemeral or emptyDir, or replicas to 1 and autoscaling.enabled to false" -}}
 {{- end -}}
@@ -265,6 +283,35 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- end -}}
 {{- if and $v.admin.exposeControl (include "slipway.severalPods" .) -}}
 {{- fail "admin.exposeControl with several pods: each pod has its own daemon, and a control call would reach a random one. Set it to false, or replicas to 1" -}}
+{{- end -}}
+{{- with $v.localization -}}
+{{- if and $texts (not .enabled) -}}
+{{- fail "daemon.config.localized or daemon.config.translation.providers is set, but localization.enabled is false: the daemon would index no text. Set localization.enabled to true" -}}
+{{- end -}}
+{{- if and .enabled (ne $v.storage.kind "claim") -}}
+{{- fail (printf "localization.enabled needs storage.kind=claim: translations are the work of people, and volumes of kind %s are deleted with the pod" $v.storage.kind) -}}
+{{- end -}}
+{{- if and .files .existingConfigMap -}}
+{{- fail "localization.files and localization.existingConfigMap are both set: put all files into the ConfigMap, and leave localization.files empty" -}}
+{{- end -}}
+{{- range $file := keys .files -}}
+{{- if not (regexMatch "^[a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$" $file) -}}
+{{- fail (printf "localization.files has the name %q: use letters, digits, -, _ and . only, because a ConfigMap has no folders" $file) -}}
+{{- end -}}
+{{- end -}}
+{{- $files := list -}}
+{{- range .secrets -}}
+{{- if has .file $files -}}
+{{- fail (printf "localization.secrets has the file %s twice: give each its own name" .file) -}}
+{{- end -}}
+{{- $files = append $files .file -}}
+{{- end -}}
+{{- range $other := list "snapshot" "data" -}}
+{{- $claim := (index $v.storage $other).existingClaim -}}
+{{- if and $claim (eq $claim $v.localization.exchange.existingClaim) -}}
+{{- fail (printf "localization.exchange.existingClaim and storage.%s.existingClaim are the same: people reach the exchange volume, and must not reach that one. Use two claims" $other) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if and (has "*" $v.operator.namespaces) (gt (len $v.operator.namespaces) 1) -}}
 {{- fail "operator.namespaces has * and other names: leave one or the other" -}}
@@ -306,9 +353,34 @@ resources:
     storage: {{ .size }}
 {{- end -}}
 
-{{/* One of the two volumes of the pod. Call with a dict of root and part. */}}
+{{/* The values of the claims of the pod by name, as JSON. */}}
+{{- define "slipway.claims" -}}
+{{- $claims := dict -}}
+{{- if eq .Values.storage.kind "claim" -}}
+{{- $claims = dict "snapshot" .Values.storage.snapshot "data" .Values.storage.data -}}
+{{- end -}}
+{{- if .Values.localization.enabled -}}
+{{- $_ := set $claims "exchange" .Values.localization.exchange -}}
+{{- end -}}
+{{- toJson $claims -}}
+{{- end -}}
+
+{{/* Ports of the URLs of providers as a JSON list, without those that a scheme implies twice. */}}
+{{- define "slipway.providerPorts" -}}
+{{- $ports := list -}}
+{{- range dig "translation" "providers" dict .Values.daemon.config -}}
+{{- with .url -}}
+{{- $port := hasPrefix "https:" . | ternary "443" "80" -}}
+{{- with regexFind ":[0-9]+$" (urlParse .).host -}}{{- $port = trimPrefix ":" . -}}{{- end -}}
+{{- $ports = append $ports (int $port) | uniq -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $ports -}}
+{{- end -}}
+
+{{/* A volume of the pod. Call with a dict of root, part and volume, its values. */}}
 {{- define "slipway.volume" -}}
-{{- $volume := index .root.Values.storage .part -}}
+{{- $volume := .volume -}}
 name: {{ .part }}
 {{- if eq .root.Values.storage.kind "claim" }}
 persistentVolumeClaim:

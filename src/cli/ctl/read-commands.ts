@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { HealthRead } from '../../contract/schemas/answers/health.ts';
+import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
@@ -16,11 +16,11 @@ import {
   renderDoctor,
   renderReleases,
   renderSchedules,
-  renderStatus,
   renderTask,
   renderTasks,
   type TaskView,
 } from './report-views.ts';
+import { renderStatus } from './status-view.ts';
 
 /** Maximum number of tasks that task.list returns. */
 const MAX_TASKS = 500;
@@ -34,7 +34,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     name: 'status',
     synopsis: '',
     summary:
-      'shows whether the official release is distributable, why not, and the state of the current releases',
+      'shows the state of the service, its cause and the next step, and the state of the current releases',
     words: [0, 0],
     options: [],
     optionTexts: [],
@@ -46,12 +46,14 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       if (!parsed.success) {
         throw new CtlFailure(CTL_EXITS.unreachable, '/readyz answered, but the answer is not from Slipway');
       }
-      if (context.json) printRaw(context, joinStatus(readiness, releases));
+      const health = await healthOf(context);
+      if (context.json) printRaw(context, joinStatus(readiness, health, releases));
       else {
         const report = ReleaseStatusRead.safeParse(releases?.value);
-        const view = { releases: report.success ? report.data : null, daemon: await daemonOf(context) };
-        const repairs = await repairsOf(context, view.releases);
-        context.stdout.write(renderStatus(parsed.data, { ...view, repairs }, now));
+        const status = report.success ? report.data : null;
+        const repairs = await repairsOf(context, status);
+        const answers = { readiness: parsed.data, health, releases: status, repairs };
+        context.stdout.write(renderStatus(answers, now));
       }
       return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
     },
@@ -163,11 +165,9 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-/** Why the daemon does not answer, in the words of the server; `null` when it answers. */
-async function daemonOf({ api }: CtlContext): Promise<string | null> {
+async function healthOf({ api }: CtlContext): Promise<ReadHealth | null> {
   const health = HealthRead.safeParse((await api.get('/healthz')).value);
-  // A server of the previous version does not say it.
-  return health.success ? (health.data.daemon?.message ?? null) : null;
+  return health.success ? health.data : null;
 }
 
 /** The active tasks that repair, if the current releases are damaged. */
@@ -197,11 +197,12 @@ async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAn
   }
 }
 
-/** Joins both answers into one JSON text; each keeps its bytes. */
-function joinStatus(readiness: AdminAnswer, releases: AdminAnswer | null): Buffer {
+/** Joins the answers into one JSON text; readiness and report keep their bytes. */
+function joinStatus(readiness: AdminAnswer, health: ReadHealth | null, releases: AdminAnswer | null): Buffer {
   return Buffer.concat([
     Buffer.from('{"readiness":'),
     readiness.body,
+    Buffer.from(`,"service":${JSON.stringify(health?.service ?? null)}`),
     Buffer.from(',"release_status":'),
     releases?.body ?? Buffer.from('null'),
     Buffer.from('}'),

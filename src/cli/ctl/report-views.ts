@@ -1,8 +1,6 @@
 import type { z } from 'zod';
-import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
-import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import {
   printable,
@@ -23,101 +21,6 @@ type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['ans
 
 /** A task as task.status and task.list give it. */
 export type TaskView = ReportOf<'task.status'>['task'];
-
-/** The parts of the status that the daemon tells, or that are about it. */
-export interface DaemonView {
-  /** `null` while the daemon is unavailable. */
-  readonly releases: z.output<typeof ReleaseStatusRead> | null;
-  /** Why the daemon does not answer, from the server; `null` when it answers. */
-  readonly daemon: string | null;
-  /** The active tasks that repair; `null` when nothing is damaged or they are unknown. */
-  readonly repairs: readonly TaskView[] | null;
-}
-
-/** Maximum number of damaged files that the status names. */
-const DAMAGED_MAX = 5;
-
-/** Renders the verdict and the state of the current releases. */
-export function renderStatus(
-  readiness: Readiness,
-  { releases, daemon, repairs }: DaemonView,
-  now: number,
-): string {
-  const checks = readiness.checks ?? [];
-  const failed = checks.filter(({ ok }) => ok === false);
-  const open = checks.filter(({ ok }) => ok === null).map(({ name }) => name);
-  const { attestation } = readiness;
-  const fields: Array<[string, string]> = [
-    ['distributable', readiness.distributable ? 'yes' : `no: ${readiness.reason}`],
-    ['because', noReleaseYet(readiness, releases, now) ?? readiness.message],
-    ['since', textTime(readiness.since, now)],
-    ['release', readiness.release_id ?? '-'],
-    [
-      'attestation',
-      attestation === null
-        ? '-'
-        : `version ${attestation.version}, expires ${textTime(attestation.expires_at, now)}`,
-    ],
-    ...failed.map(({ name, reason, message }): [string, string] => [
-      `check ${name}`,
-      `${reason}: ${message}`,
-    ]),
-    ...(open.length === 0 ? [] : [['not evaluated', open.join(', ')] satisfies [string, string]]),
-  ];
-  fields.push(['daemon', daemon ?? (releases === null ? 'the release report is not available' : 'answers')]);
-  if (releases === null) return textFields(fields);
-  for (const channel of ['official', 'localized'] as const) {
-    const current = releases[channel];
-    const state =
-      current === null
-        ? '-'
-        : `${current.release_id}, ${current.state}, ${current.integrity}, verified ${textTime(current.verified_at, now)}`;
-    fields.push([channel, state]);
-    if (current !== null) fields.push(...damagedFields(current));
-  }
-  const { relation, sync } = releases;
-  if (repairs !== null) fields.push(['repair', repairText(repairs)]);
-  return textFields([
-    ...fields,
-    ['relation', relation],
-    ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
-  ]);
-}
-
-function damagedFields({
-  damaged,
-  damaged_count: count,
-}: NonNullable<z.output<typeof ReleaseStatusRead>['official']>): Array<[string, string]> {
-  const shown = damaged.slice(0, DAMAGED_MAX);
-  const more = count - shown.length;
-  return [
-    ...shown.map((destination): [string, string] => ['damaged', destination]),
-    ...(more > 0 ? [['damaged', `and ${more} more`] satisfies [string, string]] : []),
-  ];
-}
-
-function repairText(repairs: readonly TaskView[]): string {
-  if (repairs.length === 0) return 'none is queued or running';
-  return repairs
-    .map((task) => [`${task.status} (${task.task_id})`, outcomeOf(task)].filter(Boolean).join(', '))
-    .join('; ');
-}
-
-/** Why there is no release yet: the last sync failed. `null` when that is not the cause. */
-function noReleaseYet({ reason }: Readiness, releases: DaemonView['releases'], now: number): string | null {
-  const sync = releases?.sync;
-  if (reason !== 'ReleaseNotAuthorized' || releases?.official !== null) return null;
-  if (sync?.last?.status !== 'failed') return null;
-  const next = sync.next_at === null ? '' : `; next try ${textTime(sync.next_at, now)}`;
-  return `No release yet: ${sync.last.message ?? sync.last.code ?? 'the sync failed'}${next}`;
-}
-
-function syncText({ last, next_at: nextAt }: ReportOf<'release.status'>['sync'], now: number): string {
-  const next = nextAt === null ? 'none is planned' : `next ${textTime(nextAt, now)}`;
-  if (last === null) return `none has ended; ${next}`;
-  const why = last.code === null ? '' : `: ${last.code}: ${last.message ?? ''}`;
-  return `${last.result ?? last.status} ${textTime(last.finished_at, now)}${why}; ${next}`;
-}
 
 /** Renders the history of releases. */
 export function renderReleases({ releases }: ReportOf<'release.list'>, now: number): string {
@@ -258,7 +161,8 @@ function detailOf(task: TaskView): string {
   return facts.length === 0 ? '-' : facts.join('; ');
 }
 
-function outcomeOf(task: TaskView): string {
+/** How a task goes or ended; empty when there is nothing to say yet. */
+export function outcomeOf(task: TaskView): string {
   if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
   if (task.status === 'running' && task.progress !== null) return renderProgress(task.progress);
   if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;

@@ -14,7 +14,7 @@ import {
 /** Maximum number of runs that one `schedule-run` starts. */
 const MAX_RUNS_AT_ONCE = 100;
 /** Letters, digits and a few marks: it is used in queries and logs. */
-const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,159}$/;
 
 /** The fields that say what a schedule runs, and when. */
 const SCHEDULE_FIELDS = {
@@ -134,7 +134,7 @@ export const RELEASE_ACTIONS = {
     fields: {
       ...SCHEDULE_FIELDS,
       id: z.string().regex(SCHEDULE_ID, {
-        error: 'must be 1 to 128 letters, digits, ".", "_", ":" or "-", and begin with a letter or digit',
+        error: 'must be 1 to 160 letters, digits, ".", "_", ":" or "-", and begin with a letter or digit',
       }),
     },
     errors: ['schedule_exists', 'action_not_schedulable'],

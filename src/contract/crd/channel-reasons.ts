@@ -4,6 +4,8 @@
  */
 export const CHANNEL_REASONS = {
   Distributable: 'Every pod serves the same attested, fully represented release that the spec asks for.',
+  Healthy: 'Every pod serves the channel, and nothing needs attention.',
+  StateUnknown: 'Not every pod has told the state of its service.',
   Passed: 'Every pod with fresh evidence passed the checks of this stage.',
   Serving: 'At least one pod serves the channel.',
   UpToDate: 'Nothing is left to do.',
@@ -43,12 +45,22 @@ export const CHANNEL_REASONS = {
   TaskFailed:
     'The task that should make spec.release current failed. Check its log; change the spec to retry.',
   ReleaseChanging: 'The daemon is still making spec.release current.',
+  PinOutdated:
+    'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
+  TextsNotReady:
+    'The translation tasks of the current official release are not built yet. Wait; if it lasts, check that localization is enabled and the log of the tasks `parse` and `task-build`.',
+  BaseCurrent: 'The localized release is built on the current official one.',
+  Complete: 'Every unit that is not skipped is translated as far as localized.minState demands.',
+  Incomplete: 'Some units would keep the official text; the message counts them. Translate or review them.',
+  NothingBlocks: 'No unit of the current official release has a blocking finding.',
+  PublishBlocked:
+    'Units with blocking findings prevent a publication; the message counts them. Correct them, or accept the findings.',
 } as const;
 
 /** One constant of the catalogue. */
 export type ChannelReason = keyof typeof CHANNEL_REASONS;
 
-/** The types of the conditions, in the order in which they are reported, and what True means. */
+/** The types of the conditions that every object has, in the order in which they are reported, and what True means. */
 export const CONDITION_TYPES = {
   Ready: 'Every pod serves the same sound release, and everything the spec asks for is in place.',
   Reconciling: 'The operator is working on it, or waits for a temporary condition to clear.',
@@ -57,7 +69,19 @@ export const CONDITION_TYPES = {
   SnapshotBound: 'The manifest of that release is on the volume, complete and as attested.',
   Represented: 'Every entry of the release is on the volume, and none is known to be damaged.',
   Serving: 'A client of the Service gets the channel: a pod that serves it takes requests.',
+  Healthy:
+    'Every pod says that its service is healthy; if not, the reason is the first cause, and the message has the next step.',
 } as const;
 
+/** The types of the conditions that only an object with `channel: localized` has. They do not change its readiness. */
+export const LOCALIZED_CONDITION_TYPES = {
+  BaseCurrent: 'The localized release is built on the current official one.',
+  Translated: 'The current official release is translated as far as localized.minState demands.',
+  Publishable: 'Nothing prevents the publication of a localized release.',
+} as const;
+
+/** A type of a condition that only a localized channel has. */
+export type LocalizedConditionType = keyof typeof LOCALIZED_CONDITION_TYPES;
+
 /** A type of a condition. */
-export type ConditionType = keyof typeof CONDITION_TYPES;
+export type ConditionType = keyof typeof CONDITION_TYPES | LocalizedConditionType;

@@ -14,6 +14,12 @@ const PRINTER_COLUMNS = [
   { name: 'Channel', type: 'string', jsonPath: '.spec.channel' },
   { name: 'Release', type: 'string', jsonPath: '.status.release.id', description: 'The current release.' },
   {
+    name: 'Base',
+    type: 'string',
+    jsonPath: '.status.localization.baseRelease',
+    description: 'The official release that the localized one is built on.',
+  },
+  {
     name: 'Pods',
     type: 'string',
     jsonPath: '.status.servingPods',
@@ -27,6 +33,12 @@ const PRINTER_COLUMNS = [
   },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason` },
   {
+    name: 'Coverage',
+    type: 'string',
+    jsonPath: '.status.localization.coverage',
+    description: 'Part of the units that a publication would localize.',
+  },
+  {
     name: 'Sync',
     type: 'string',
     jsonPath: '.status.sync.result',
@@ -39,6 +51,20 @@ const PRINTER_COLUMNS = [
     description: 'Whether spec.suspend is set.',
   },
   { name: 'Since', type: 'date', jsonPath: `${READY}.lastTransitionTime` },
+  { name: 'Stale', type: 'boolean', jsonPath: '.status.localization.stale', priority: 1 },
+  {
+    name: 'Publishable',
+    type: 'string',
+    jsonPath: '.status.conditions[?(@.type=="Publishable")].status',
+    priority: 1,
+  },
+  {
+    name: 'Blocked-Units',
+    type: 'integer',
+    jsonPath: '.status.localization.units.blocked',
+    priority: 1,
+  },
+  { name: 'Follows', type: 'string', jsonPath: '.status.localization.automation.state', priority: 1 },
   { name: 'Synced', type: 'date', jsonPath: '.status.sync.finishedAt', priority: 1 },
   { name: 'Sync-Reason', type: 'string', jsonPath: '.status.sync.reason', priority: 1 },
   { name: 'Next-Sync', type: 'string', jsonPath: '.status.sync.nextAt', priority: 1 },

@@ -2,14 +2,17 @@ import { z } from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { RELEASE_ID_PATTERN } from '../../domain/release/release-id.ts';
 import { RELEASE_STATES } from '../schemas/vocabulary.ts';
-import { CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
+import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
 import { DURATION_PATTERN } from './duration.ts';
+import { LOCALIZATION_JOBS } from './localization-jobs.ts';
 import { REQUESTED_AT_MAX } from './resource-names.ts';
 
 /** Maximum number of releases in `status.history`. */
 export const HISTORY_MAX = 10;
 /** Maximum number of pods in `status.pods`. */
 export const PODS_MAX = 100;
+/** Maximum number of blockers in `status.localization`. */
+export const BLOCKERS_MAX = 16;
 /** Longest message, characters. Source: metav1.Condition. */
 export const MESSAGE_MAX = 1024;
 
@@ -42,6 +45,23 @@ function duration(least: string, what: string): z.ZodString {
       }),
     );
 }
+
+/** One regular job of localization. */
+const ScheduleSpecSchema = z.object({
+  action: z.enum(LOCALIZATION_JOBS).describe('The job, such as worker-run or localized-publish.'),
+  args: z
+    .array(
+      z
+        .string()
+        .min(3)
+        .max(1024)
+        .regex(/^[a-z_]+=/),
+    )
+    .max(16)
+    .describe('Arguments of the job as key=value; the daemon checks them.')
+    .optional(),
+  interval: duration('1m', 'Time between two runs'),
+});
 
 export const ReleaseChannelSpecSchema = z
   .object({
@@ -102,13 +122,21 @@ export const ReleaseChannelSpecSchema = z
         'How many releases are kept; the daily cleanup replaces the one of the daemon while this object exists. Absent: the cleanup of the daemon applies.',
       )
       .optional(),
+    schedules: z
+      .array(ScheduleSpecSchema)
+      .max(LOCALIZATION_JOBS.length)
+      .describe(
+        'Jobs of localization that run regularly, one entry for each action. A schedule replaces the one with the same action in the configuration of the daemon while it exists.',
+      )
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['action'] })
+      .optional(),
     release: z
       .string()
       .min(1)
       .max(128)
       .regex(RELEASE_ID_PATTERN)
       .describe(
-        'The release that should be current. Localized: the operator publishes it or makes it current again. Official: once it is current, the operator pauses syncs.',
+        'The release that should be current. Localized: the operator publishes it or makes it current again, and pauses scheduled publications. Official: once it is current, the operator pauses syncs.',
       )
       .optional(),
     suspend: z
@@ -128,6 +156,10 @@ export const ReleaseChannelSpecSchema = z
         rule: "!has(self.retention) || self.channel == 'official'",
         message: 'retention counts for both channels of a server: set it on the official ReleaseChannel',
       },
+      {
+        rule: "!has(self.schedules) || self.channel == 'localized'",
+        message: 'schedules are jobs of localization: set them on the localized ReleaseChannel',
+      },
     ),
   )
   .describe('The desired state.');
@@ -141,7 +173,12 @@ const Message = z.string().max(MESSAGE_MAX);
 /** One condition, in the shape that every Kubernetes tool reads. */
 const ConditionSchema = z.object({
   type: z
-    .enum(Object.keys(CONDITION_TYPES) as [ConditionType, ...ConditionType[]])
+    .enum(
+      Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES }) as [
+        ConditionType,
+        ...ConditionType[],
+      ],
+    )
     .describe('The type of the condition.'),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z
@@ -189,6 +226,55 @@ const SyncStatusSchema = z
     'How fetching from upstream goes, for the official channel. Of several daemons the one with the most failures in a row.',
   );
 
+const LocalizationStatusSchema = z
+  .object({
+    baseRelease: z
+      .string()
+      .describe('The official release that the current localized one is built on.')
+      .optional(),
+    stale: z
+      .boolean()
+      .describe('Whether another official release is current. Absent: none is published.')
+      .optional(),
+    officialRelease: z
+      .string()
+      .describe('The current official release, which the counts are about.')
+      .optional(),
+    targetLanguage: z.string().describe('Language of the translations (BCP 47).'),
+    coverage: z
+      .string()
+      .max(8)
+      .describe(
+        'Part of the units that a publication would localize, such as 97%. Absent: the tasks are not built yet.',
+      )
+      .optional(),
+    units: z
+      .object({
+        total: z.int().min(0).describe('All units.'),
+        ready: z.int().min(0).describe('Units that a publication would localize.'),
+        accepted: z.int().min(0).describe('Proofread units.'),
+        translated: z.int().min(0).describe('Translated and proofread units.'),
+        blocked: z.int().min(0).describe('Units with blocking findings.'),
+        skipped: z.int().min(0).describe('Units of skipped tasks.'),
+      })
+      .describe('Units of text.'),
+    blockers: z
+      .array(
+        z.object({
+          code: z.string().max(64),
+          message: Message,
+          count: z.int().min(0),
+        }),
+      )
+      .max(BLOCKERS_MAX)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Why units would keep the official text, or nothing can be published.'),
+    automation: z
+      .object({ state: z.string().max(32), message: Message })
+      .describe('Whether the localized release follows the official one by itself.'),
+  })
+  .describe('Translation of the current official release, for the localized channel.');
+
 const HistoryRowSchema = z.object({
   id: z.string(),
   state: z.enum(RELEASE_STATES),
@@ -224,6 +310,7 @@ export const ReleaseChannelStatusSchema = z
       .describe('Ready, Reconciling and Stalled as kstatus reads them, and the stages of the verdict.'),
     release: CurrentReleaseSchema.optional(),
     sync: SyncStatusSchema.optional(),
+    localization: LocalizationStatusSchema.optional(),
     servingPods: z.string().max(32).describe('Pods that serve the channel, of all pods.'),
     pods: z
       .array(PodVerdictSchema)

@@ -240,3 +240,13 @@ export const TranslationStatusReport = report(
     ],
   },
 );
+
+/** The part of `translation.status` that the operator reads; the rest may differ in a daemon of another version. */
+export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publish_blockers: true }).extend({
+  automation: z.object({ state: z.string(), message: z.string() }),
+  coverage: TranslationStatusReport.schema.shape.coverage.omit({ by_state: true }),
+  current: TranslationStatusReport.schema.shape.current
+    .unwrap()
+    .pick({ localized_release_id: true, base_release_id: true, stale: true })
+    .nullable(),
+});

@@ -10,6 +10,8 @@ import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
+import { renderConditionHeaders } from './condition-headers.ts';
+import type { ConditionSource, ToldConditions } from './condition-source.ts';
 import type { AttestationSource } from './attestation-source.ts';
 import { limitConnections, type ConnectionRoom } from './connection-room.ts';
 import { answerControl, type ControlRouteOptions } from './control-route.ts';
@@ -23,6 +25,7 @@ import { createTokenCheck } from './token-check.ts';
 
 export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOptions {
   readonly attestation: AttestationSource;
+  readonly conditions: ConditionSource;
   readonly damage: DamageIntake;
   /** Whether reports and actions can be answered. Until then every request except those that explain it gets 503. */
   readonly readiness: () => DaemonReadiness;
@@ -92,8 +95,9 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
       if (response.destroyed) return;
       sendAnswer(response, result, message.method === 'HEAD');
     } catch (error) {
-      if (!response.destroyed)
-        refuse(options.logger, response, route, renderRefusal(route, error, requestId));
+      if (response.destroyed) return;
+      if (route?.kind === 'attestation') tellConditions(options, response, error);
+      refuse(options.logger, response, route, renderRefusal(route, error, requestId));
     }
   };
 
@@ -136,7 +140,7 @@ function createRouter(
         return jsonAnswer(ready ? 200 : 503, { ready, message });
       }
       case 'attestation':
-        return await answerAttestation(options.attestation, request);
+        return await answerAttestation(options, request);
       case 'damage':
         return await answerDamage(options.damage, request);
       case 'report':
@@ -190,6 +194,28 @@ function createAdmission(
     return route;
   };
 }
+
+/** Tells the conditions with a refusal that comes from the state of the daemon and not from the request. */
+function tellConditions(
+  { conditions, readiness }: DaemonApiOptions,
+  response: ServerResponse,
+  error: unknown,
+): void {
+  if (!(error instanceof ServiceError)) return;
+  if (error.code === 'no_attestation') {
+    response.setHeaders(new Map(Object.entries(renderConditionHeaders(conditions.current()))));
+  } else if (error.code === 'backend_unavailable' && !readiness().ready) {
+    response.setHeaders(new Map(Object.entries(renderConditionHeaders(STARTING))));
+  }
+}
+
+/** The one condition of a daemon that is not ready. */
+const STARTING: ToldConditions = {
+  conditions: [
+    { code: 'starting', message: 'the daemon has not finished its recovery', since: null, next_try: null },
+  ],
+  tag: 'starting',
+};
 
 function refuse(
   logger: Logger,

@@ -1,26 +1,49 @@
+import { CONDITION_HEADERS } from '../../contract/formats/condition-headers.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ApiAnswer, ApiRequest } from './api-answer.ts';
 import type { AttestationSource } from './attestation-source.ts';
+import { renderConditionHeaders } from './condition-headers.ts';
+import type { ConditionSource } from './condition-source.ts';
 
 /** Media type of a DSSE envelope. Source: the DSSE specification, envelope.md, "Standard JSON envelope". */
 const ENVELOPE_TYPE = 'application/vnd.dsse.envelope.v1+json';
+/** The sources of the answers. */
+export interface AttestationRouteOptions {
+  readonly attestation: AttestationSource;
+  readonly conditions: ConditionSource;
+}
+
 const MAX_WAIT_SECONDS = 60;
 const WAIT = /^[0-9]{1,2}$/;
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
- * Answers with the newest envelope, byte for byte. A caller that already has it can wait for the next one.
+ * Answers with the newest envelope, byte for byte, and with the conditions of the daemon. A caller that already has both can wait
+ * for the next one of either.
  *
  * @throws ServiceError `no_attestation` before the first attestation; `invalid_request` for a bad `wait`
  *
  * Source: RFC 9110, section 13.1.2 (If-None-Match).
  */
-export async function answerAttestation(source: AttestationSource, request: ApiRequest): Promise<ApiAnswer> {
+export async function answerAttestation(
+  { attestation: source, conditions }: AttestationRouteOptions,
+  request: ApiRequest,
+): Promise<ApiAnswer> {
   const waitSeconds = parseWait(request.query);
   const known = request.headers['if-none-match'];
   let current = source.current();
   if (current !== null && matches(known, current.version) && waitSeconds > 0) {
-    await source.waitForChange(current.version, waitSeconds * 1000, request.signal);
+    const { version } = current;
+    const knownTag = tagOf(request);
+    await firstChange(
+      [
+        (signal) => source.waitForChange(version, waitSeconds * 1000, signal),
+        ...(knownTag === null
+          ? []
+          : [(signal: AbortSignal) => conditions.waitForChange(knownTag, waitSeconds * 1000, signal)]),
+      ],
+      request.signal,
+    );
     current = source.current();
   }
   if (current === null) {
@@ -30,9 +53,33 @@ export async function answerAttestation(source: AttestationSource, request: ApiR
     );
   }
   const etag = `"${current.version}"`;
-  const headers = { etag, 'cache-control': 'no-cache' };
+  const headers = {
+    etag,
+    'cache-control': 'no-cache',
+    ...renderConditionHeaders(conditions.current()),
+  };
   if (matches(known, current.version)) return { status: 304, headers, body: null };
   return { status: 200, headers: { ...headers, 'content-type': ENVELOPE_TYPE }, body: current.envelope };
+}
+
+/** Waits for the first of these changes, and ends the other waits. */
+async function firstChange(
+  waits: ReadonlyArray<(signal: AbortSignal) => Promise<void>>,
+  ended: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([ended, over.signal]);
+  try {
+    await Promise.race(waits.map((wait) => wait(signal)));
+  } finally {
+    over.abort();
+  }
+}
+
+/** The tag of the conditions that the caller has; `null` when it asks for none, as servers of earlier versions do. */
+function tagOf({ headers }: ApiRequest): string | null {
+  const tag = headers[CONDITION_HEADERS.tag];
+  return typeof tag === 'string' ? tag : null;
 }
 
 function matches(known: string | undefined, version: number): boolean {

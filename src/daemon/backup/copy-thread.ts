@@ -10,5 +10,6 @@ export function createCopyThread(): Thread<CopyCalls> {
     purpose: 'copies databases for a backup',
     module: new URL('./copy-worker.ts', import.meta.url),
     limits: HEAP_LIMITS,
+    givesWay: true,
   });
 }

@@ -16,6 +16,7 @@ export async function checkStructureInThread(path: string): Promise<string | nul
     purpose: 'checks the structure of a database',
     module: new URL('./structure-worker.ts', import.meta.url),
     limits: HEAP_LIMITS,
+    givesWay: true,
   });
   try {
     return await thread.call('check', path);

@@ -37,7 +37,7 @@ import { createReleaseCheck } from './checks/release-check.ts';
 import { createReleaseRepository, type ReleaseRepository } from './records/release-repository.ts';
 import { createAutomaticRepair } from './repair/automatic-repair.ts';
 import { createDamageRepairTask } from './repair/damage-repair-task.ts';
-import { createRepairAttempts } from './records/repair-attempts.ts';
+import { createRepairAttempts, type RepairAttempts } from './records/repair-attempts.ts';
 import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
@@ -129,6 +129,8 @@ export interface Releases {
    */
   lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
+  /** The attempts to repair damage. */
+  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the
@@ -186,6 +188,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     objects: rooms.objects,
     publisher: rooms.publisher,
     attestor,
+    attempts: rooms.attempts,
     lookAtStore: (withinMs, maxAgeMs) => storeWatch.look(withinMs, maxAgeMs),
     syncState,
     diagnostics: createReleaseDiagnostics({

@@ -254,6 +254,12 @@ export function crashLoopOf(supervision: Supervision | null, clock: Clock): stri
   return status === 'failing' ? message : null;
 }
 
+/** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
+export function crashLoopSinceOf(supervision: Supervision | null, clock: Clock): number | null {
+  const { status, since = null } = processFinding(supervision, clock);
+  return status === 'failing' ? since : null;
+}
+
 function processFinding(supervision: Supervision | null, clock: Clock): DoctorFinding {
   const now = unixSeconds(clock);
   // The restart action ends a process with 0.

@@ -90,6 +90,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     logs: (taskId) => (repository.get(taskId) === null ? null : log.read(taskId)),
     counts: () => repository.counts(),
     historyOf: (kind) => repository.historyOf(kind),
+    runningSince: (kind) => repository.runningSince(kind),
     isScheduleActive: (scheduleId) => repository.isScheduleActive(scheduleId),
     onFinished,
     recover,

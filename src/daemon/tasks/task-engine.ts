@@ -52,6 +52,8 @@ export interface TaskEngine {
   counts(): Readonly<Record<TaskStatus, number>>;
   /** How the tasks of this kind went, and what is queued. */
   historyOf(kind: string): KindHistory;
+  /** When the oldest running task of this kind started, Unix seconds; `null` when none runs. */
+  runningSince(kind: string): number | null;
   /** Whether a task submitted with this `scheduleId` has not ended. */
   isScheduleActive(scheduleId: string): boolean;
   /** The listener is called after every task that reached a terminal state. */

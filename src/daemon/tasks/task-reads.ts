@@ -43,6 +43,8 @@ export interface TaskReads {
   /** Whether a task of this schedule is queued, running or asked to stop. */
   isScheduleActive(scheduleId: string): boolean;
   historyOf(kind: string): KindHistory;
+  /** When the oldest running task of this kind started, Unix seconds; `null` when none runs. */
+  runningSince(kind: string): number | null;
   /** Every queued task, oldest first. */
   waiting(): ReadonlyArray<{ readonly task_id: string; readonly kind: string }>;
 }
@@ -73,6 +75,9 @@ export function createTaskReads(database: Database): TaskReads {
     `SELECT 1 FROM task WHERE schedule_id = :schedule_id AND status IN ('queued', 'running', 'cancelling') LIMIT 1`,
   );
   const historyOf = createHistoryRead(database);
+  const running = database.prepare(
+    `SELECT min(started_at) AS since FROM task WHERE kind = :kind AND status IN ('running', 'cancelling')`,
+  );
   const waiting = database.prepare(`SELECT task_id, kind FROM task WHERE status = 'queued' ORDER BY seq`);
   return {
     get: (taskId) => taskOrNull(get.get({ task_id: taskId })),
@@ -98,6 +103,7 @@ export function createTaskReads(database: Database): TaskReads {
     leftRunning: (bootId) => leftRunning.all({ boot_id: bootId }) as unknown as StoredTask[],
     isScheduleActive: (scheduleId) => activeOfSchedule.get({ schedule_id: scheduleId }) !== undefined,
     historyOf,
+    runningSince: (kind) => (running.get({ kind })?.['since'] as number | null | undefined) ?? null,
     waiting: () => waiting.all() as unknown as Array<{ task_id: string; kind: string }>,
   };
 }

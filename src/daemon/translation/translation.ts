@@ -179,5 +179,6 @@ function createWorkThread({ dataDirectory, configuration }: TranslationOptions):
       targetLanguage: configuration().targetLanguage,
     } satisfies TranslationThreadData,
     limits: THREAD_LIMITS,
+    givesWay: true,
   });
 }

@@ -1,6 +1,8 @@
 import { CHANNELS } from '../release/channel.ts';
-import { CLOCK_SKEW_SECONDS } from './attestation.ts';
-import type { Evidence } from './evidence.ts';
+import type { SnapshotId } from '../release/digest.ts';
+import { CLOCK_SKEW_SECONDS, FAILURE_REASONS } from './attestation.ts';
+import { damageFinder, type Evidence } from './evidence.ts';
+import type { Reason } from './reasons.ts';
 import { releaseEvidence, type Subject } from './release-evidence.ts';
 import { isSameOutcome, type CheckResult, type Verdict } from './verdict.ts';
 import { CHECKS } from './verdict-checks.ts';
@@ -36,11 +38,24 @@ export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): V
         ? null
         : { version: statement.version, issued_at: statement.issued_at, expires_at: statement.expires_at },
     checks,
+    ...finderOf(evidence, named?.snapshot_id ?? null, failed?.reason ?? null),
   };
   const previous = evidence.verdicts[subject.channel];
   return previous !== null && isSameOutcome(previous, verdict)
     ? { ...verdict, since: previous.since }
     : verdict;
+}
+
+const DAMAGE: ReadonlySet<Reason | null> = new Set<Reason>(FAILURE_REASONS);
+
+function finderOf(
+  evidence: Evidence,
+  snapshotId: SnapshotId | null,
+  reason: Reason | null,
+): Pick<Verdict, 'found_by'> {
+  if (snapshotId === null || !DAMAGE.has(reason)) return {};
+  const foundBy = damageFinder(evidence, snapshotId);
+  return foundBy === undefined ? {} : { found_by: foundBy };
 }
 
 /** The verdicts on the current releases of all channels. */

@@ -3,6 +3,7 @@ import type { Blake3Hex, SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
 import { SERVER_INFO_NAME, type ServerInfoDocument } from '../release/server-info-document.ts';
 import type { VerifiedAttestation } from './attestation.ts';
+import type { DamageFinder } from './damage-finder.ts';
 import type { Reason } from './reasons.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -80,6 +81,7 @@ export interface DamageReport {
   readonly blake3: Blake3Hex;
   readonly kind: 'missing' | 'damaged';
   readonly message: string;
+  readonly found_by?: DamageFinder | undefined;
 }
 
 /** Damage, and the snapshots that hold the damaged bytes in their entries. */
@@ -165,6 +167,18 @@ export function snapshotTrouble(
   if (lost?.report.kind === 'missing') missing = add(missing, DOCUMENT_TROUBLE);
   else if (lost !== undefined) damaged = add(damaged, DOCUMENT_TROUBLE);
   return { missing, damaged };
+}
+
+/** The finder of the first known damage of a snapshot; `undefined` when its damage is known from an attestation only. */
+export function damageFinder(
+  { damage, snapshots }: Pick<Evidence, 'damage' | 'snapshots'>,
+  snapshotId: SnapshotId,
+): DamageFinder | undefined {
+  for (const { report, holders } of damage.values()) if (holders.has(snapshotId)) return report.found_by;
+  const snapshot = snapshots.get(snapshotId);
+  const isFoundByReader =
+    snapshot !== undefined && (snapshot.manifest !== 'ok' || snapshot.missing.count > 0);
+  return isFoundByReader ? 'loading' : undefined;
 }
 
 /** Whether anything is wrong that another look at the volume could find repaired. */

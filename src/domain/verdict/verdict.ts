@@ -1,6 +1,7 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
+import type { DamageFinder } from './damage-finder.ts';
 import type { Reason } from './reasons.ts';
 
 /** Why a check failed. */
@@ -34,6 +35,8 @@ export interface Verdict {
     readonly expires_at: number;
   } | null;
   readonly checks: readonly CheckResult[];
+  /** The finder of the damage; only when the reason is damage that this server found. */
+  readonly found_by?: DamageFinder | undefined;
 }
 
 /** Whether two verdicts on a channel say the same, whatever their wording. */

@@ -1,4 +1,5 @@
 import type { ChannelReason } from '../../contract/crd/channel-reasons.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** A server or its daemon rejected a call. */
 export class AdminRefused extends Error {
@@ -26,4 +27,10 @@ export function meaningOf(error: unknown): ChannelReason {
   const isRefusal = error.status === 400 || error.status === 501 || error.status === 502;
   // Anything else (404 of another program, 500) may be a deployment in progress.
   return isRefusal && error.code !== null ? 'ActionRejected' : 'AdminUnavailable';
+}
+
+/** The message of a failed call, with the code of the problem if there is one. */
+export function describeFailure(error: unknown): string {
+  const message = messageOf(error);
+  return error instanceof AdminRefused && error.code !== null ? `${message} (${error.code})` : message;
 }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
 import { ReleaseListReport, ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import { TaskStatusReport } from '../../contract/reports/report-daemon.ts';
 import { ScheduleListRead, type ScheduleRead } from '../../contract/reports/report-schedules.ts';
+import { TranslationStatusRead } from '../../contract/reports/report-translation.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import {
@@ -25,6 +27,9 @@ export type ReleaseStatus = z.output<typeof ReleaseStatusRead>;
 /** A release of the history. */
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
 
+/** A daemon's report of its translations. */
+export type TranslationStatus = z.output<typeof TranslationStatusRead>;
+
 /** The token of the admin surface. */
 export type AdminToken = string;
 
@@ -38,6 +43,10 @@ export interface ServerClient {
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
   /** All schedules. @throws AdminRefused, HttpFailure */
   schedules(origin: string, token: AdminToken): Promise<readonly ReportedSchedule[]>;
+  /** `/admin/translation/status`. @throws AdminRefused, HttpFailure */
+  translationStatus(origin: string, token: AdminToken): Promise<TranslationStatus>;
+  /** Why a task failed, as `code: reason`; `null` when it did not. @throws AdminRefused, HttpFailure */
+  taskFailure(origin: string, token: AdminToken, taskId: string): Promise<string | null>;
   /**
    * Posts one control action, once.
    *
@@ -62,8 +71,15 @@ export const SERVER_PATHS = {
   getReleaseStatus: '/admin/releases/status',
   listReleaseHistory: '/admin/releases',
   listSchedules: '/admin/schedules',
+  getLocalizedStatus: '/admin/translation/status',
+  getTaskStatus: '/admin/tasks/status',
   postControl: '/admin/control/{action}',
 } as const;
+
+/** The part of `task.status` that says why a task failed. */
+const TaskFailureRead = z.object({
+  task: TaskStatusReport.schema.shape.task.pick({ failure_code: true, failure_reason: true }),
+});
 
 const HEALTH_MAX_BYTES = 64 * 1024;
 const REPORT_MAX_BYTES = 2 * 1024 * 1024;
@@ -111,6 +127,13 @@ export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions
     },
     schedules: async (origin, token) =>
       (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListRead)).items,
+    translationStatus: async (origin, token) =>
+      await readAdmin(`${origin}${SERVER_PATHS.getLocalizedStatus}`, token, TranslationStatusRead),
+    taskFailure: async (origin, token, taskId) => {
+      const url = `${origin}${SERVER_PATHS.getTaskStatus}?task_id=${encodeURIComponent(taskId)}`;
+      const { task } = await readAdmin(url, token, TaskFailureRead);
+      return task.failure_code === null ? null : `${task.failure_code}: ${task.failure_reason ?? ''}`;
+    },
     control: async (origin, token, action, body, { key, signal }) => {
       const answer = await send({
         url: `${origin}${SERVER_PATHS.postControl.replace('{action}', encodeURIComponent(action))}`,

@@ -1,10 +1,12 @@
 import type { ChannelReason, ConditionType } from '../../contract/crd/channel-reasons.ts';
-import { CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
+import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
+import { localizedConditions, type Texts } from './localization-status.ts';
+import { channelState, describeState, healthyCondition } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
 /** The input of the conditions. */
@@ -25,9 +27,14 @@ export interface Findings {
   readonly waiting: Obstacle | null;
   /** The crash loop of a daemon, or `null` when no daemon reports one. */
   readonly crashLoop: Obstacle | null;
+  /** The translations, or why they are not known; `null` when no daemon was asked, as for the official channel. */
+  readonly texts: Texts | null;
 }
 
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+
+/** Reasons why spec.release is not current yet. */
+const UNREACHED: ReadonlySet<ChannelReason> = new Set(['ReleaseChanging', 'TextsNotReady']);
 
 /** Neither good nor bad: there is nothing to serve yet. */
 const UNPUBLISHED: Finding = {
@@ -50,7 +57,7 @@ export function conditionsOf(
 ): ChannelCondition[] {
   const ready = readyOf(findings);
   const reconciling = previous.find(({ type }) => type === 'Reconciling');
-  const found: Record<ConditionType, Finding> = {
+  const found: Record<keyof typeof CONDITION_TYPES, Finding> = {
     Ready: ready,
     Reconciling: reconcilingOf(findings, ready, reconciling),
     Stalled:
@@ -61,10 +68,16 @@ export function conditionsOf(
     SnapshotBound: stageOf(findings, 'SnapshotBound'),
     Represented: stageOf(findings, 'Represented'),
     Serving: servingOf(findings),
+    Healthy: healthyCondition(findings.pods, findings.channel),
   };
+  const localized = findings.channel === 'localized' ? localizedConditions(textsOf(findings)) : {};
+  const all: Partial<Record<ConditionType, Finding>> = { ...found, ...localized };
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
-  return (Object.keys(CONDITION_TYPES) as ConditionType[]).map((type) => {
-    const { status, reason, message } = found[type];
+  const types = Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES }) as ConditionType[];
+  return types.flatMap((type) => {
+    const finding = all[type];
+    if (finding === undefined) return [];
+    const { status, reason, message } = finding;
     const before = previous.find((condition) => condition.type === type);
     return {
       type,
@@ -77,10 +90,17 @@ export function conditionsOf(
   });
 }
 
+/** When no daemon could be asked, the reason is that of the whole object. */
+function textsOf({ texts, stalled, waiting, unknownPods }: Findings): Texts {
+  const obstacle = stalled ?? unknownPods ?? waiting;
+  const nobody = { reason: 'NoPods', message: 'no daemon was asked' } as const;
+  return texts ?? { ok: false, error: obstacle ?? nobody };
+}
+
 /** Whether one pod serves a channel, and why. */
 interface PodOutcome {
   readonly serving: 'True' | 'False' | 'Unknown';
-  readonly reason: Reason | ChannelReason;
+  readonly reason: ServiceReason | ChannelReason;
   readonly message: string;
 }
 
@@ -92,7 +112,11 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
   const silence = pod.failure ?? 'it has not answered yet';
   if (verdict !== undefined && verdict.reason !== null) {
-    return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    const state = channelState(pod, channel);
+    if (state === null || state.reason === null) {
+      return { serving: 'False', reason: verdict.reason, message: verdict.message };
+    }
+    return { serving: 'False', reason: state.reason, message: describeState(state) };
   }
   if (pod.endpoint === 'unready') {
     const cause = verdict === undefined ? `: ${silence}` : '';
@@ -125,7 +149,8 @@ function readyOf(findings: Findings): Finding {
       `the pods serve ${releases.size} different releases: ${[...releases].join(', ')}`,
     );
   }
-  if (findings.waiting?.reason === 'ReleaseChanging') return no('ReleaseChanging', findings.waiting.message);
+  const { waiting } = findings;
+  if (waiting !== null && UNREACHED.has(waiting.reason)) return no(waiting.reason, waiting.message);
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }
 

@@ -1,16 +1,18 @@
-import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { LeadershipLost, type Leadership } from '../election/leadership.ts';
-import { AdminRefused, meaningOf } from '../pods/admin-refused.ts';
-import type { ReleaseRow, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
+import { describeFailure, meaningOf } from '../pods/admin-refused.ts';
+import type { ReleaseStatus, ServerClient } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
-import { planPin, type PinPlan } from './pin.ts';
+import type { Texts } from './localization-status.ts';
+import { createPinStep, type PinStepOptions } from './pin-step.ts';
 import { createScheduleKeeper, type ScheduleKeeperOptions, type ScheduleTarget } from './schedule-keeper.ts';
-import { messageOf } from '../../platform/errors.ts';
+import { createTextsReader } from './texts-reader.ts';
 
 /** The result for one daemon. */
 export interface DaemonOutcome {
   /** Its release report; `null` when it did not answer. */
   readonly status: ReleaseStatus | null;
+  /** Its report of translations, or why there is none; `null` when nobody asked. Only a localized channel has them. */
+  readonly texts: Texts | null;
   readonly stalled: Obstacle | null;
   readonly waiting: Obstacle | null;
   /** The crash loop that it reports, or `null`. */
@@ -40,11 +42,7 @@ export function createDaemonStep({
   leadership,
   isActing,
 }: DaemonStepOptions): (task: DaemonTask) => Promise<DaemonOutcome> {
-  const act = async (
-    { pod, token }: ScheduleTarget,
-    call: { readonly action: Parameters<ServerClient['control']>[2]; readonly body: object },
-    key: string | null,
-  ): Promise<Accepted> =>
+  const act: PinStepOptions['act'] = async ({ pod, token }, call, key) =>
     await leadership.act(
       async (signal) => await client.control(pod.origin, token, call.action, call.body, { key, signal }),
     );
@@ -55,35 +53,8 @@ export function createDaemonStep({
     act: async (task, call) => await act(task, call, null),
   });
 
-  /** Reads the history, which is long, only if the pinned release is not current. */
-  const pinPlan = async ({ channel, pod, token }: DaemonTask, status: ReleaseStatus): Promise<PinPlan> => {
-    const { spec } = channel;
-    if (spec.release === undefined || status[spec.channel]?.release_id === spec.release) {
-      return planPin(spec, status, []);
-    }
-    const history: readonly ReleaseRow[] = await client.releases(pod.origin, token, spec.channel);
-    return planPin(spec, status, history);
-  };
-
-  const followPin = async (
-    task: DaemonTask,
-    plan: PinPlan,
-  ): Promise<Pick<DaemonOutcome, 'stalled' | 'waiting'>> => {
-    const { channel } = task;
-    if (plan.kind === 'stalled') return { stalled: plan.obstacle, waiting: null };
-    if (plan.kind !== 'act' || channel.spec.suspend) return { stalled: null, waiting: null };
-    const release = channel.spec.release ?? '';
-    // Once per generation of the spec: repeated calls give the state of the first one's task.
-    const key = `${channel.uid}:${channel.generation}:${plan.action}:${release}`;
-    const { status, task_id: taskId } = await act(task, plan, key);
-    if (status === 'queued' || status === 'running' || status === 'cancelling') {
-      const message = `${plan.action} of ${release} is ${status} (task ${taskId})`;
-      return { stalled: null, waiting: { reason: 'ReleaseChanging', message } };
-    }
-    // A successful task shows in the report a moment later. If it does not, the release was changed again.
-    const message = `${plan.action} of ${release} ${status} (task ${taskId}), but the release is not current`;
-    return { stalled: { reason: 'TaskFailed', message }, waiting: null };
-  };
+  const planRelease = createPinStep({ client, act });
+  const readTexts = createTextsReader(client);
 
   const handleRequest = async (task: DaemonTask): Promise<boolean> => {
     const { channel, requestedAt } = task;
@@ -96,14 +67,15 @@ export function createDaemonStep({
 
   return async (task) => {
     let status: ReleaseStatus | null = null;
+    let texts: DaemonOutcome['texts'] = null;
     try {
       status = await client.releaseStatus(task.pod.origin, task.token);
-      const plan = await pinPlan(task, status);
-      const holdSync = plan.kind === 'reached' || (plan.kind === 'stalled' && plan.holdSync);
-      await keepSchedules(task, holdSync);
-      const { stalled, waiting } = await followPin(task, plan);
+      texts = await readTexts(task);
+      const pin = await planRelease(task, status, texts?.ok === true ? texts.value : null);
+      await keepSchedules(task, pin.holdSync);
+      const { stalled, waiting } = await pin.follow();
       const requestHandled = await handleRequest(task);
-      return { status, stalled, waiting, crashLoop: crashLoopOf(task, status), requestHandled };
+      return { status, texts, stalled, waiting, crashLoop: crashLoopOf(task, status), requestHandled };
     } catch (error) {
       if (error instanceof LeadershipLost) throw error;
       const reason = meaningOf(error);
@@ -111,6 +83,7 @@ export function createDaemonStep({
       const isPassing = reason === 'AdminUnavailable';
       return {
         status,
+        texts,
         stalled: isPassing ? null : obstacle,
         waiting: isPassing ? obstacle : null,
         crashLoop: crashLoopOf(task, status),
@@ -123,9 +96,4 @@ export function createDaemonStep({
 function crashLoopOf({ pod }: DaemonTask, status: ReleaseStatus | null): Obstacle | null {
   if (typeof status?.crash_loop !== 'string') return null;
   return { reason: 'DaemonCrashLoop', message: `pod ${pod.name}: ${status.crash_loop}` };
-}
-
-function describeFailure(error: unknown): string {
-  const message = messageOf(error);
-  return error instanceof AdminRefused && error.code !== null ? `${message} (${error.code})` : message;
 }

@@ -1,15 +1,22 @@
 import { durationSeconds } from '../../contract/crd/duration.ts';
+import {
+  LOCALIZATION_JOBS,
+  PUBLISHING_JOBS,
+  type LocalizationJob,
+} from '../../contract/crd/localization-jobs.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import { CONTROLLER_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ReportedSchedule } from '../pods/server-client.ts';
 
 /** A schedule that an object wants on its server. */
 export interface DesiredSchedule {
   readonly id: string;
-  readonly action: ControlAction;
+  readonly group: ScheduleGroup;
+  readonly action: ControlAction | LocalizationJob;
   readonly args: readonly string[];
   readonly everySeconds: number;
   readonly enabled: boolean;
@@ -21,11 +28,14 @@ export interface ScheduleCall {
   readonly body: ControlBody;
 }
 
-const PURPOSES = ['sync', 'verify', 'cleanup'] as const;
+/** The purposes of schedules that concern resources. */
+const RESOURCE_PURPOSES = ['sync', 'verify', 'cleanup'] as const;
+type ResourcePurpose = (typeof RESOURCE_PURPOSES)[number];
+
+/** The purposes of all schedules of an object. Localization has one for each job. */
+const PURPOSES = [...RESOURCE_PURPOSES, ...LOCALIZATION_JOBS] as const;
 type Purpose = (typeof PURPOSES)[number];
 
-/** All of them concern resources. */
-const GROUP = 'res';
 const CLEANUP_SECONDS = 86_400;
 /** Interval of a disabled schedule that only holds back the daemon's configured one. */
 const HELD_SECONDS = 86_400;
@@ -33,6 +43,15 @@ const HELD_SECONDS = 86_400;
 /** Every schedule id that an object can own; unique to it by namespace and name. */
 export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>): readonly string[] {
   return PURPOSES.map((purpose) => scheduleId(channel, purpose));
+}
+
+/** Whether a schedule belongs to an object. */
+export function isScheduleOf(
+  { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
+  id: string,
+): boolean {
+  const owner = scheduleOwner(id);
+  return owner?.namespace === namespace && owner.name === name;
 }
 
 /** The object that owns a schedule; `null` for a schedule of no object. */
@@ -55,9 +74,38 @@ export function desiredSchedules(
   channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
   holdSync: boolean,
 ): readonly DesiredSchedule[] {
+  return [...resourceSchedules(channel, holdSync), ...localizationSchedules(channel)];
+}
+
+/** The jobs of localization. While a release is pinned, none publishes another one. */
+function localizationSchedules(
+  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
+): readonly DesiredSchedule[] {
+  const { schedules = [], release, suspend } = channel.spec;
+  return schedules.flatMap(({ action, args = [], interval }) => {
+    const everySeconds = durationSeconds(interval);
+    if (everySeconds === null) return [];
+    const isHeld = release !== undefined && PUBLISHING_JOBS.has(action);
+    return [
+      {
+        id: scheduleId(channel, action),
+        group: 'i18n' as const,
+        action,
+        args,
+        everySeconds,
+        enabled: !suspend && !isHeld,
+      },
+    ];
+  });
+}
+
+function resourceSchedules(
+  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
+  holdSync: boolean,
+): readonly DesiredSchedule[] {
   const { spec } = channel;
   const enabled = !spec.suspend;
-  const wanted: Partial<Record<Purpose, Omit<DesiredSchedule, 'id'>>> = {};
+  const wanted: Partial<Record<ResourcePurpose, Omit<DesiredSchedule, 'id' | 'group'>>> = {};
   const syncSeconds = secondsOf(spec.sync);
   const isOfficial = spec.channel === 'official';
   const held = isOfficial && spec.suspend;
@@ -80,9 +128,9 @@ export function desiredSchedules(
   } else if (held) {
     wanted.cleanup = { action: 'release-cleanup', args: [], everySeconds: HELD_SECONDS, enabled: false };
   }
-  return PURPOSES.flatMap((purpose) => {
+  return RESOURCE_PURPOSES.flatMap((purpose) => {
     const schedule = wanted[purpose];
-    return schedule === undefined ? [] : [{ id: scheduleId(channel, purpose), ...schedule }];
+    return schedule === undefined ? [] : [{ id: scheduleId(channel, purpose), group: 'res', ...schedule }];
   });
 }
 
@@ -102,7 +150,7 @@ export function scheduleCalls(
     action: 'schedule-add',
     body: {
       id,
-      group: GROUP,
+      group: desired.group,
       action: desired.action,
       ...(desired.args.length === 0 ? {} : { args: [...desired.args] }),
       every_seconds: desired.everySeconds,
@@ -122,7 +170,7 @@ function changeOf(desired: DesiredSchedule, actual: ReportedSchedule): ControlBo
     actual.args.length === desired.args.length &&
     actual.args.every((pair, index) => pair === desired.args[index]);
   return {
-    ...(actual.group === GROUP ? {} : { group: GROUP }),
+    ...(actual.group === desired.group ? {} : { group: desired.group }),
     ...(actual.action === desired.action ? {} : { action: desired.action }),
     ...(sameArgs ? {} : desired.args.length === 0 ? { clear_args: true } : { args: [...desired.args] }),
     ...(Number(actual.every_seconds) === desired.everySeconds ? {} : { every_seconds: desired.everySeconds }),

@@ -79,5 +79,5 @@ export function createObserver({
 /** A pod that has just failed to answer is not asked by other means. */
 function unreachableDaemon({ name }: PodEvidence, failure: string): DaemonOutcome {
   const waiting = { reason: 'AdminUnavailable', message: `pod ${name}: ${failure}` } as const;
-  return { status: null, stalled: null, waiting, crashLoop: null, requestHandled: false };
+  return { status: null, texts: null, stalled: null, waiting, crashLoop: null, requestHandled: false };
 }

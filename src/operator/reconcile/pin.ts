@@ -1,7 +1,7 @@
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
-import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
+import type { ReleaseRow, ReleaseStatus, TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 
 /** The plan for a pinned release on one daemon. */
@@ -11,6 +11,8 @@ export type PinPlan =
   | { readonly kind: 'reached' }
   /** An action makes it current. */
   | { readonly kind: 'act'; readonly action: ControlAction; readonly body: ControlBody }
+  /** It can be made current later. */
+  | { readonly kind: 'waiting'; readonly obstacle: Obstacle }
   /** Only a person can help. */
   | { readonly kind: 'stalled'; readonly obstacle: Obstacle; readonly holdSync: boolean };
 
@@ -24,30 +26,64 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
   'current',
 ]);
 
+/** Blockers that end by themselves; a publication fails until then. */
+const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
+
 /**
  * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
- * not exist is published under that id. For an official release that is not current there is no action.
+ * not exist is published under that id, as soon as the texts of the official release are there. A localized release of an
+ * earlier official one cannot be current again. For an official release that is not current there is no action.
+ *
+ * @param texts the report of the translations, or `null` when it is not known
  */
 export function planPin(
   spec: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
-  status: Pick<ReleaseStatus, 'official' | 'localized'>,
+  status: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
   history: readonly ReleaseRow[],
+  texts: Pick<TranslationStatus, 'publish_blockers'> | null,
 ): PinPlan {
   const { channel, release } = spec;
   if (release === undefined) return { kind: 'none' };
-  if (status[channel]?.release_id === release) return { kind: 'reached' };
   const known = history.find((row) => row.release_id === release && row.state !== 'deleted');
-  if (channel === 'official') return planOfficial(release, known !== undefined);
-  const audit = { reviewer: 'slipway-operator', reason: REASON };
-  if (known === undefined) {
-    const body = { from_worker: true, localized_release_id: release, ...audit };
-    return { kind: 'act', action: 'localized-publish', body };
+  if (channel === 'localized') return planLocalized(release, status, known, texts);
+  return status.official?.release_id === release
+    ? { kind: 'reached' }
+    : planOfficial(release, known !== undefined);
+}
+
+function planLocalized(
+  release: string,
+  { official, localized, relation }: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
+  known: ReleaseRow | undefined,
+  texts: Pick<TranslationStatus, 'publish_blockers'> | null,
+): PinPlan {
+  const isCurrent = localized?.release_id === release;
+  if (isCurrent && relation !== 'stale') return { kind: 'reached' };
+  const base = isCurrent ? localized.base_release_id : known?.base_release_id;
+  if (isCurrent || (base !== undefined && official !== null && base !== official.release_id)) {
+    return stalled(
+      'PinOutdated',
+      `localized release ${release} was made for ${base ?? 'an earlier release'}, and ${official?.release_id ?? 'none'} is the current official one`,
+    );
   }
-  if (USABLE.has(known.state)) {
-    return { kind: 'act', action: 'localized-rollback', body: { localized_release_id: release, ...audit } };
+  if (known !== undefined && !USABLE.has(known.state)) {
+    return stalled(
+      'ActionRejected',
+      `localized release ${release} is ${known.state} and cannot be made current`,
+    );
   }
-  const message = `localized release ${release} is ${known.state} and cannot be made current`;
-  return { kind: 'stalled', obstacle: { reason: 'ActionRejected', message }, holdSync: false };
+  const body = { localized_release_id: release, reviewer: 'slipway-operator', reason: REASON };
+  // A rollback needs a release that it takes back.
+  if (known !== undefined && localized !== null) return { kind: 'act', action: 'localized-rollback', body };
+  const passing = texts?.publish_blockers.find(({ code }) => PASSING_BLOCKERS.has(code));
+  if (passing !== undefined) {
+    return { kind: 'waiting', obstacle: { reason: 'TextsNotReady', message: passing.message } };
+  }
+  return { kind: 'act', action: 'localized-publish', body: { from_worker: true, ...body } };
+}
+
+function stalled(reason: Obstacle['reason'], message: string): PinPlan {
+  return { kind: 'stalled', obstacle: { reason, message }, holdSync: false };
 }
 
 function planOfficial(release: string, isKnown: boolean): PinPlan {

@@ -132,6 +132,9 @@ function findingsOf(
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
   const crashLoop = outcomes.find((each) => each.crashLoop !== null)?.crashLoop ?? null;
+  // Translations belong to one daemon: the chart refuses them for several.
+  const reports = outcomes.flatMap(({ texts }) => (texts === null ? [] : [texts]));
+  const texts = reports.find(({ ok }) => ok) ?? reports[0] ?? null;
   const daemons = outcomes.flatMap(({ status }) => (status === null ? [] : [status]));
   return {
     findings: {
@@ -144,6 +147,7 @@ function findingsOf(
       stalled,
       waiting,
       crashLoop,
+      texts,
     },
     daemons,
   };

@@ -7,12 +7,12 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { ServerClient } from '../pods/server-client.ts';
 import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
-import { scheduleIds } from './desired-schedules.ts';
+import { desiredSchedules, isScheduleOf } from './desired-schedules.ts';
 import { ignore } from './schedule-keeper.ts';
 
 /** How schedules are removed, and for how long it is tried. */
 export interface ScheduleCleanerOptions {
-  readonly client: Pick<ServerClient, 'control'>;
+  readonly client: Pick<ServerClient, 'control' | 'schedules'>;
   readonly leadership: Leadership;
   readonly writer: Pick<ChannelWriter, 'record'>;
   readonly tokens: AdminTokens;
@@ -62,7 +62,8 @@ export function createScheduleCleaner(options: ScheduleCleanerOptions): Schedule
     if (!token.ok) return token.error.message;
     for (const pod of pods) {
       try {
-        for (const id of scheduleIds(channel)) {
+        const reported = await options.client.schedules(pod.origin, token.value);
+        for (const { id } of reported.filter((schedule) => isScheduleOf(channel, schedule.id))) {
           await leadership
             .act(
               async (signal) =>
@@ -98,7 +99,10 @@ export function createScheduleCleaner(options: ScheduleCleanerOptions): Schedule
       if (trouble !== null && clock.monotonic() - found.at < timeoutMs) return false;
       deletedChannels.delete(key);
       if (trouble === null) return true;
-      const ids = scheduleIds(found.channel).join(', ');
+      // Its server cannot be asked, so these are the schedules that its spec can have had.
+      const ids = desiredSchedules(found.channel, true)
+        .map(({ id }) => id)
+        .join(', ');
       await writer.record(found.channel, {
         type: 'Warning',
         reason: 'SchedulesLeft',

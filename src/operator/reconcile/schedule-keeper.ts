@@ -1,13 +1,7 @@
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import { AdminRefused } from '../pods/admin-refused.ts';
 import type { AdminToken, ServerClient } from '../pods/server-client.ts';
-import {
-  desiredSchedules,
-  scheduleCalls,
-  scheduleIds,
-  scheduleOwner,
-  type ScheduleCall,
-} from './desired-schedules.ts';
+import { desiredSchedules, scheduleCalls, scheduleOwner, type ScheduleCall } from './desired-schedules.ts';
 
 /** One daemon, and an object that wants schedules on it. */
 export interface ScheduleTarget {
@@ -33,17 +27,19 @@ export function createScheduleKeeper({
   act,
   isActing,
 }: ScheduleKeeperOptions): (target: ScheduleTarget, holdSync: boolean) => Promise<void> {
-  const isOrphan = (id: string, { namespace }: ReleaseChannel): boolean => {
+  /** Whether the object, or one of its namespace that does not act, has the schedule. */
+  const isKept = (id: string, { namespace, name }: ReleaseChannel): boolean => {
     const owner = scheduleOwner(id);
-    return owner?.namespace === namespace && !isActing(`${owner.namespace}/${owner.name}`);
+    if (owner?.namespace !== namespace) return false;
+    return owner.name === name || !isActing(`${owner.namespace}/${owner.name}`);
   };
 
   return async (target, holdSync) => {
     const { channel, pod, token } = target;
     const desired = desiredSchedules(channel, holdSync);
     const reported = await client.schedules(pod.origin, token);
-    const orphans = reported.filter(({ id }) => isOrphan(id, channel)).map(({ id }) => id);
-    for (const id of new Set([...scheduleIds(channel), ...orphans])) {
+    const found = reported.filter(({ id }) => isKept(id, channel));
+    for (const id of new Set([...desired, ...found].map((schedule) => schedule.id))) {
       const wanted = desired.find((schedule) => schedule.id === id);
       const actual = reported.find((schedule) => schedule.id === id) ?? null;
       for (const call of scheduleCalls(id, wanted, actual)) {

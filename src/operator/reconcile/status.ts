@@ -10,6 +10,7 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
+import { localizationRow } from './localization-status.ts';
 import { syncRow } from './sync-status.ts';
 import { timestamp } from './timestamp.ts';
 
@@ -37,6 +38,8 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const release = releaseOf(input);
   // Only official releases come from upstream.
   const sync = findings.channel === 'official' ? (syncRow(input.daemons) ?? previous?.sync) : undefined;
+  const localization =
+    findings.texts?.ok === true ? localizationRow(findings.texts.value) : previous?.localization;
   const handled = input.handledRequest ?? previous?.lastHandledReconcileAt;
   const serving = pods.filter((pod) => podVerdict(pod, findings.channel).serving === 'True');
   return {
@@ -44,6 +47,7 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
     conditions: conditionsOf(findings, channel.generation, previous?.conditions ?? [], input.nowMs),
     ...(release === undefined ? {} : { release }),
     ...(sync === undefined ? {} : { sync }),
+    ...(localization === undefined ? {} : { localization }),
     servingPods: `${serving.length}/${pods.length}`,
     pods: pods.map((pod) => podRow(pod, findings)),
     history: input.history === null ? (previous?.history ?? []) : historyRows(input.history),

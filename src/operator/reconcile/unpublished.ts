@@ -1,4 +1,5 @@
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseStatus } from '../pods/server-client.ts';
 
@@ -15,9 +16,12 @@ export function isUnpublished(
 ): boolean {
   if (channel !== 'localized' || release !== undefined) return false;
   if (daemons.some(({ localized }) => localized !== null)) return false;
-  const verdicts = pods.flatMap(({ health }) => (health === null ? [] : [health.verdicts.localized]));
-  return (
-    verdicts.length > 0 &&
-    verdicts.every(({ reason, release_id }) => reason === 'ReleaseNotAuthorized' && release_id === null)
-  );
+  const answers = pods.flatMap(({ health }) => (health === null ? [] : [health]));
+  return answers.length > 0 && answers.every(saysUnpublished);
+}
+
+/** A server of the previous version tells only its verdict. */
+function saysUnpublished({ service, verdicts: { localized } }: ReadHealth): boolean {
+  if (service !== undefined) return service.channels.localized.reason === 'NothingPublished';
+  return localized.reason === 'ReleaseNotAuthorized' && localized.release_id === null;
 }

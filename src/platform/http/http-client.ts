@@ -37,6 +37,8 @@ export interface BoundedAnswer {
   readonly etag: string | null;
   /** The header `Retry-After` as it came; absent when the answer has none. */
   readonly retryAfter?: string | undefined;
+  /** The headers `slipway-*` by their lower-case names; absent when the answer has none. */
+  readonly own?: Readonly<Record<string, string>> | undefined;
   readonly body: Buffer;
 }
 
@@ -234,8 +236,17 @@ export async function readAnswer(answer: IncomingMessage, maxBytes: number): Pro
     contentType: headers['content-type'] ?? '',
     etag: headers.etag ?? null,
     ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...ownHeaders(headers),
     body,
   };
+}
+
+/** The headers that only services of our own send. */
+function ownHeaders(headers: IncomingMessage['headers']): Pick<BoundedAnswer, 'own'> {
+  const own = Object.entries(headers).flatMap(([name, value]) =>
+    name.startsWith('slipway-') && typeof value === 'string' ? [[name, value] as const] : [],
+  );
+  return own.length === 0 ? {} : { own: Object.fromEntries(own) };
 }
 
 /** A JSON media type. Source: RFC 6839, section 3.1. */

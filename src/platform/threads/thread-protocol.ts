@@ -26,6 +26,8 @@ export interface ThreadStart {
   /** URL of a module that exports `createCalls(data)`. */
   readonly module: string;
   readonly data: unknown;
+  /** Whether it gives way to other threads. */
+  readonly givesWay: boolean;
 }
 
 /** A message to a thread. */

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData, type Transferable } from 'node:worker_threads';
+import { lowerPriority } from './lower-priority.ts';
 import { errorCode } from '../files/error-code.ts';
 import type { CallContext, ThreadAnswer, ThreadRequest, ThreadStart } from './thread-protocol.ts';
 
@@ -13,7 +14,8 @@ interface ThreadModule {
 
 if (parentPort === null) throw new Error('this module runs in a worker thread only');
 const port = parentPort;
-const { module, data } = workerData as ThreadStart;
+const { module, data, givesWay } = workerData as ThreadStart;
+if (givesWay) lowerPriority();
 const { createCalls } = (await import(module)) as ThreadModule;
 const calls = createCalls(data);
 /** Cancels a running call, by its id. */

@@ -42,6 +42,11 @@ export interface ThreadOptions {
   readonly data?: unknown;
   /** Of the thread's heap. A heap that overflows ends this thread only. */
   readonly limits: ResourceLimits;
+  /**
+   * Whether other threads and processes go first while all processors are busy: for work in bulk. Processes that the thread
+   * starts give way, too. Default: false.
+   */
+  readonly givesWay?: boolean;
 }
 
 interface PendingCall {
@@ -54,7 +59,7 @@ interface PendingCall {
  * keep the process alive.
  */
 export function createThread<Calls extends ThreadCalls<Calls>>(options: ThreadOptions): Thread<Calls> {
-  const { purpose, module, data, limits } = options;
+  const { purpose, module, data, limits, givesWay = false } = options;
   const pending = new Map<number, PendingCall>();
   let worker: Worker | null = null;
   let isClosed = false;
@@ -71,7 +76,7 @@ export function createThread<Calls extends ThreadCalls<Calls>>(options: ThreadOp
 
   const start = (): Worker => {
     const started = new Worker(new URL('./thread-worker.ts', import.meta.url), {
-      workerData: { module: module.href, data } satisfies ThreadStart,
+      workerData: { module: module.href, data, givesWay } satisfies ThreadStart,
       execArgv: [],
       resourceLimits: limits,
     });

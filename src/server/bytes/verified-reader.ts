@@ -80,6 +80,7 @@ export function createVerifiedReader(options: VerifiedReaderOptions): VerifiedRe
           blake3: entry.blake3,
           kind: fault.kind,
           message: fault.message,
+          found_by: 'client',
         });
       }
       throw fault;

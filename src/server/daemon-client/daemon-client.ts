@@ -1,5 +1,11 @@
 import { CALLER_FIELDS, type Caller } from '../../contract/actions/control-scopes.ts';
 import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
+import {
+  CONDITION_HEADERS,
+  CONDITION_TAG_MAX,
+  parseConditions,
+} from '../../contract/formats/condition-headers.ts';
+import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
@@ -53,6 +59,11 @@ export interface DaemonClient {
     readonly waitSeconds: number;
     readonly signal: AbortSignal;
   }): Promise<AttestationAnswer>;
+  /**
+   * The conditions that the daemon told with its last answer about its attestation, also when it refused; `null` when it told
+   * none.
+   */
+  conditions(): readonly DaemonCondition[] | null;
   /**
    * Asks for one report.
    *
@@ -108,18 +119,26 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   const ask = async (client: HttpClient, path: string, call: DaemonCall): Promise<BoundedAnswer> =>
     await callDaemon(options, client, path, call);
 
+  let told: ToldConditions = { conditions: null, tag: null };
+
   return {
+    conditions: () => told.conditions,
     fetchAttestation: async ({ etag, waitSeconds, signal }) => {
+      const { tag } = told;
       const answer = await ask(
         polls,
         etag === null ? '/v1/attestation' : `/v1/attestation?wait=${waitSeconds}`,
         {
-          headers: etag === null ? {} : { 'if-none-match': etag },
+          headers: {
+            ...(etag === null ? {} : { 'if-none-match': etag }),
+            ...(tag === null ? {} : { [CONDITION_HEADERS.tag]: tag }),
+          },
           waitMs: etag === null ? 0 : waitSeconds * 1000,
           maxBytes: ENVELOPE_MAX_BYTES,
           signal,
         },
       );
+      told = toldConditions(answer);
       if (answer.status === 304) return { kind: 'unchanged' };
       if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
       if (answer.status === 503 && problemCode(answer) === 'standby') return { kind: 'standby' };
@@ -166,6 +185,18 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       for (const client of [polls, reports, actions]) client.close();
     },
   };
+}
+
+/** The conditions of the daemon, and the tag that names this state of them. */
+interface ToldConditions {
+  readonly conditions: readonly DaemonCondition[] | null;
+  readonly tag: string | null;
+}
+
+function toldConditions({ own = {} }: BoundedAnswer): ToldConditions {
+  const conditions = parseConditions(own[CONDITION_HEADERS.conditions] ?? null);
+  const tag = own[CONDITION_HEADERS.tag] ?? null;
+  return { conditions, tag: tag !== null && tag.length <= CONDITION_TAG_MAX ? tag : null };
 }
 
 /** Tells the daemon who sent a control call. */

@@ -1,3 +1,8 @@
+import {
+  daemonAbsence,
+  servedUntilText,
+  type AbsenceKind,
+} from '../../domain/service-state/daemon-absence.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 
@@ -5,7 +10,7 @@ import { DaemonUnavailable } from './daemon-unavailable.ts';
 export interface DaemonState {
   readonly answers: boolean;
   /** Why not: nothing accepts the connection, or no answer comes in time. `null` while it answers. */
-  readonly failure: 'unreachable' | 'timeout' | null;
+  readonly failure: AbsenceKind | null;
   /** Since when it does not; Unix seconds. `null` while it answers. */
   readonly since: number | null;
   /** The same for people, with what to do; `null` while it answers. */
@@ -30,7 +35,7 @@ export interface DaemonPresenceOptions {
 }
 
 interface Absence {
-  readonly kind: 'unreachable' | 'timeout';
+  readonly kind: AbsenceKind;
   /** Unix seconds. */
   readonly since: number;
 }
@@ -81,14 +86,6 @@ export function createDaemonPresence({ clock, servedUntil }: DaemonPresenceOptio
 
 /** The one text about a daemon that does not answer. */
 function describeAbsence({ kind, since }: Absence, servedUntil: number | null): string {
-  const what = kind === 'unreachable' ? 'has been unreachable' : 'has not answered';
-  const remedy = kind === 'unreachable' ? 'Start it' : 'Restart it if it hangs';
-  const served =
-    servedUntil === null ? 'no official release is served' : `files are served until ${timeOf(servedUntil)}`;
-  return `The daemon ${what} since ${timeOf(since)}. ${remedy}; ${served}.`;
-}
-
-/** Such as `21:08:12 UTC`. */
-function timeOf(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(11, 19)} UTC`;
+  const { message, next } = daemonAbsence(kind, since);
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}; ${servedUntilText(servedUntil)}. ${next.text}`;
 }

@@ -9,7 +9,6 @@ import {
   ControlBodySchema,
   type ControlField,
 } from '../../contract/actions/control-body.ts';
-import { REASONS } from '../../domain/verdict/reasons.ts';
 
 /** One control action as the dashboard's forms need it. */
 export interface DashboardAction extends Pick<
@@ -39,8 +38,6 @@ export interface FieldsSchema {
 export interface DashboardContract {
   readonly actions: Readonly<Record<string, DashboardAction>>;
   readonly reports: readonly DashboardReport[];
-  /** The meaning of each reason of a verdict, and what to do. */
-  readonly reasons: Readonly<Record<string, string>>;
   /** The meaning of each problem code. */
   readonly problems: Readonly<Record<string, string>>;
   /** Fields for which only `true` has a meaning. */
@@ -78,7 +75,6 @@ export function renderDashboardContract(): DashboardContract {
       }),
     ),
     reports: Object.values<OperationDefinition>(ADMIN_OPERATIONS).flatMap(renderReport),
-    reasons: REASONS,
     problems: Object.fromEntries(
       Object.entries(PROBLEMS).map(([code, { description }]) => [code, description]),
     ),

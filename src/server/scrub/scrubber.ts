@@ -163,7 +163,7 @@ function createScrubInspection(
     // A volume that lost half of its files must not fill the log; the line of the pass has the total.
     if (progress.state.damaged < LOGGED_DAMAGE)
       logger.error({ destination, blake3, kind }, `the scrub found damage: ${message}`);
-    serving.reportDamage({ destination, blake3, kind, message });
+    serving.reportDamage({ destination, blake3, kind, message, found_by: 'scrub' });
     return true;
   };
 

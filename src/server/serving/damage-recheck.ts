@@ -31,7 +31,7 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
 
   /** Checks one object; returns whether its damage is over. */
   const recheck = async (report: DamageReport): Promise<boolean> => {
-    const { blake3, destination } = report;
+    const { blake3 } = report;
     const entry = entryOf(blake3);
     // The reducer drops damage that nothing holds; until every manifest is read, one of the others may hold it.
     if (entry === null) return false;
@@ -40,7 +40,7 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
     const { sound, kind, message, memory } = inspection;
     if (sound) return true;
     if (deps.evidence().damage.get(blake3)?.report !== report) return false;
-    const next = kind === report.kind ? report : { blake3, destination, kind, message };
+    const next = kind === report.kind ? report : { ...report, kind, message };
     memories.set(next, memory);
     if (next !== report) deps.onDamaged(next);
     return false;

@@ -15,14 +15,14 @@ describe.skipIf(!hasTool('chromium'))('the dashboard reports a problem', () => {
     await page.getByText('Last sync').waitFor();
     await page.getByText('Next sync').waitFor();
     await system.daemon.kill();
-    await title.getByText('but the daemon does not answer').waitFor();
+    await title.getByText('but something needs attention').waitFor();
     await page.getByText('Served until', { exact: true }).waitFor();
     await page.getByText('The daemon has been unreachable since').first().waitFor();
     // The banner says it once; the panels show their age.
     await page.locator('.panel').getByText('No news from the daemon.').first().waitFor();
     await page.locator('.panel .note').first().waitFor({ state: 'detached' });
     // Screen readers announce it too.
-    await page.getByRole('status').getByText('but the daemon does not answer').waitFor({ state: 'attached' });
+    await page.getByRole('status').getByText('but something needs attention').waitFor({ state: 'attached' });
     await screenshot('daemon-silent');
     await system.startDaemon();
     await title.getByText(/is being served$/).waitFor();

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startIngress, type IngressRule } from '../../support/e2e-ingress.ts';
@@ -20,6 +18,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     closeUpstream,
     control,
     create,
+    createVolumes,
     eventually,
     get,
     inDaemon,
@@ -302,23 +301,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   it.skipIf(cluster?.enter === null)(
     'data on claims outlives the pod, also while upstream is away',
     async () => {
-      for (const part of ['snapshot', 'data']) {
-        const path = join(cluster?.directory ?? '', part);
-        await mkdir(path);
-        await chmod(path, 0o777);
-        const volume = {
-          apiVersion: 'v1',
-          kind: 'PersistentVolume',
-          metadata: { name: part },
-          spec: {
-            capacity: { storage: '1Gi' },
-            accessModes: ['ReadWriteOnce'],
-            hostPath: { path },
-            claimRef: { namespace: NAMESPACE, name: `claims-${part}` },
-          },
-        };
-        kubectl(['apply', '-f', '-'], JSON.stringify(volume));
-      }
+      await createVolumes('claims', ['snapshot', 'data']);
       const claims = { kind: 'claim', snapshot: { size: '1Gi' }, data: { size: '1Gi' } };
       await serve('claims', { storage: claims });
       closeUpstream('claims');

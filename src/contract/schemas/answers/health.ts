@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { answer } from './answer.ts';
 import { Count, EXAMPLE, UnixSeconds } from './common.ts';
+import { SERVICE_EXAMPLE, ServiceAnswerSchema } from './service-state.ts';
 import { VERDICT_EXAMPLE, VerdictBriefSchema } from './verdict.ts';
 
 /** `/healthz`. */
@@ -40,6 +41,7 @@ export const HealthAnswer = answer(
       .nullable()
       .describe('The accepted attestation.'),
     verdicts: z.object({ official: VerdictBriefSchema, localized: VerdictBriefSchema }),
+    service: ServiceAnswerSchema,
   }),
   {
     status: 'ok',
@@ -69,14 +71,17 @@ export const HealthAnswer = answer(
         release_id: null,
       },
     },
+    service: SERVICE_EXAMPLE,
   },
 );
 
 /**
  * The body of `/healthz` as its readers parse it. During an upgrade a reader also meets a server of the previous version,
- * which does not report `daemon`.
+ * which does not report `daemon` or `service`, or of the next one, whose states this reader may not know.
  */
-export const HealthRead = HealthAnswer.schema.partial({ daemon: true });
+export const HealthRead = HealthAnswer.schema
+  .partial({ daemon: true })
+  .extend({ service: ServiceAnswerSchema.optional().catch(undefined) });
 
 /** The body of `/healthz` of a server of this version or the previous one. */
 export type ReadHealth = z.infer<typeof HealthRead>;

@@ -1,6 +1,7 @@
 import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domain/memory/memory-record.ts';
 import { comparedCodePoints } from '../../../domain/memory/normalize-text.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
+import { prepareInsert } from '../../database/insert-row.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createPairIds } from './pair-ids.ts';
 import { createTally } from './tally.ts';
@@ -133,37 +134,34 @@ function createInsert(
 ) => void {
   const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
     target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id created_at`;
-  const names = columns.split(/\s+/);
-  const statement = database.prepare(
-    `INSERT INTO record (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-  );
+  const insert = prepareInsert(database, 'record', columns.split(/\s+/));
   return (record, { normalized, sourceKey, contextKey }, own, pairId, at) => {
     const { provenance } = record;
     const { widthKey, numbersKey } = variantKeysOf(record, normalized);
-    statement.run(
-      record.record_id,
-      pairId,
-      'candidate',
-      comparedCodePoints(normalized).length,
-      sourceKey,
-      widthKey,
-      numbersKey,
-      own.targetKey,
-      own.identity,
-      contextKey,
-      normalized,
-      record.target_text,
-      prefixOf(normalized),
-      prefixOf(own.target),
-      JSON.stringify(record.context),
-      provenance.origin,
-      provenance.provider,
-      provenance.provider_run_id,
-      provenance.task_id,
-      provenance.unit_id,
-      provenance.release_id,
-      at,
-    );
+    insert({
+      record_id: record.record_id,
+      pair_id: pairId,
+      state: 'candidate',
+      length: comparedCodePoints(normalized).length,
+      source_key: sourceKey,
+      width_key: widthKey,
+      numbers_key: numbersKey,
+      target_key: own.targetKey,
+      identity: own.identity,
+      context_key: contextKey,
+      source_text: normalized,
+      target_text: record.target_text,
+      source_prefix: prefixOf(normalized),
+      target_prefix: prefixOf(own.target),
+      context: JSON.stringify(record.context),
+      origin: provenance.origin,
+      provider: provenance.provider,
+      provider_run_id: provenance.provider_run_id,
+      task_id: provenance.task_id,
+      unit_id: provenance.unit_id,
+      release_id: provenance.release_id,
+      created_at: at,
+    });
   };
 }
 

@@ -37,7 +37,7 @@ export interface ChunkLeases {
   store(token: string, results: readonly WorkerResult[], provenance: Provenance, now: number): StoredResults;
   /** Ends a lease. @returns false when it was lost */
   end(token: string, outcome: ChunkEnd, now: number): boolean;
-  /** Takes back the leases that have expired. @returns how many */
+  /** Takes back the leases that have expired. The attempts of those of an earlier process do not count. @returns how many */
   sweep(now: number): number;
   /** Makes the failed chunks of a task, or of all tasks, free again, and opens the tasks that someone called failed. @returns how many chunks */
   reopen(taskId: string | null, now: number): number;
@@ -61,8 +61,8 @@ const WITHOUT_SYNC = { durable: false } as const;
 /** Creates the leases of one target language. Every call is one transaction. */
 export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const { database, counts } = options;
-  const sweep = createSweep(options);
   const tokens = createTokens(options.createToken);
+  const sweep = createSweep(options, tokens.first);
   const free = createFreeChunks({ ...options, createToken: tokens.next });
   const takeBack = createTakeBack(options, tokens.first);
   const live = database.prepare(`SELECT chunk.* FROM chunk JOIN task USING (task_seq)
@@ -197,20 +197,25 @@ function endOf(outcome: ChunkEnd, attempt: number, hasOpenUnits: boolean): reado
   }
 }
 
-function createSweep({ database, counts }: ChunkLeaseOptions): (now: number) => number {
-  const expired = database.prepare(`SELECT chunk.task_seq, number, chunk.attempt, max_attempts FROM chunk
+function createSweep(
+  { database, counts }: ChunkLeaseOptions,
+  firstToken: () => string,
+): (now: number) => number {
+  const expired =
+    database.prepare(`SELECT chunk.task_seq, number, lease_token, chunk.attempt, max_attempts FROM chunk
     JOIN task USING (task_seq) WHERE state = 'leased' AND chunk.lease_expires_at <= ?
     ORDER BY chunk.lease_expires_at LIMIT ${SWEEP_CHUNKS}`);
-  const take =
-    database.prepare(`UPDATE chunk SET state = ?, failure_reason = ?, lease_owner = NULL, lease_token = NULL,
-    lease_expires_at = NULL WHERE task_seq = ? AND number = ?`);
+  const release = prepareRelease(database);
   return (now) => {
     const rows = expired.all(now);
     for (const row of rows) {
-      const taskSeq = Number(row['task_seq']);
-      const isLast = Number(row['attempt']) >= Number(row['max_attempts']);
-      take.run(isLast ? 'failed' : 'idle', isLast ? 'lease_expired' : null, taskSeq, Number(row['number']));
-      counts.touch(taskSeq);
+      const attempt = Number(row['attempt']);
+      // The process ended, not the work: nothing says that another attempt would fail.
+      const isOrphaned = String(row['lease_token']) < firstToken();
+      const isLast = !isOrphaned && attempt >= Number(row['max_attempts']);
+      const attempts = isOrphaned ? Math.max(0, attempt - 1) : attempt;
+      release.run(isLast ? 'failed' : 'idle', attempts, 0, isLast ? 'lease_expired' : null, ...placeOf(row));
+      counts.touch(Number(row['task_seq']));
     }
     return rows.length;
   };

@@ -1,5 +1,5 @@
-import type { SQLInputValue } from 'node:sqlite';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
+import { prepareInsert, type NewRow } from '../../database/insert-row.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { Provenance, Row, StoredTarget } from './target-rows.ts';
 
@@ -22,6 +22,12 @@ interface Newest {
   /** The newest entry of the history; `null` without one. */
   readonly entry: number | null;
 }
+
+/** All columns but `entry`, which SQLite counts. */
+const COLUMNS =
+  `entry_before unit_id target_language revision target_text state source_text source_digest author_kind token_id
+  reviewer reviewer_token_id reason provider provider_run_id model prompt_digest glossary_generation propagated_from task_id release_id
+  at`.split(/\s+/);
 
 /** The append-only history of targets. The entries of a unit are a chain from the newest one to the first one. */
 export interface TargetHistory {
@@ -75,15 +81,10 @@ export function createTargetHistory(database: Database, targetLanguage: string):
 }
 
 function createEntryWriter(database: Database, targetLanguage: string): TargetHistory['add'] {
-  const log =
-    database.prepare(`INSERT INTO target_history (entry_before, unit_id, target_language, revision, target_text, state,
-    source_text, source_digest, author_kind, token_id, reviewer, reviewer_token_id, reason, provider, provider_run_id, model, prompt_digest,
-    glossary_generation, propagated_from, task_id, release_id, at) VALUES (:entry_before, :unit_id, :target_language, :revision,
-    :target_text, :state, :source_text, :source_digest, :author_kind, :token_id, :reviewer, :reviewer_token_id, :reason, :provider,
-    :provider_run_id, :model, :prompt_digest, :glossary_generation, :propagated_from, :task_id, :release_id, :at)`);
+  const insert = prepareInsert(database, 'target_history', COLUMNS);
   return (target, provenance, at, before) => {
     const { reviewer, reason, model, promptDigest, judgedBy, taskId, releaseId } = provenance;
-    const { lastInsertRowid } = log.run({
+    return insert({
       ...sharedColumns(target, targetLanguage),
       entry_before: before,
       reviewer,
@@ -96,15 +97,11 @@ function createEntryWriter(database: Database, targetLanguage: string): TargetHi
       release_id: releaseId,
       at,
     });
-    return Number(lastInsertRowid);
   };
 }
 
 /** The columns of a target that its history has, too. */
-export function sharedColumns(
-  target: RecordedTarget,
-  targetLanguage: string,
-): Readonly<Record<string, SQLInputValue>> {
+export function sharedColumns(target: RecordedTarget, targetLanguage: string): NewRow {
   return {
     unit_id: target.unitId,
     target_language: targetLanguage,

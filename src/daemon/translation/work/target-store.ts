@@ -1,4 +1,5 @@
 import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
+import { prepareInsert } from '../../database/insert-row.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createLaterJudgement } from './later-judgement.ts';
 import { createRepetitionNotes } from './repetition-queue.ts';
@@ -40,17 +41,10 @@ export interface TargetStore {
   remove(unitId: Uint8Array): void;
 }
 
-const PUT = `INSERT INTO target (unit_id, target_language, target_text, state, state_before,
-  revision, source_text, source_digest, author_kind, token_id, provider, provider_run_id, findings, qa_identity,
-  propagated_from, updated_at, entry) VALUES (:unit_id, :target_language, :target_text, :state, :state_before, :revision,
-  :source_text, :source_digest, :author_kind, :token_id, :provider, :provider_run_id, :findings, :qa_identity,
-  :propagated_from, :updated_at, :entry)
-  ON CONFLICT DO UPDATE SET target_text = excluded.target_text, state = excluded.state,
-  state_before = excluded.state_before, revision = excluded.revision, source_text = excluded.source_text,
-  source_digest = excluded.source_digest, author_kind = excluded.author_kind, token_id = excluded.token_id,
-  provider = excluded.provider, provider_run_id = excluded.provider_run_id, findings = excluded.findings,
-  qa_identity = excluded.qa_identity, propagated_from = excluded.propagated_from, updated_at = excluded.updated_at,
-  entry = excluded.entry`;
+/** The columns that change with each target of a unit. */
+const CONTENT =
+  `target_text state state_before revision source_text source_digest author_kind token_id provider provider_run_id
+  findings qa_identity propagated_from updated_at entry`.split(/\s+/);
 
 /** Creates the store; call it inside a transaction. */
 export function createTargetStore(
@@ -59,7 +53,12 @@ export function createTargetStore(
   counts: Pick<TaskCounts, 'move' | 'moveAll'>,
 ): TargetStore {
   const get = database.prepare('SELECT * FROM target WHERE unit_id = ? AND target_language = ?');
-  const put = database.prepare(PUT);
+  const put = prepareInsert(
+    database,
+    'target',
+    ['unit_id', 'target_language', ...CONTENT],
+    `ON CONFLICT DO UPDATE SET ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+  );
   const history = createTargetHistory(database, targetLanguage);
   const setState =
     database.prepare(`UPDATE target SET state = ?, state_before = ?, revision = revision + 1, updated_at = ?
@@ -83,7 +82,7 @@ export function createTargetStore(
       const before = history.newestOf(target.unitId);
       const stored = { ...target, revision: before.revision + 1 };
       const entry = history.add(stored, provenance, stored.updatedAt, before.entry);
-      put.run({
+      put({
         ...sharedColumns(stored, targetLanguage),
         state_before: stored.stateBefore,
         findings: JSON.stringify(stored.findings),

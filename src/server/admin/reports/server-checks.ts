@@ -1,4 +1,6 @@
 import { parseJsonExact, stringifyJsonExact } from '../../../contract/json/json-exact.ts';
+import type { ServiceAnswer, ServiceStateName } from '../../../domain/service-state/service-state.ts';
+import type { ReadServiceState } from '../../service/service-state-reader.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 
 /** Adds the findings of this server to the doctor report of the daemon, which knows nothing of them. */
@@ -7,31 +9,70 @@ export type AddServerChecks = (report: Buffer) => Promise<Buffer>;
 export interface ServerChecksOptions {
   /** Gives one sentence for each weak token of this server, with its remedy. */
   readonly findWeakSecrets: () => Promise<readonly string[]>;
+  /** The state of the service, which is the first check. */
+  readonly service: ReadServiceState;
   readonly clock: Clock;
 }
 
-/** Makes the function; a server without findings leaves the bytes of the daemon as they are. */
-export function createServerChecks({ findWeakSecrets, clock }: ServerChecksOptions): AddServerChecks {
-  let since: number | null = null;
+type DoctorStatus = (typeof DOCTOR_STATUSES)[number];
+
+interface ServerCheck {
+  readonly id: string;
+  readonly status: DoctorStatus;
+  readonly message: string;
+  readonly since: number;
+}
+
+/** The statuses of a check, the worst last. */
+const DOCTOR_STATUSES = ['ok', 'degraded', 'failing'] as const;
+
+/** How bad each state is for the doctor. */
+const STATUS_OF: Readonly<Record<ServiceStateName, DoctorStatus>> = {
+  healthy: 'ok',
+  degraded: 'degraded',
+  starting: 'degraded',
+  // This is how every server begins.
+  unpublished: 'degraded',
+  damaged: 'failing',
+  expired: 'failing',
+  stale: 'failing',
+  untrusted: 'failing',
+  stopping: 'degraded',
+};
+
+/** Makes the function. The state of the service stands first, the other findings of this server last. */
+export function createServerChecks({
+  findWeakSecrets,
+  service,
+  clock,
+}: ServerChecksOptions): AddServerChecks {
+  let weakSince: number | null = null;
   return async (report) => {
     const weak = await findWeakSecrets();
-    if (weak.length === 0) {
-      since = null;
-      return report;
-    }
-    since ??= unixSeconds(clock);
+    weakSince = weak.length === 0 ? null : (weakSince ?? unixSeconds(clock));
     const doctor = parseJsonExact(report.toString()) as {
       readonly status?: unknown;
       readonly checks?: unknown;
     };
     if (!Array.isArray(doctor.checks)) return report;
-    const check = { id: 'server.secrets', status: 'degraded', message: weak.join('; '), since };
+    const first = serviceCheck(service());
+    const last: readonly ServerCheck[] =
+      weakSince === null
+        ? []
+        : [{ id: 'server.secrets', status: 'degraded', message: weak.join('; '), since: weakSince }];
+    const statuses = new Set([doctor.status, first.status, ...last.map(({ status }) => status)]);
     return Buffer.from(
       stringifyJsonExact({
         ...doctor,
-        status: doctor.status === 'failing' ? 'failing' : 'degraded',
-        checks: [...(doctor.checks as unknown[]), check],
+        status: DOCTOR_STATUSES.findLast((status) => statuses.has(status)) ?? doctor.status,
+        checks: [first, ...(doctor.checks as unknown[]), ...last],
       }),
     );
   };
+}
+
+function serviceCheck({ state, reason, message, since, next_step: next }: ServiceAnswer): ServerCheck {
+  const cause = reason === null ? state : `${state}, ${reason}`;
+  const remedy = next === null ? '' : ` Next: ${next.text}`;
+  return { id: 'service', status: STATUS_OF[state], message: `${cause}: ${message}.${remedy}`, since };
 }

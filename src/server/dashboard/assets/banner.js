@@ -45,12 +45,7 @@ export function verdictState(app) {
  */
 export function currentVerdict(app) {
   const { value, failure } = verdictState(app);
-  return summarizeVerdict({
-    verdict: value,
-    failure,
-    reasons: app.contract.reasons,
-    releases: app.pool.state('release.status').value,
-  });
+  return summarizeVerdict({ verdict: value, failure });
 }
 
 /**
@@ -58,7 +53,7 @@ export function currentVerdict(app) {
  * @param {{ readonly brief: boolean }} options `brief`: a good verdict takes less room
  */
 export function banner(app, { brief }) {
-  const { tone, title, why, todo, since, until } = currentVerdict(app);
+  const { tone, title, why, todo, unknown, unknownSince, since, until } = currentVerdict(app);
   const { loadedAt, nextAt } = verdictState(app);
   const isBrief = brief && tone === 'good';
   return h(
@@ -77,6 +72,7 @@ export function banner(app, { brief }) {
           tone === 'good' ? 'Attested until' : 'Served until',
           until === null ? null : [time(app, until), tone === 'good' ? ' and renewed before that' : null],
         ],
+        ['Unknown', unknown === null ? null : [`${unknown} since `, time(app, unknownSince)]],
         [
           'The server answered',
           loadedAt === null || isBrief ? null : time(app, app.now() - (Date.now() - loadedAt) / 1000),

@@ -1,15 +1,14 @@
-import { servedBadge, verdictState } from './banner.js';
+import { currentVerdict, servedBadge, verdictState } from './banner.js';
 import { badge, code, empty, facts, panel, time } from './elements.js';
 import { count, words } from './format.js';
 import { h } from './preact.js';
-import { DAMAGE_REASONS } from './verdict-summary.js';
 import { actionButton, reportFeed } from './view.js';
 import { isActive, progress, taskBadge, taskLink } from './task-parts.js';
 import { cancelButton, taskListFeed } from './tasks-view.js';
 
 /** @import { App } from './app.js' */
 /** @import { FeedState } from './live-feed.js' */
-/** @import { Verdict } from './verdict-summary.js' */
+/** @import { ServiceState, Verdict } from './verdict-summary.js' */
 /** @import { View } from './view.js' */
 /** @import { Report, Task } from './wire.d.ts' */
 
@@ -20,6 +19,8 @@ const RELATIONS = {
   no_localized: 'No localized release is published.',
   none: null,
 };
+/** Actions that the overview always offers. */
+const QUICK_ACTIONS = ['sync', 'verify', 'repair'];
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 
@@ -34,20 +35,26 @@ export const overviewView = {
     reportFeed(app, 'schedule.list'),
   ],
   render: (app) => [
-    app.canControl()
-      ? h(
-          'p',
-          { class: 'buttons', key: 'quick' },
-          actionButton(app, 'Sync', { action: 'sync' }, { class: 'primary' }),
-          actionButton(app, 'Verify', { action: 'verify' }),
-          actionButton(app, 'Repair', { action: 'repair' }),
-        )
-      : null,
+    app.canControl() ? h('p', { class: 'buttons', key: 'quick' }, quickActions(app)) : null,
     channels(app),
     h('div', { class: 'columns', key: 'columns' }, runningTasks(app), doctor(app), nextRuns(app)),
     checks(app),
   ],
 };
+
+/**
+ * The usual actions. The primary one is the remedy of the present state, if an action is.
+ *
+ * @param {App} app
+ */
+function quickActions(app) {
+  const { action: remedy } = currentVerdict(app);
+  const others = QUICK_ACTIONS.filter((action) => action !== remedy);
+  return [
+    remedy === null ? null : actionButton(app, words(remedy), { action: remedy }, { class: 'primary' }),
+    ...others.map((action) => actionButton(app, words(action), { action })),
+  ];
+}
 
 /** @param {App} app */
 function channels(app) {
@@ -64,7 +71,9 @@ function channels(app) {
  * @param {Report<'release.status'>} report
  */
 function channel(app, name, report) {
-  const verdict = verdictState(app).value?.health.verdicts[name];
+  const health = verdictState(app).value?.health;
+  const verdict = health?.verdicts[name];
+  const state = health?.service?.channels[name];
   const release = report[name];
   const isAbsent = name === 'localized' && release === null;
   const sync = name === 'official' ? report.sync : undefined;
@@ -80,10 +89,10 @@ function channel(app, name, report) {
     ),
     facts([
       ['Release', release === null ? 'none' : code(release.release_id)],
-      ['Integrity', release === null ? null : integrity(release, verdict?.reason)],
+      ['Integrity', release === null ? null : integrity(release, state?.state)],
       ['Verified', release === null ? null : time(app, release.verified_at, 'never')],
       ['Since', verdict === undefined ? null : time(app, verdict.since)],
-      ['Why not', verdict?.reason && !isAbsent ? `${verdict.message} (${verdict.reason})` : null],
+      ['Why', isAbsent ? null : why(state)],
       ['Last sync', sync === undefined ? null : lastSync(app, sync)],
       ['Next sync', sync === undefined ? null : time(app, sync.next_at, 'none is planned')],
       ['Relation', name === 'localized' ? RELATIONS[report.relation] : null],
@@ -93,6 +102,11 @@ function channel(app, name, report) {
       ],
     ]),
   );
+}
+
+/** @param {ServiceState['channels']['official']} [state] */
+function why(state) {
+  return state === undefined || state.reason === null ? null : `${state.message} (${state.reason})`;
 }
 
 /**
@@ -114,11 +128,11 @@ function lastSync(app, { last, consecutive_failures: failures }) {
  * The integrity of a release. The server's verdict may include damage that the daemon is still checking.
  *
  * @param {NonNullable<Report<'release.status'>['official']>} release
- * @param {string | null} [reason] of the verdict
+ * @param {string} [channelState] of the channel, as the server decides it
  */
-function integrity({ integrity: state, damaged_count: damaged }, reason) {
+function integrity({ integrity: state, damaged_count: damaged }, channelState) {
   if (state === 'damaged' && damaged > 0) return badge('bad', `${count(damaged)} damaged`);
-  if (state === 'damaged' || DAMAGE_REASONS.has(reason ?? '')) return badge('bad', 'Damaged');
+  if (state === 'damaged' || channelState === 'damaged') return badge('bad', 'Damaged');
   if (state === 'ok') return badge('good', 'Whole');
   return badge('quiet', 'Not verified');
 }

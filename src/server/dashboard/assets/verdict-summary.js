@@ -1,12 +1,9 @@
-/** Turns the verdict of the server into the text of the banner; pure. */
+/** Puts the state of the service into the words of the banner; pure. The server decides the state. */
 
-import { absolute } from './format.js';
-
-/** @import { Health, Readiness, Report } from './wire.d.ts' */
+/** @import { Health, Readiness } from './wire.d.ts' */
 /** @import { ApiFailure } from './api-client.js' */
 
-/** Reasons of a verdict for a release that is not complete and sound on the volume. */
-export const DAMAGE_REASONS = new Set(['SnapshotMissing', 'ManifestDamaged', 'EntryMissing', 'EntryDamaged']);
+/** @typedef {NonNullable<Health['service']>} ServiceState */
 
 /**
  * @typedef {object} Verdict
@@ -18,104 +15,72 @@ export const DAMAGE_REASONS = new Set(['SnapshotMissing', 'ManifestDamaged', 'En
  * @property {string} title whether the release is served
  * @property {string} why
  * @property {string | null} todo
+ * @property {string | null} action the control action that does it
+ * @property {string | null} unknown the things that are unknown because of the cause
+ * @property {number | null} unknownSince Unix seconds
  * @property {number | null} since Unix seconds
  * @property {number | null} until Unix seconds: until when it is served if nothing else happens
  */
 
+/** @type {Readonly<Record<ServiceState['state'], VerdictSummary['tone']>>} */
+const TONES = {
+  healthy: 'good',
+  degraded: 'warn',
+  starting: 'warn',
+  stopping: 'bad',
+  unpublished: 'bad',
+  damaged: 'bad',
+  expired: 'bad',
+  stale: 'bad',
+  untrusted: 'bad',
+};
+
 /**
+ * Puts the state, as the server decides it, into words.
+ *
  * @param {object} known
  * @param {Verdict | null} known.verdict the last one received
  * @param {ApiFailure | null} known.failure of the last request
- * @param {Readonly<Record<string, string>>} known.reasons the meaning of each reason, and what to do
- * @param {Report<'release.status'> | null} [known.releases] the last report, if a view asked for it
  * @returns {VerdictSummary}
  */
-export function summarizeVerdict({ verdict, failure, reasons, releases = null }) {
-  if (verdict === null || failure !== null) return unknown(verdict, failure);
-  const { readiness, health } = verdict;
-  const { distributable, reason, message, since, attestation } = readiness;
-  if (readiness.shutting_down === true) {
-    return {
-      tone: 'bad',
-      title: 'This server is shutting down',
-      why: 'Probes fail; requests in progress are completed.',
-      todo: null,
-      since: null,
-      until: null,
-    };
-  }
-  const noRelease = reason === 'ReleaseNotAuthorized' ? noReleaseYet(releases) : null;
-  if (!distributable && noRelease !== null) {
-    return { tone: 'bad', title: 'No release yet', ...noRelease, since, until: null };
-  }
-  if (!distributable) {
-    return {
-      tone: 'bad',
-      title: 'The official release is not being served',
-      why: [`${capitalized(message)} (${reason ?? 'no reason given'})`, health.daemon?.message]
-        .filter((text) => typeof text === 'string')
-        .join('. '),
-      todo: remedy(readiness, health, reasons),
-      since,
-      until: null,
-    };
-  }
-  const served = `Release ${readiness.release_id ?? ''} is being served`;
-  const until = attestation?.expires_at ?? null;
-  const { consecutive_failures: failures, last_error_code: code } = health.refresh;
-  if (health.daemon?.message) {
-    return {
-      tone: 'warn',
-      title: `${served}, but the daemon does not answer`,
-      why: health.daemon.message,
-      todo: null,
-      since: health.daemon.since,
-      until,
-    };
-  }
-  if (failures > 0) {
-    return {
-      tone: 'warn',
-      title: `${served}, but the daemon does not answer`,
-      why: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed (${code ?? 'unknown'}).`,
-      todo: 'Check the daemon. The server serves clients until the last attestation expires.',
-      since,
-      until,
-    };
-  }
-  return { tone: 'good', title: served, why: `${capitalized(message)}.`, todo: null, since, until };
-}
-
-/**
- * Why there never was a release: the last sync failed.
- *
- * @param {Report<'release.status'> | null} releases
- */
-function noReleaseYet(releases) {
-  if (releases?.official !== null || releases.sync?.last?.status !== 'failed') return null;
-  const { last, next_at: next } = releases.sync;
+export function summarizeVerdict({ verdict, failure }) {
+  const service = verdict?.health.service;
+  if (verdict === null || service === undefined || failure !== null) return unknown(verdict, failure);
+  const { state, reason, message, since, next_step: next, caused } = service;
+  const { readiness } = verdict;
+  const open = caused.filter((each) => each.since !== null);
   return {
-    why: `The last sync failed: ${last.message ?? last.code}.`,
-    todo:
-      next === null
-        ? 'Correct the cause, then run sync.'
-        : `Correct the cause, then run sync, or wait for the next try at ${absolute(next, next)}.`,
+    tone: TONES[state],
+    title: titleOf(state, readiness),
+    why: `${capitalized(message)}${reason === null ? '' : ` (${reason})`}.`,
+    todo: next?.text ?? null,
+    action: next?.action ?? null,
+    unknown: open.length === 0 ? null : open.map(({ what }) => what).join(', '),
+    unknownSince: open[0]?.since ?? null,
+    since,
+    until: readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null,
   };
 }
 
 /**
- * What to do about a release that is not served. Damage is repaired by the daemon, so it is not while that is away.
- *
+ * @param {ServiceState['state']} state
  * @param {Readiness} readiness
- * @param {Health} health
- * @param {Readonly<Record<string, string>>} reasons
  */
-function remedy({ reason }, { daemon }, reasons) {
-  if (reason === null) return null;
-  if (!DAMAGE_REASONS.has(reason) || !daemon?.failure) return reasons[reason] ?? null;
-  return daemon.failure === 'unreachable'
-    ? 'The daemon is not running, so nothing repairs this: start it.'
-    : 'The daemon does not answer, so nothing repairs this: restart it if it hangs.';
+function titleOf(state, { release_id: release }) {
+  switch (state) {
+    case 'healthy':
+      return `Release ${release ?? ''} is being served`;
+    case 'degraded':
+      return `Release ${release ?? ''} is being served, but something needs attention`;
+    case 'starting':
+      return 'The service is starting';
+    case 'stopping':
+      return 'This server is shutting down';
+    case 'unpublished':
+      return 'No release yet';
+    default:
+      return 'The official release is not being served';
+  }
 }
 
 /**
@@ -125,11 +90,12 @@ function remedy({ reason }, { daemon }, reasons) {
  */
 function unknown(verdict, failure) {
   if (failure === null) {
-    return { tone: 'unknown', title: 'Loading the verdict', why: '', todo: null, since: null, until: null };
+    return { ...NOTHING, tone: 'unknown', title: 'Loading the verdict', why: '' };
   }
   const before =
     verdict?.readiness.distributable === true ? 'served the release' : 'did not serve the release';
   return {
+    ...NOTHING,
     tone: 'unknown',
     title: failure.isOffline ? 'The server does not answer' : 'The verdict cannot be read',
     why: [
@@ -139,10 +105,11 @@ function unknown(verdict, failure) {
       .join(' ')
       .trim(),
     todo: 'Check that the server runs and that this browser reaches it. The page retries automatically.',
-    since: null,
-    until: null,
   };
 }
+
+/** A summary without further facts. */
+const NOTHING = { todo: null, action: null, unknown: null, unknownSince: null, since: null, until: null };
 
 /** @param {string} text */
 function capitalized(text) {

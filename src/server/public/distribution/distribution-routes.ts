@@ -121,7 +121,7 @@ async function revalidateEntry(
   const found = await revalidator.revalidate(entry);
   if (!found.ok) {
     const { kind, message } = found;
-    serving.reportDamage({ destination: entry.destination, blake3, kind, message });
+    serving.reportDamage({ destination: entry.destination, blake3, kind, message, found_by: 'client' });
     throw conflict(`${entry.destination}: ${message}`, kind === 'missing' ? 'EntryMissing' : 'EntryDamaged');
   }
   // The release may have been withdrawn while the object was read.

@@ -1,9 +1,11 @@
 import type { Health } from '../../../contract/schemas/answers/health.ts';
+import type { ServiceAnswer, ServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
 import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
 import type { ServingControl } from '../../serving/serving.ts';
 import type { DaemonState } from '../../daemon-client/daemon-presence.ts';
+import type { ReadServiceState } from '../../service/service-state-reader.ts';
 import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
 
 export interface HealthRoutesOptions {
@@ -11,6 +13,8 @@ export interface HealthRoutesOptions {
   readonly refresh: () => RefreshDiagnostics;
   /** Whether the daemon answers. */
   readonly daemon: () => DaemonState;
+  /** The state of the service, which every surface shows. */
+  readonly service: ReadServiceState;
   readonly isShuttingDown: () => boolean;
   readonly clock: Clock;
   readonly version: string;
@@ -66,6 +70,7 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
             official: renderHealthBrief(verdicts.official),
             localized: renderHealthBrief(verdicts.localized),
           },
+          service: renderServiceState(options.service()),
         } satisfies Health,
         { cacheControl: NO_STORE },
       );
@@ -82,6 +87,17 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
       );
     },
   };
+}
+
+function renderServiceState({ channels, ...whole }: ServiceAnswer): Health['service'] {
+  return {
+    ...renderState(whole),
+    channels: { official: renderState(channels.official), localized: renderState(channels.localized) },
+  };
+}
+
+function renderState({ state, reason, message, since, next_step, caused }: ServiceState) {
+  return { state, reason, message, since, next_step, caused: caused.map((each) => ({ ...each })) };
 }
 
 function seconds(milliseconds: number | null): number | null {

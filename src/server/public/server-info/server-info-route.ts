@@ -45,6 +45,7 @@ export function createServerInfoRoute({
         blake3: document.blake3,
         kind: found.error.kind,
         message: found.error.message,
+        found_by: 'client',
       });
       throw notDistributable(serving.verdict(channel));
     }

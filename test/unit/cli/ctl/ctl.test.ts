@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../../src/platform/http/listen.ts';
 import { REPORTS, type ReportName } from '../../../../src/contract/reports/reports.ts';
-import { ReleaseStatusRead } from '../../../../src/contract/reports/report-releases.ts';
 import { VERDICT_EXAMPLE } from '../../../../src/contract/schemas/answers/verdict.ts';
 import { CTL_COMMANDS } from '../../../../src/cli/ctl/ctl-commands.ts';
-import { renderStatus } from '../../../../src/cli/ctl/report-views.ts';
+import { renderStatus } from '../../../../src/cli/ctl/status-view.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../../support/admin-client.ts';
 import { ctl, type CtlRun, type CtlRunOptions } from '../../../support/ctl.ts';
@@ -57,7 +56,10 @@ describe('reads', () => {
       const shown = await run(argv);
       expect([shown.code, shown.err]).toEqual([0, '']);
       for (const text of texts) if (text !== 'r90_') expect(shown.out).toContain(text);
-      expect(await run([...argv, '-o', 'json'])).toEqual({ code: 0, out: `${bytes}\n`, err: '' });
+      const json = await run([...argv, '-o', 'json']);
+      // The server adds its own findings to the doctor.
+      if (report === 'daemon.doctor') expect(json.out).toContain('"huge":9223372036854775807');
+      else expect(json).toEqual({ code: 0, out: `${bytes}\n`, err: '' });
     },
   );
 
@@ -143,26 +145,22 @@ describe('reads', () => {
     expect((await run(['status'])).out).toMatch(/^repair: +running \(T9\)$/mu);
   });
 
-  it('status says why there is no release yet, and when the next try is', () => {
-    const releases = ReleaseStatusRead.parse({ ...example('release.status'), official: null });
+  it('status shows the verdict of a server of the previous version, which tells no state', () => {
     const readiness = {
       ...VERDICT_EXAMPLE,
       distributable: false,
-      reason: 'ReleaseNotAuthorized' as const,
-      message: 'the attestation authorizes no official release',
+      reason: 'EntryMissing' as const,
+      message: 'no usable object for 1 entry',
     };
-    const view = { daemon: null, repairs: null };
-    expect(renderStatus(readiness, { ...view, releases }, 1_763_683_200)).toMatch(
-      /^because: +No release yet: upstream refused the connection; check upstream\.url; next try 2025-/mu,
-    );
-    const unknown = renderStatus(readiness, { ...view, releases: null }, 1_763_683_200);
-    expect(unknown).toMatch(/^because: +the attestation authorizes no official release$/mu);
+    const shown = renderStatus({ readiness, health: null, releases: null, repairs: null }, 1_763_683_200);
+    expect(shown).toMatch(/^state: +not served \(EntryMissing\)$/mu);
+    expect(shown).toMatch(/^because: +no usable object for 1 entry$/mu);
   });
 
   it.each([
-    ['cannot be reached', { daemonUrl: 'http://127.0.0.1:1' }, 'has been unreachable'],
-    ['hangs', {}, 'has not answered'],
-  ])('status, doctor and health say the same of a daemon that %s', async (_what, options, text) => {
+    ['cannot be reached', { daemonUrl: 'http://127.0.0.1:1' }, 'has been unreachable', 'Start the daemon.'],
+    ['hangs', {}, 'has not answered', 'Restart the daemon if it hangs.'],
+  ])('status, doctor and health say the same of a daemon that %s', async (_what, options, text, next) => {
     const server = await startAdminServer(options);
     const run = async (command: string): Promise<CtlRun> =>
       await ctl(['--url', server.url, '--token-file', server.tokenFile, command]);
@@ -170,7 +168,11 @@ describe('reads', () => {
     const doctor = await run('doctor');
     const [sentence = ''] = /The daemon ha[^.]*\. [^.]*\./.exec(doctor.err) ?? [];
     expect([doctor.code, sentence]).toEqual([5, expect.stringContaining(text)]);
-    expect((await run('status')).out).toMatch(new RegExp(`^daemon: +${sentence}$`, 'mu'));
+    expect(sentence).toContain(next);
+    const { out } = await run('status');
+    expect(out).toMatch(new RegExp(`^because: .*the daemon ${text} since `, 'mu'));
+    expect(out).toMatch(new RegExp(`^next step: +${next}$`, 'mu'));
+    expect(out).toMatch(/^daemon: +does not answer$/mu);
     const health = (await (await fetch(`${server.url}/healthz`)).json()) as object;
     expect(health).toMatchObject({ status: 'degraded', daemon: { answers: false, message: sentence } });
   });
@@ -180,7 +182,7 @@ describe('reads', () => {
     const run = async (): Promise<CtlRun> =>
       await ctl(['--url', server.url, '--token-file', server.tokenFile, 'status']);
     server.daemon.setFault('hang');
-    expect((await run()).out).toMatch(/^daemon: +The daemon has not answered since /mu);
+    expect((await run()).out).toMatch(/^daemon: +does not answer$/mu);
     server.daemon.setFault(null);
     server.daemon.setReport('release.status', example('release.status'));
     expect((await run()).out).toMatch(/^daemon: +answers$/mu);
@@ -190,13 +192,14 @@ describe('reads', () => {
     const { run } = await service();
     const shown = await run(['status']);
     expect(shown.code).toBe(1);
-    expect(shown.out).toContain('no: AttestationUnavailable');
-    expect(shown.out).toMatch(/^not evaluated: +attestation-newest, .*entries-undamaged$/mu);
+    expect(shown.out).toMatch(/^state: +starting \(AttestationUnavailable\)$/mu);
+    expect(shown.out).toMatch(/^check attestation-accepted: +failed$/mu);
+    expect(shown.out).toMatch(/^check entries-undamaged: +-$/mu);
     expect(shown.out).toContain('the release report is not available');
     const { code, out } = await run(['status', '-o', 'json']);
     expect([code, JSON.parse(out)]).toMatchObject([
       1,
-      { readiness: { distributable: false }, release_status: null },
+      { readiness: { distributable: false }, service: { state: 'starting' }, release_status: null },
     ]);
   });
 

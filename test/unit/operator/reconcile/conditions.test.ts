@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { CHANNEL_REASONS, CONDITION_TYPES } from '../../../../src/contract/crd/channel-reasons.ts';
+import {
+  CHANNEL_REASONS,
+  CONDITION_TYPES,
+  LOCALIZED_CONDITION_TYPES,
+} from '../../../../src/contract/crd/channel-reasons.ts';
 import type { ChannelCondition } from '../../../../src/contract/crd/release-channel.ts';
 import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
+import { failure, success } from '../../../../src/domain/result.ts';
 import { REASONS, type Reason } from '../../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
 import { conditionsOf, type Findings } from '../../../../src/operator/reconcile/conditions.ts';
 import { stageOutcome, STAGES } from '../../../../src/operator/reconcile/stages.ts';
+import { translationStatus } from '../../../support/fake-slipway.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 
@@ -44,6 +50,7 @@ function conditions(
       stalled: null,
       waiting: null,
       crashLoop: null,
+      texts: null,
       ...findings,
     },
     3,
@@ -59,6 +66,39 @@ describe('the conditions', () => {
   it('are all present, in one order, for any evidence', () => {
     expect(conditions({}).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
     expect(conditions({ pods: [] }).map(({ type }) => type)).toEqual(Object.keys(CONDITION_TYPES));
+    const localized = Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES });
+    for (const texts of [null, success(translationStatus())])
+      expect(conditions({ channel: 'localized', texts }).map(({ type }) => type)).toEqual(localized);
+  });
+
+  it('of translations do not change those of serving', () => {
+    const sound = (texts: Findings['texts']): Record<string, string> =>
+      brief(conditions({ texts, channel: 'localized' }));
+    const good = sound(success(translationStatus()));
+    const poor = sound(
+      success(
+        translationStatus({
+          blockers: [
+            ['qa_blocked', 2],
+            ['untranslated', 18],
+          ],
+        }),
+      ),
+    );
+    const differing = Object.keys(good).filter((type) => good[type] !== poor[type]);
+    expect(differing).toEqual(['Translated', 'Publishable']);
+  });
+
+  it('of translations that nobody can read are Unknown, with the reason', () => {
+    const stalled = { reason: 'TokenRejected', message: 'm' } as const;
+    const unknown = brief(conditions({ channel: 'localized', stalled }));
+    const unread = brief(
+      conditions({ channel: 'localized', texts: failure({ reason: 'AdminUnavailable', message: 'm' }) }),
+    );
+    for (const type of Object.keys(LOCALIZED_CONDITION_TYPES)) {
+      expect(unknown[type]).toBe('Unknown TokenRejected');
+      expect(unread[type]).toBe('Unknown AdminUnavailable');
+    }
   });
 
   it.each(Object.keys(REASONS) as Reason[])(
@@ -85,6 +125,16 @@ describe('the conditions', () => {
       { pods: [pod('a', null), pod('b', null, 'r2')] },
       { suspended: true },
       { unknownPods: { reason: 'ServiceNotFound', message: 'm' }, pods: [] },
+      { channel: 'localized' },
+      { channel: 'localized', texts: success(translationStatus()) },
+      {
+        channel: 'localized',
+        texts: success(translationStatus({ stale: true, blockers: [['qa_blocked', 2]] })),
+      },
+      {
+        channel: 'localized',
+        texts: success(translationStatus({ base: null, blockers: [['tasks_not_built', 1]] })),
+      },
     ];
     const used = cases.flatMap((each) => conditions(each).map(({ reason }) => reason));
     expect(used.filter((reason) => !known.has(reason))).toEqual([]);

@@ -2,24 +2,32 @@ import { describe, expect, it } from 'vitest';
 import { parseControlBody } from '../../../../src/contract/actions/parse-control-body.ts';
 import type { ReleaseRow, ReleaseStatus } from '../../../../src/operator/pods/server-client.ts';
 import { planPin, type PinPlan } from '../../../../src/operator/reconcile/pin.ts';
-import { releaseRow } from '../../../support/fake-slipway.ts';
+import { releaseRow, translationStatus } from '../../../support/fake-slipway.ts';
+
+const NOW: ReleaseStatus['official'] = {
+  release_id: 'now',
+  snapshot_id: 'blake3:0',
+  state: 'current',
+  integrity: 'ok',
+  verified_at: null,
+  damaged: [],
+  damaged_count: 0,
+};
+
+interface World {
+  readonly history?: readonly ReleaseRow[];
+  readonly localized?: ReleaseStatus['localized'];
+  readonly relation?: ReleaseStatus['relation'];
+  readonly texts?: Parameters<typeof planPin>[3];
+}
 
 function plan(
   channel: 'official' | 'localized',
   release: string | undefined,
-  history: ReleaseRow[] = [],
+  { history = [], localized = NOW, relation = 'in_sync', texts = null }: World = {},
 ): PinPlan {
-  const current: ReleaseStatus['official'] = {
-    release_id: 'now',
-    snapshot_id: 'blake3:0',
-    state: 'current',
-    integrity: 'ok',
-    verified_at: null,
-    damaged: [],
-    damaged_count: 0,
-  };
   const spec = release === undefined ? { channel } : { channel, release };
-  return planPin(spec, { official: current, localized: current }, history);
+  return planPin(spec, { official: NOW, localized, relation }, history, texts);
 }
 
 describe('a pin', () => {
@@ -30,7 +38,9 @@ describe('a pin', () => {
   });
 
   it('of an earlier localized release rolls back to it, of an unknown one publishes it', () => {
-    const rollback = plan('localized', 'old', [releaseRow('localized', 'old', 'superseded')]);
+    const rollback = plan('localized', 'old', {
+      history: [releaseRow('localized', 'old', 'superseded')],
+    });
     const publish = plan('localized', 'new');
     expect(rollback).toMatchObject({ kind: 'act', action: 'localized-rollback' });
     expect(publish).toMatchObject({ kind: 'act', action: 'localized-publish' });
@@ -40,14 +50,41 @@ describe('a pin', () => {
   });
 
   it('of a localized release that is damaged or missing is not followed blindly', () => {
-    expect(plan('localized', 'bad', [releaseRow('localized', 'bad', 'damaged')])).toMatchObject({
+    expect(plan('localized', 'bad', { history: [releaseRow('localized', 'bad', 'damaged')] })).toMatchObject({
       kind: 'stalled',
       obstacle: { reason: 'ActionRejected' },
     });
-    expect(plan('localized', 'gone', [releaseRow('localized', 'gone', 'deleted')])).toMatchObject({
+    expect(
+      plan('localized', 'gone', { history: [releaseRow('localized', 'gone', 'deleted')] }),
+    ).toMatchObject({
       kind: 'act',
       action: 'localized-publish',
     });
+  });
+
+  it('of a localized release publishes it again when none is current, because a rollback needs one to take back', () => {
+    const history = [releaseRow('localized', 'old', 'rolled_back')];
+    expect(plan('localized', 'old', { history, localized: null })).toMatchObject({
+      kind: 'act',
+      action: 'localized-publish',
+    });
+  });
+
+  it('of a new localized release waits for the texts of the official one, and only for them', () => {
+    const texts = (code: string): World => ({ texts: translationStatus({ blockers: [[code, 1]] }) });
+    for (const code of ['tasks_not_built', 'no_official_release'])
+      expect(plan('localized', 'new', texts(code))).toMatchObject({
+        kind: 'waiting',
+        obstacle: { reason: 'TextsNotReady', message: `because of ${code}` },
+      });
+    expect(plan('localized', 'new', texts('untranslated'))).toMatchObject({ kind: 'act' });
+  });
+
+  it('of a localized release for an earlier official one stalls, whether it is current or not', () => {
+    const outdated = { kind: 'stalled', obstacle: { reason: 'PinOutdated' } };
+    expect(plan('localized', 'now', { relation: 'stale' })).toMatchObject(outdated);
+    const history = [{ ...releaseRow('localized', 'old', 'superseded'), base_release_id: 'before' }];
+    expect(plan('localized', 'old', { history })).toMatchObject(outdated);
   });
 
   it('of an official release waits for it, and does not roll back to an old one', () => {
@@ -56,10 +93,12 @@ describe('a pin', () => {
       holdSync: false,
       obstacle: { reason: 'ReleaseUnknown' },
     });
-    expect(plan('official', 'old', [releaseRow('official', 'old', 'superseded')])).toMatchObject({
-      kind: 'stalled',
-      holdSync: true,
-      obstacle: { reason: 'PinNotSupported' },
-    });
+    expect(plan('official', 'old', { history: [releaseRow('official', 'old', 'superseded')] })).toMatchObject(
+      {
+        kind: 'stalled',
+        holdSync: true,
+        obstacle: { reason: 'PinNotSupported' },
+      },
+    );
   });
 });

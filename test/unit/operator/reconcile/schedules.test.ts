@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { EVERY_JOB } from '../../../../scripts/reference/tables.ts';
 import { parseControlBody } from '../../../../src/contract/actions/parse-control-body.ts';
+import { LOCALIZATION_JOBS } from '../../../../src/contract/crd/localization-jobs.ts';
 import {
   ReleaseChannelSpecSchema,
   type ReleaseChannelSpec,
@@ -9,6 +11,7 @@ import {
   desiredSchedules,
   scheduleCalls,
   scheduleIds,
+  scheduleOwner,
   type DesiredSchedule,
 } from '../../../../src/operator/reconcile/desired-schedules.ts';
 
@@ -28,7 +31,7 @@ const ALL = { sync: { interval: '15m' }, verify: { interval: '24h' }, retention:
 function reported(schedule: DesiredSchedule, changes: Partial<ReportedSchedule> = {}): ReportedSchedule {
   return {
     id: schedule.id,
-    group: 'res',
+    group: schedule.group,
     origin: 'controller',
     replaced_by: null,
     action: schedule.action,
@@ -51,9 +54,17 @@ describe('the schedules of a spec', () => {
   it('are exactly those that it requires', () => {
     expect(desired({})).toEqual([]);
     expect(desired(ALL)).toEqual([
-      { id: 'relch:ns:one:sync', action: 'sync', args: [], everySeconds: 900, enabled: true },
+      {
+        id: 'relch:ns:one:sync',
+        group: 'res',
+        action: 'sync',
+        args: [],
+        everySeconds: 900,
+        enabled: true,
+      },
       {
         id: 'relch:ns:one:verify',
+        group: 'res',
         action: 'verify',
         args: ['channel=official'],
         everySeconds: 86_400,
@@ -61,6 +72,7 @@ describe('the schedules of a spec', () => {
       },
       {
         id: 'relch:ns:one:cleanup',
+        group: 'res',
         action: 'release-cleanup',
         args: ['count=2'],
         everySeconds: 86_400,
@@ -75,7 +87,7 @@ describe('the schedules of a spec', () => {
   });
 
   it('hold back the configured sync and cleanup of the daemon when the spec names no interval', () => {
-    const held = { args: [], everySeconds: 86_400, enabled: false };
+    const held = { group: 'res', args: [], everySeconds: 86_400, enabled: false };
     const sync = { id: 'relch:ns:one:sync', action: 'sync', ...held };
     expect(desired({}, true)).toEqual([sync]);
     expect(desired({ suspend: true })).toEqual([
@@ -87,6 +99,32 @@ describe('the schedules of a spec', () => {
     const localized = { channel: 'localized', verify: ALL.verify, retention: ALL.retention };
     expect(desired(localized).map(({ action }) => action)).toEqual(['verify', 'release-cleanup']);
     expect(desired({ ...localized, suspend: true }).map(({ action }) => action)).toEqual(['verify']);
+  });
+
+  it('run jobs of localization, which publish nothing while a release is pinned', () => {
+    const schedules = [
+      { action: 'worker-run', args: ['provider=fixture'], interval: '1h' },
+      { action: 'localized-publish', args: ['from_worker=true'], interval: '24h' },
+    ];
+    const localized = { channel: 'localized', schedules };
+    const [worker, publish] = desired(localized);
+    expect(worker).toEqual({
+      id: 'relch:ns:one:worker-run',
+      group: 'i18n',
+      action: 'worker-run',
+      args: ['provider=fixture'],
+      everySeconds: 3600,
+      enabled: true,
+    });
+    expect(publish).toMatchObject({ args: ['from_worker=true'], everySeconds: 86_400, enabled: true });
+    expect(desired({ ...localized, release: 'l1' }).map(({ enabled }) => enabled)).toEqual([true, false]);
+    expect(desired({ ...localized, suspend: true }).map(({ enabled }) => enabled)).toEqual([false, false]);
+    expect(scheduleOwner(worker?.id ?? '')).toEqual({ namespace: 'ns', name: 'one' });
+  });
+
+  it('can run exactly the jobs of the daemon that schedules of localization may run', () => {
+    const jobs = EVERY_JOB.filter(({ groups }) => groups.some((group) => group === 'i18n'));
+    expect(LOCALIZATION_JOBS.toSorted()).toEqual(jobs.map(({ kind }) => kind).toSorted());
   });
 
   it('have ids that no other object has', () => {

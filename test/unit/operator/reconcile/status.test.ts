@@ -42,6 +42,7 @@ function status(
       stalled: null,
       waiting: null,
       crashLoop: null,
+      texts: null,
     },
     daemons: [DAEMON],
     history: null,

@@ -2,9 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
 import type { Reason } from '../../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
+import { serviceOf } from '../../../support/service-answer.ts';
 import { isUnpublished } from '../../../../src/operator/reconcile/unpublished.ts';
 
-function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | null = null): PodEvidence {
+/** @param tellsState false for a server of the previous version */
+function pod(
+  reason: Reason | null = 'ReleaseNotAuthorized',
+  release: string | null = null,
+  tellsState = true,
+): PodEvidence {
   const health = structuredClone(HealthAnswer.example);
   health.verdicts.localized = {
     distributable: reason === null,
@@ -13,7 +19,8 @@ function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | n
     since: 1,
     release_id: release,
   };
-  return { name: 'a', origin: '', endpoint: 'ready', health, failure: null };
+  const service = tellsState ? serviceOf(health.verdicts) : undefined;
+  return { name: 'a', origin: '', endpoint: 'ready', health: { ...health, service }, failure: null };
 }
 
 const silent: PodEvidence = { ...pod(), health: null, failure: 'no answer' };
@@ -39,6 +46,8 @@ describe('a localized channel has nothing to serve', () => {
     ['unless a release was withdrawn', [pod('ReleaseNotAuthorized', 'l1')], [none], false],
     ['unless its base has changed', [pod('BaseReleaseChanged', 'l1')], [none], false],
     ['unless a pod serves one', [pod(), pod(null, 'l1')], [none], false],
+    ['if a server of the previous version says so', [pod(undefined, null, false)], [none], true],
+    ['unless its base has changed there', [pod('BaseReleaseChanged', 'l1', false)], [none], false],
     ['unless nobody answers', [silent], [], false],
     ['unless there is no pod', [], [none], false],
   ])('%s', (_when, pods, daemons, unpublished) => {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { getPriority } from 'node:os';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -8,12 +9,13 @@ import type { TestCalls } from '../../../support/thread-calls.ts';
 const MODULE = new URL('../../../support/thread-calls.ts', import.meta.url);
 const LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };
 
-function startThread(): Thread<TestCalls> {
+function startThread(givesWay = false): Thread<TestCalls> {
   const thread = createThread<TestCalls>({
     purpose: 'tests',
     module: MODULE,
     data: 'hello',
     limits: LIMITS,
+    givesWay,
   });
   onTestFinished(async () => {
     await thread.close();
@@ -53,6 +55,20 @@ describe('a thread', () => {
     await expect(thread.call('greet', (() => undefined) as never)).rejects.toThrow('could not be cloned');
     expect(await thread.call('greet', 'again')).toBe('hello again');
   });
+});
+
+describe('the priority of a thread', () => {
+  // Elsewhere a thread has none of its own.
+  it.runIf(process.platform === 'linux')(
+    'is lower when it gives way, and no other thread has a lower one',
+    async () => {
+      const before = getPriority();
+      const [giving, other] = [startThread(true), startThread()];
+      expect(await giving.call('priority', undefined as never)).toBe(Math.min(before + 10, 19));
+      expect(await other.call('priority', undefined as never)).toBe(before);
+      expect(getPriority()).toBe(before);
+    },
+  );
 });
 
 describe('cancellation', () => {

@@ -137,6 +137,16 @@ describe('leases on chunks', () => {
     expect(claim(work, 203).attempt).toBe(1);
   });
 
+  it('does not count the attempt of a lease that expired after the end of its process', () => {
+    const { database } = open(3);
+    let ids = 0;
+    const createId = (): string => `lease ${(ids += 1)}`;
+    for (const process of [1, 2, 3, 4]) {
+      const { leases } = createTranslationWork({ database, targetLanguage: 'zh-Hans', createId });
+      expect(leases.claim(REQUEST, process * 100)).toMatchObject({ attempt: 1 });
+    }
+  });
+
   it('does not fail a task because one of its chunks failed', () => {
     const work = open(250);
     const first = claim(work, 1);

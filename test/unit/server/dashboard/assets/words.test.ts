@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REASONS } from '../../../../../src/domain/verdict/reasons.ts';
-import { HealthAnswer } from '../../../../../src/contract/schemas/answers/health.ts';
-import { ReleaseStatusReport } from '../../../../../src/contract/reports/report-releases.ts';
+import { HealthAnswer, type ReadHealth } from '../../../../../src/contract/schemas/answers/health.ts';
 import { VERDICT_EXAMPLE } from '../../../../../src/contract/schemas/answers/verdict.ts';
 import { ApiFailure } from '../../../../../src/server/dashboard/assets/api-client.js';
 import {
@@ -16,100 +14,75 @@ import { summarizeVerdict } from '../../../../../src/server/dashboard/assets/ver
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
 
+/** @param changes of the state that the server decides */
 function summary(
-  readiness: object,
-  refresh: object = {},
-  failure: ApiFailure | null = null,
-  daemon: typeof HEALTH.daemon | null = HEALTH.daemon,
+  changes: Partial<NonNullable<ReadHealth['service']>> = {},
+  {
+    failure = null,
+    readiness = {},
+  }: { readonly failure?: ApiFailure | null; readonly readiness?: object } = {},
 ): ReturnType<typeof summarizeVerdict> {
   const verdict = {
     readiness: { ...VERDICT_EXAMPLE, ...readiness },
-    health: { ...HEALTH, refresh: { ...HEALTH.refresh, ...refresh }, daemon: daemon ?? undefined },
+    health: { ...HEALTH, service: { ...HEALTH.service, ...changes } },
   };
-  return summarizeVerdict({ verdict, failure, reasons: REASONS });
+  return summarizeVerdict({ verdict, failure });
 }
 
 describe('the banner', () => {
   it('says that the release is served, since when and until when', () => {
-    expect(summary({})).toMatchObject({
+    expect(summary()).toMatchObject({
       tone: 'good',
       title: 'Release 1.66.405117 is being served',
       todo: null,
+      action: null,
       since: VERDICT_EXAMPLE.since,
       until: VERDICT_EXAMPLE.attestation?.expires_at,
     });
   });
 
-  it('says why nothing is served and what to do', () => {
-    const damaged = summary({ distributable: false, reason: 'EntryDamaged', message: '1 entry is damaged' });
-    expect(damaged).toMatchObject({
+  it('repeats the cause, the next step and its action as the server tells them', () => {
+    const damaged = {
+      state: 'damaged',
+      reason: 'EntryDamaged',
+      message: '1 entry is damaged',
+      next_step: { text: 'Run repair.', action: 'repair' },
+    } as const;
+    expect(summary(damaged, { readiness: { distributable: false } })).toMatchObject({
       tone: 'bad',
-      why: '1 entry is damaged (EntryDamaged)',
-      todo: REASONS.EntryDamaged,
+      title: 'The official release is not being served',
+      why: '1 entry is damaged (EntryDamaged).',
+      todo: 'Run repair.',
+      action: 'repair',
+      until: null,
     });
-    expect(damaged.until).toBe(null);
-    expect(summary({ shutting_down: true }).title).toBe('This server is shutting down');
-  });
-
-  it('warns while the daemon is silent, with the remaining time', () => {
-    const silent = summary({}, { consecutive_failures: 3, last_error_code: 'unreachable' });
-    expect(silent).toMatchObject({ tone: 'warn', until: VERDICT_EXAMPLE.attestation?.expires_at });
-    expect(silent.why).toContain('3 polls');
-  });
-
-  it('repeats what the server says about a daemon that does not answer', () => {
-    const message = 'The daemon has been unreachable since 10:00:00 UTC. Start it; files are served until x.';
-    const away = { answers: false, failure: 'unreachable', since: 5, message } as const;
-    expect(summary({}, {}, null, away)).toMatchObject({ tone: 'warn', why: message, todo: null, since: 5 });
-    const damaged = { distributable: false, reason: 'EntryDamaged', message: '1 entry is damaged' };
-    expect(summary(damaged, {}, null, away)).toMatchObject({
-      why: `1 entry is damaged (EntryDamaged). ${message}`,
-      todo: 'The daemon is not running, so nothing repairs this: start it.',
-    });
-    expect(summary(damaged, {}, null, { ...away, failure: 'timeout' }).todo).toContain('does not answer');
-  });
-
-  it('understands a server of the previous version, which says nothing of the daemon', () => {
-    expect(summary({}, {}, null, null).tone).toBe('good');
-    const damaged = { distributable: false, reason: 'EntryDamaged', message: '1 entry is damaged' };
-    expect(summary(damaged, {}, null, null)).toMatchObject({
-      why: '1 entry is damaged (EntryDamaged)',
-      todo: REASONS.EntryDamaged,
+    expect(summary({ ...damaged, state: 'stopping' }).title).toBe('This server is shutting down');
+    expect(summary({ ...damaged, state: 'unpublished' }).title).toBe('No release yet');
+    expect(summary({ ...damaged, state: 'starting' })).toMatchObject({
+      tone: 'warn',
+      title: 'The service is starting',
     });
   });
 
-  it('says why there is no release yet, and when the next try is', () => {
-    const { sync, ...report } = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
-    const known = {
-      verdict: {
-        readiness: { ...VERDICT_EXAMPLE, distributable: false, reason: 'ReleaseNotAuthorized' as const },
-        health: HEALTH,
-      },
-      failure: null,
-      reasons: REASONS,
-    };
-    const releases = { ...report, official: null, sync };
-    expect(summarizeVerdict({ ...known, releases })).toMatchObject({
-      title: 'No release yet',
-      why: `The last sync failed: ${sync.last?.message}.`,
-      todo: expect.stringMatching(
-        /^Correct the cause, then run sync, or wait for the next try at .*\d\d:\d\d/,
-      ),
+  it('says once which things are unknown because of the cause', () => {
+    const caused = [
+      { what: 'syncs', since: 5 },
+      { what: 'repairs', since: 5 },
+      { what: 'check manifest-intact', since: null },
+    ];
+    expect(summary({ state: 'degraded', caused })).toMatchObject({
+      tone: 'warn',
+      unknown: 'syncs, repairs',
+      unknownSince: 5,
+      until: VERDICT_EXAMPLE.attestation?.expires_at,
     });
-    // A release that was withdrawn is another case, and so is a sync that has not ended.
-    expect(summarizeVerdict({ ...known, releases: { ...report, sync } }).todo).toBe(
-      REASONS.ReleaseNotAuthorized,
-    );
-    expect(
-      summarizeVerdict({ ...known, releases: { ...releases, sync: { ...sync, last: null } } }).todo,
-    ).toBe(REASONS.ReleaseNotAuthorized);
   });
 
   it('claims nothing while the server does not answer', () => {
-    const offline = summary({}, {}, new ApiFailure('The server does not answer.'));
+    const offline = summary({}, { failure: new ApiFailure('The server does not answer.') });
     expect(offline).toMatchObject({ tone: 'unknown', title: 'The server does not answer', until: null });
     expect(offline.why).toContain('At its last answer it served the release.');
-    expect(summarizeVerdict({ verdict: null, failure: null, reasons: {} }).title).toBe('Loading the verdict');
+    expect(summarizeVerdict({ verdict: null, failure: null }).title).toBe('Loading the verdict');
   });
 });
 

@@ -1,0 +1,138 @@
+import type { z } from 'zod';
+import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
+import { textFields, textTime } from '../../platform/terminal/text-table.ts';
+import { outcomeOf, type TaskView } from './report-views.ts';
+
+type ReadReleaseStatus = z.output<typeof ReleaseStatusRead>;
+type Field = readonly [string, string];
+
+/** The answers that the status is made of. */
+export interface StatusAnswers {
+  readonly readiness: Readiness;
+  /** `null` when `/healthz` gave no usable answer. */
+  readonly health: ReadHealth | null;
+  /** `null` while the daemon is unavailable. */
+  readonly releases: ReadReleaseStatus | null;
+  /** The active tasks that repair; `null` when nothing is damaged or they are unknown. */
+  readonly repairs: readonly TaskView[] | null;
+}
+
+/** Maximum number of damaged files that the status names. */
+const DAMAGED_MAX = 5;
+
+/** Renders the state of the service, what the checks found, and the current releases. */
+export function renderStatus(answers: StatusAnswers, now: number): string {
+  const { readiness, releases, repairs } = answers;
+  const { attestation } = readiness;
+  const fields: Field[] = [
+    ...stateFields(answers, now),
+    ['distributable', readiness.distributable ? 'yes' : 'no'],
+    ['release', readiness.release_id ?? '-'],
+    [
+      'attestation',
+      attestation === null
+        ? '-'
+        : `version ${attestation.version}, expires ${textTime(attestation.expires_at, now)}`,
+    ],
+    ...checkFields(readiness),
+    ['daemon', daemonText(answers)],
+    ...(repairs === null ? [] : [['repair', repairText(repairs)] as const]),
+    ...(releases === null ? [] : releaseFields(releases, now)),
+  ];
+  return textFields(fields.map(([name, value]): [string, string] => [name, value]));
+}
+
+/** The state as the server decides it. A server of the previous version tells only its verdict. */
+function stateFields({ readiness, health }: StatusAnswers, now: number): readonly Field[] {
+  const service = health?.service;
+  if (service === undefined) {
+    const { reason, message, since } = readiness;
+    return [
+      ['state', reason === null ? 'served' : `not served (${reason})`],
+      ['because', message],
+      ['since', textTime(since, now)],
+    ];
+  }
+  const { state, reason, message, since, next_step: next, caused, channels } = service;
+  const { localized } = channels;
+  const unknown = caused.flatMap(({ what, since: from }) => (from === null ? [] : [{ what, from }]));
+  const [first] = unknown;
+  const isToldBefore = localized.reason === reason || localized.reason === 'NothingPublished';
+  return [
+    ['state', reason === null ? state : `${state} (${reason})`],
+    ['because', message],
+    ['since', textTime(since, now)],
+    ...(next === null ? [] : [['next step', next.text] as const]),
+    ...(first === undefined
+      ? []
+      : [
+          [
+            'unknown',
+            `${unknown.map(({ what }) => what).join(', ')} since ${textTime(first.from, now)}`,
+          ] as const,
+        ]),
+    ...(isToldBefore || localized.reason === null
+      ? []
+      : [['localized', `${localized.state} (${localized.reason}): ${localized.message}`] as const]),
+  ];
+}
+
+/** A failed check tells its cause only if the state does not; one that was not evaluated has a dash. */
+function checkFields({ checks = [], message: told }: Readiness): readonly Field[] {
+  return checks.flatMap(({ name, ok, reason, message }): Field[] => {
+    if (ok === true) return [];
+    if (ok === null) return [[`check ${name}`, '-']];
+    return [[`check ${name}`, message === told ? 'failed' : `${reason ?? 'failed'}: ${message ?? ''}`]];
+  });
+}
+
+function daemonText({ health, releases }: StatusAnswers): string {
+  if (health?.daemon?.answers === false) return 'does not answer';
+  return releases === null ? 'the release report is not available' : 'answers';
+}
+
+function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field[] {
+  const { relation, sync } = releases;
+  const channels = (['official', 'localized'] as const).flatMap((channel): Field[] => {
+    const current = releases[channel];
+    if (current === null) return [[`${channel} release`, '-']];
+    const { release_id: id, state, integrity, verified_at: verifiedAt } = current;
+    return [
+      [`${channel} release`, `${id}, ${state}, ${integrity}, verified ${textTime(verifiedAt, now)}`],
+      ...damagedFields(current),
+    ];
+  });
+  return [
+    ...channels,
+    ['relation', relation],
+    ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
+  ];
+}
+
+function damagedFields({
+  damaged,
+  damaged_count: count,
+}: NonNullable<ReadReleaseStatus['official']>): readonly Field[] {
+  const shown = damaged.slice(0, DAMAGED_MAX);
+  const more = count - shown.length;
+  return [
+    ...shown.map((destination): Field => ['damaged', destination]),
+    ...(more > 0 ? [['damaged', `and ${more} more`] as const] : []),
+  ];
+}
+
+function repairText(repairs: readonly TaskView[]): string {
+  if (repairs.length === 0) return 'none is queued or running';
+  return repairs
+    .map((task) => [`${task.status} (${task.task_id})`, outcomeOf(task)].filter(Boolean).join(', '))
+    .join('; ');
+}
+
+function syncText({ last, next_at: nextAt }: NonNullable<ReadReleaseStatus['sync']>, now: number): string {
+  const next = nextAt === null ? 'none is planned' : `next ${textTime(nextAt, now)}`;
+  if (last === null) return `none has ended; ${next}`;
+  const why = last.code === null ? '' : `: ${last.code}: ${last.message ?? ''}`;
+  return `${last.result ?? last.status} ${textTime(last.finished_at, now)}${why}; ${next}`;
+}

@@ -1,0 +1,21 @@
+import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
+
+/** The conditions of the daemon at one moment. */
+export interface ToldConditions {
+  readonly conditions: readonly DaemonCondition[];
+  /** Differs from the tags of all other states of the conditions. */
+  readonly tag: string;
+}
+
+/** Provides the conditions of the daemon to the loopback API. */
+export interface ConditionSource {
+  current(): ToldConditions;
+  /** Resolves when the tag is no longer `knownTag`, or after `timeoutMs`, or when the signal is aborted. */
+  waitForChange(knownTag: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A daemon without a condition. */
+export const NO_CONDITIONS: ConditionSource = {
+  current: () => ({ conditions: [], tag: 'none' }),
+  waitForChange: () => Promise.resolve(),
+};

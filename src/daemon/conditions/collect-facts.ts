@@ -1,0 +1,112 @@
+import type { Channel } from '../../domain/release/channel.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { storageFailureOf } from '../database/storage-failure.ts';
+import type { Attestor } from '../releases/attest/attestor.ts';
+import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
+import type { ReleaseRepository } from '../releases/records/release-repository.ts';
+import type { ReleaseRow } from '../releases/records/release-row.ts';
+import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
+import { isStale } from '../releases/records/retention-rules.ts';
+import type { SyncState } from '../releases/sync/sync-state.ts';
+import type { Doctor } from '../reports/doctor-report.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { ConditionFacts, DamagedRelease } from './conditions-of.ts';
+
+/** Where the facts come from: what the daemon knows already. Nothing is waited for. */
+export interface FactSources {
+  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'damageOf' | 'damageCounts'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
+  readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
+  readonly engine: Pick<TaskEngine, 'historyOf' | 'runningSince'>;
+  readonly syncState: () => SyncState;
+  readonly doctor: Pick<Doctor, 'latest'>;
+  /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
+  readonly crashLoopSince: () => number | null;
+  /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
+  readonly publishingStoppedSince: () => number | null;
+  readonly repairsAutomatically: () => boolean;
+  readonly clock: Clock;
+}
+
+/** Collects the facts of this moment. */
+export function collectFacts(sources: FactSources): ConditionFacts {
+  const { releases, attestor, engine, doctor, clock } = sources;
+  const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = sources.syncState();
+  const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
+  const { failingSince } = engine.historyOf(SYNC_JOB.kind);
+  const failed = sources.attempts.lastFailure();
+  const now = unixSeconds(clock);
+  return {
+    hasOfficial: releases.pointer('official') !== null,
+    sync: {
+      runningSince: engine.runningSince(SYNC_JOB.kind),
+      consecutiveFailures,
+      failingSince,
+      code,
+      nextAt,
+    },
+    full: fullVolume(sources, code, failingSince),
+    damaged: damagedRelease(releases, 'official') ?? damagedRelease(releases, 'localized'),
+    failedRepair:
+      failed === null ? null : { triedAt: failed.tried_at, nextAt: Math.floor(failed.next_at_ms / 1000) },
+    nextRepairAt: nextRepairAt(sources, now),
+    isAttesting: attestor.status().status !== 'failing',
+    isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
+    crashLoopSince: sources.crashLoopSince(),
+    stale: staleRelease(releases),
+    publishingStoppedSince: sources.publishingStoppedSince(),
+    now,
+  };
+}
+
+/** Failure codes of tasks on a full volume. */
+const FULL: ReadonlyMap<string | undefined, 'snapshot' | 'data'> = new Map([
+  ['no_space', 'snapshot'],
+  ['data_full', 'data'],
+]);
+
+function fullVolume(
+  { attestor, doctor }: FactSources,
+  syncCode: string | null,
+  failingSince: number | null,
+): ConditionFacts['full'] {
+  const since = isFailing(doctor, 'store.space');
+  if (since !== null) return { volume: 'snapshot', since };
+  const refused = FULL.get(storageFailureOf(attestor.volumeError())?.code);
+  if (refused !== undefined) return { volume: refused, since: null };
+  const volume = FULL.get(syncCode ?? undefined);
+  return volume === undefined ? null : { volume, since: failingSince };
+}
+
+/** Since when a check of the doctor fails; `null` when it does not. */
+function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | null {
+  const found = latest().find((check) => check.id === id);
+  return found?.status === 'failing' ? found.since : null;
+}
+
+function damagedRelease(releases: FactSources['releases'], channel: Channel): DamagedRelease | null {
+  const current: ReleaseRow | null = releases.current(channel);
+  if (current?.state !== 'damaged') return null;
+  const { release_id: releaseId, damaged_at: damagedAt } = current;
+  const [first] = releases.damageOf(channel, releaseId, 1);
+  return {
+    releaseId,
+    count: releases.damageCounts(channel, releaseId).all,
+    foundBy: first?.found_by ?? null,
+    since: damagedAt,
+  };
+}
+
+/** Automatic repairs are due immediately, unless they wait after an earlier one. */
+function nextRepairAt({ attempts, engine, repairsAutomatically }: FactSources, now: number): number | null {
+  const isRunning = [REPAIR_JOB, DAMAGE_REPAIR_JOB].some(({ kind }) => engine.runningSince(kind) !== null);
+  if (isRunning) return now;
+  const dueMs = repairsAutomatically() ? attempts.nextAtMs() : null;
+  return dueMs === null ? null : Math.floor(dueMs / 1000);
+}
+
+function staleRelease(releases: FactSources['releases']): ConditionFacts['stale'] {
+  const current = releases.current('localized');
+  if (current === null || !isStale(current, releases.pointer('official')?.release_id ?? null)) return null;
+  return { releaseId: current.release_id, since: current.stale_since };
+}

@@ -1,0 +1,142 @@
+import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
+import type { DamageFinder } from '../releases/records/damage-records.ts';
+
+/** The damage of one current release. */
+export interface DamagedRelease {
+  readonly releaseId: string;
+  /** Damaged entries; 0 when the manifest or the record is at fault. */
+  readonly count: number;
+  /** The finder of the first of them; `null` when the manifest or the record is at fault. */
+  readonly foundBy: DamageFinder | null;
+  /** Unix seconds. */
+  readonly since: number | null;
+}
+
+/** The facts from which the conditions follow. Times are Unix seconds. */
+export interface ConditionFacts {
+  readonly hasOfficial: boolean;
+  readonly sync: {
+    /** Since when a sync runs; `null` when none does. */
+    readonly runningSince: number | null;
+    readonly consecutiveFailures: number;
+    readonly failingSince: number | null;
+    /** The code of the last failure. */
+    readonly code: string | null;
+    readonly nextAt: number | null;
+  };
+  /** The volume that is full, and since when that is known. */
+  readonly full: { readonly volume: 'snapshot' | 'data'; readonly since: number | null } | null;
+  readonly damaged: DamagedRelease | null;
+  /** The last automatic repair of something that is still damaged. */
+  readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
+  /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
+  readonly nextRepairAt: number | null;
+  readonly isAttesting: boolean;
+  readonly isDatabaseDamaged: boolean;
+  readonly crashLoopSince: number | null;
+  readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
+  readonly publishingStoppedSince: number | null;
+  readonly now: number;
+}
+
+/** The names of finders of damage. */
+const FINDERS: Readonly<Record<DamageFinder, string>> = {
+  server: 'a server',
+  verify: 'verify',
+  refresh: 'refresh',
+  repair: 'a repair',
+  sync: 'a sync',
+  boot: 'the start of the daemon',
+};
+
+/** The conditions that these facts give, the most urgent first. Pure; the messages hold no path, URL or text of an error. */
+export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] {
+  return [
+    ...troubles(facts),
+    ...syncConditions(facts),
+    ...repairConditions(facts),
+    ...localizedConditions(facts),
+  ];
+}
+
+function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
+  const { isDatabaseDamaged, crashLoopSince, full, isAttesting } = facts;
+  return [
+    ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
+    ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
+      since: crashLoopSince,
+    }),
+    ...when(
+      full !== null,
+      'volume_full',
+      full?.volume === 'data' ? 'the volume of the data folder is full' : 'the snapshot volume is full',
+      { since: full?.since ?? null },
+    ),
+    ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
+  ];
+}
+
+function syncConditions({ sync, hasOfficial }: ConditionFacts): readonly DaemonCondition[] {
+  const { runningSince, consecutiveFailures: failures, failingSince, code, nextAt } = sync;
+  const failed = failures === 1 ? 'the last sync failed' : `the last ${failures} syncs failed`;
+  const times = { since: failingSince, next_try: nextAt };
+  return [
+    ...when(runningSince !== null, 'syncing', 'a sync runs', { since: runningSince }),
+    ...when(failures > 0, 'sync_failed', code === null ? failed : `${failed} (${code})`, times),
+    ...when(!hasOfficial && failures === 0, 'never_synced', 'no official release was ever synced', {
+      next_try: nextAt,
+    }),
+  ];
+}
+
+function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
+  const { damaged, failedRepair, nextRepairAt, now } = facts;
+  if (damaged === null) return [];
+  const { releaseId, count, foundBy, since } = damaged;
+  const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
+  const what = count === 0 ? 'the manifest or the record' : files;
+  const finder = foundBy === null ? '' : `, found by ${FINDERS[foundBy]},`;
+  if (failedRepair !== null) {
+    return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
+      since: failedRepair.triedAt,
+      next_try: failedRepair.nextAt,
+    });
+  }
+  return when(
+    nextRepairAt !== null,
+    'repairing',
+    `the daemon repairs ${what} of release ${releaseId}${finder}`.replace(/,$/, ''),
+    {
+      since,
+      next_try: nextRepairAt !== null && nextRepairAt > now ? nextRepairAt : null,
+    },
+  );
+}
+
+function localizedConditions({ stale, publishingStoppedSince }: ConditionFacts): readonly DaemonCondition[] {
+  return [
+    ...when(
+      stale !== null,
+      'localized_stale',
+      `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`,
+      { since: stale?.since ?? null },
+    ),
+    ...when(
+      publishingStoppedSince !== null,
+      'publishing_stopped',
+      'automatic publishing is stopped after a rollback',
+      {
+        since: publishingStoppedSince,
+      },
+    ),
+  ];
+}
+
+function when(
+  holds: boolean,
+  code: DaemonConditionCode,
+  message: string,
+  times: Partial<Pick<DaemonCondition, 'since' | 'next_try'>> = {},
+): readonly DaemonCondition[] {
+  return holds ? [{ code, message, since: null, next_try: null, ...times }] : [];
+}

@@ -1,0 +1,39 @@
+/**
+ * The conditions that the daemon tells beside its attestation. The text says what it means. A daemon tells a condition while it
+ * lasts.
+ */
+export const DAEMON_CONDITIONS = {
+  starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
+  database_damaged: 'Its database is damaged.',
+  crash_loop: 'Its process ends unexpectedly, repeatedly.',
+  volume_full: 'A volume that it writes to has no free space.',
+  attestation_failing: 'It cannot issue attestations.',
+  syncing: 'A sync runs.',
+  never_synced: 'No sync has made a release current yet.',
+  sync_failed: 'The last sync failed.',
+  repairing: 'Damaged files of a current release are being repaired.',
+  repair_failed: 'The last repair failed, and the damage remains.',
+  localized_stale: 'The localized release was made for an earlier official release.',
+  publishing_stopped: 'Automatic publishing is stopped after a rollback.',
+} as const;
+
+/** The code of a condition. */
+export type DaemonConditionCode = keyof typeof DAEMON_CONDITIONS;
+
+/** All codes. */
+export const DAEMON_CONDITION_CODES = Object.keys(DAEMON_CONDITIONS) as DaemonConditionCode[];
+
+/** One condition of the daemon. It is public: no path, no URL and no text of an error. */
+export interface DaemonCondition {
+  readonly code: DaemonConditionCode;
+  readonly message: string;
+  /** Since when it lasts, Unix seconds; `null` when that is not known. */
+  readonly since: number | null;
+  /** When the daemon tries again by itself, Unix seconds; `null` when it does not, or when that is not known. */
+  readonly next_try: number | null;
+}
+
+/** Maximum number of conditions that are sent. */
+export const DAEMON_CONDITIONS_MAX = 8;
+/** Maximum length of the message of a condition, characters. */
+export const CONDITION_MESSAGE_MAX = 200;

@@ -1,0 +1,255 @@
+import { CHANNELS, type Channel } from '../release/channel.ts';
+import type { DamageFinder } from '../verdict/damage-finder.ts';
+import type { Reason } from '../verdict/reasons.ts';
+import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
+import { instant } from './instant.ts';
+import { conditionOf, lastingConditions } from './lasting-conditions.ts';
+import { REMEDIES, type NextStep, type ServiceReason } from './service-reasons.ts';
+import type {
+  Consequence,
+  JudgedVerdict,
+  ServiceAnswer,
+  ServiceFacts,
+  ServiceState,
+  ServiceStateName,
+} from './service-state.ts';
+
+/** A state before its consequences are added. */
+interface Finding {
+  readonly state: ServiceStateName;
+  readonly reason: ServiceReason | null;
+  readonly message: string;
+  /** Unix seconds. */
+  readonly since: number;
+  /** Default: the remedy of the reason. */
+  readonly next?: NextStep | null;
+}
+
+/** A cause that is not in the verdict. */
+interface Cause {
+  readonly reason: ServiceReason;
+  readonly message: string;
+  readonly since: number | null;
+  readonly next: NextStep;
+}
+
+/** The state of a verdict that fails with a reason, before other facts are considered. */
+const STATE_OF: Readonly<Record<Reason, ServiceStateName>> = {
+  AttestationUnavailable: 'starting',
+  AttestationInvalid: 'untrusted',
+  AttestationNotYetValid: 'untrusted',
+  AttestationExpired: 'expired',
+  AttestationRolledBack: 'untrusted',
+  ReleaseNotAuthorized: 'unpublished',
+  SnapshotMissing: 'damaged',
+  ManifestDamaged: 'damaged',
+  SnapshotLoading: 'starting',
+  EntryMissing: 'damaged',
+  EntryDamaged: 'damaged',
+  BaseReleaseChanged: 'stale',
+};
+
+/** How each finder of damage is named. */
+const FINDERS: Readonly<Record<DamageFinder, string>> = {
+  client: 'found when a client read it',
+  scrub: 'found by the scrub',
+  loading: 'found when the release was read',
+};
+
+/** The things that only the daemon knows or does. */
+const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing'] as const;
+
+/**
+ * Decides the state of the service. Pure: the same facts give the same answer, and no surface decides by itself.
+ *
+ * The state of the service is that of the official channel. While that is healthy, a published localized release that needs
+ * attention degrades it.
+ */
+export function decideServiceState(facts: ServiceFacts): ServiceAnswer {
+  const official = stateOf(facts, 'official');
+  const dependent = dependsOnOfficial(facts);
+  const localized = dependent ? official : stateOf(facts, 'localized');
+  const channels = { official, localized };
+  if (official.state === 'healthy' && localized.state !== 'healthy' && localized.state !== 'unpublished') {
+    return { ...localized, state: 'degraded', channels };
+  }
+  if (!dependent) return { ...official, channels };
+  const withdrawn = { what: 'localized channel', since: official.since };
+  return { ...official, caused: [...official.caused, withdrawn], channels };
+}
+
+/** Whether the localized channel is refused only because the official one is. */
+function dependsOnOfficial({ verdicts: { official, localized } }: ServiceFacts): boolean {
+  if (official.distributable || localized.distributable) return false;
+  return (
+    localized.reason === 'BaseReleaseChanged' ||
+    (localized.reason === official.reason && localized.reason?.startsWith('Attestation') === true)
+  );
+}
+
+function stateOf(facts: ServiceFacts, channel: Channel): ServiceState {
+  const verdict = facts.verdicts[channel];
+  const { next, ...finding } = findingOf(facts, channel);
+  return {
+    ...finding,
+    next_step: finding.reason === null ? null : (next ?? REMEDIES[finding.reason]),
+    caused: consequencesOf(facts, verdict),
+  };
+}
+
+function findingOf(facts: ServiceFacts, channel: Channel): Finding {
+  const verdict = facts.verdicts[channel];
+  const since = Math.floor(verdict.since / 1000);
+  if (facts.isStopping) {
+    return { state: 'stopping', reason: 'ShuttingDown', message: 'the server is shutting down', since };
+  }
+  if (verdict.distributable) return servedFinding(facts, channel, since);
+  const { reason } = verdict;
+  const state = reason === null ? 'untrusted' : STATE_OF[reason];
+  const finding: Finding = { state, reason, message: verdict.message, since };
+  switch (state) {
+    case 'damaged':
+      return damagedFinding(facts, verdict, finding);
+    case 'expired':
+      return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING));
+    case 'starting':
+      return reason === 'SnapshotLoading' ? finding : startingFinding(facts, finding);
+    case 'unpublished':
+      return unpublishedFinding(facts, channel, finding);
+    default:
+      return finding;
+  }
+}
+
+/** Conditions that stop the renewal of attestations, the first cause first. */
+const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_failing'] as const;
+
+/** Conditions that need attention while a channel is served, the most urgent first. */
+const ATTENTION = {
+  official: [...ISSUING, 'volume_full', 'repair_failed', 'sync_failed'],
+  localized: [...ISSUING, 'volume_full', 'publishing_stopped'],
+} as const satisfies Record<Channel, readonly string[]>;
+
+function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {
+  const { refresh, expiresAt } = facts;
+  const cause =
+    absenceOf(facts) ??
+    firstCondition(facts, ATTENTION[channel]) ??
+    (refresh.failures > 0 ? failingPolls(facts) : null);
+  if (cause === null)
+    return { state: 'healthy', reason: null, message: facts.verdicts[channel].message, since };
+  const ends = facts.daemon.failure !== null || cause.reason === 'RefreshFailing';
+  return {
+    state: 'degraded',
+    ...cause,
+    message: ends ? `${cause.message}; ${servedUntilText(expiresAt)}` : cause.message,
+    since: cause.since ?? since,
+  };
+}
+
+/** Damage is mended by the daemon, so the remedy depends on what the daemon does. */
+function damagedFinding(facts: ServiceFacts, verdict: JudgedVerdict, finding: Finding): Finding {
+  const finder = verdict.found_by === undefined ? '' : ` (${FINDERS[verdict.found_by]})`;
+  const message = `${verdict.message}${finder}`;
+  const absence = absenceOf(facts);
+  if (absence !== null) {
+    return {
+      ...finding,
+      message: `${message}; nothing repairs it, because ${absence.message}`,
+      next: { ...absence.next, text: `${absence.next.text} It repairs the release.` },
+    };
+  }
+  const hindrance = firstCondition(facts, [
+    'starting',
+    'database_damaged',
+    'crash_loop',
+    'volume_full',
+    'repair_failed',
+  ]);
+  if (hindrance !== null) {
+    return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
+  }
+  const repairing = conditionOf(facts, 'repairing');
+  if (repairing === null) return { ...finding, message };
+  const next = { text: 'Wait for the end of the repair.', action: null };
+  return {
+    ...finding,
+    message: `${message}; ${repairing.message}`,
+    next: withNextTry(next, repairing.next_try),
+  };
+}
+
+function startingFinding(facts: ServiceFacts, finding: Finding): Finding {
+  const cause = absenceOf(facts) ?? firstCondition(facts, ISSUING);
+  if (cause !== null) return causedBy(finding, cause);
+  if (firstCondition(facts, FIRST_SYNC) !== null) return unpublishedFinding(facts, 'official', finding);
+  return facts.refresh.failures > 0 ? causedBy(finding, failingPolls(facts)) : finding;
+}
+
+/** Conditions of a daemon without a release, the one that decides first. */
+const FIRST_SYNC = ['volume_full', 'syncing', 'sync_failed', 'never_synced'] as const;
+
+function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
+  const { release_id: releaseId } = facts.verdicts[channel];
+  // The attestation names a release and withdraws it without a cause, as daemons of earlier versions do.
+  if (releaseId !== null) return { ...finding, state: 'damaged' };
+  if (channel === 'localized') {
+    return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
+  }
+  const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC]);
+  if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };
+  const state = cause.reason === 'Syncing' ? 'starting' : 'unpublished';
+  return { state, ...cause, since: cause.since ?? finding.since };
+}
+
+/** The state stays, which clients notice; the cause becomes the reason. */
+function causedBy(finding: Finding, cause: Cause | null): Finding {
+  if (cause === null) return finding;
+  return {
+    ...finding,
+    reason: cause.reason,
+    message: `${finding.message}; ${cause.message}`,
+    next: cause.next,
+  };
+}
+
+function absenceOf({ daemon: { failure, since } }: ServiceFacts): Cause | null {
+  return failure === null ? null : { ...daemonAbsence(failure, since), since };
+}
+
+function failingPolls({ refresh: { failures, code, since } }: ServiceFacts): Cause {
+  const polls = failures === 1 ? 'the last poll of the daemon' : `the last ${failures} polls of the daemon`;
+  const message = `${polls} brought no usable attestation${code === null ? '' : ` (${code})`}`;
+  return { reason: 'RefreshFailing', message, since, next: REMEDIES.RefreshFailing };
+}
+
+/** The first of these conditions that lasts, as a cause. */
+function firstCondition(facts: ServiceFacts, codes: Parameters<typeof lastingConditions>[1]): Cause | null {
+  const [first] = lastingConditions(facts, codes);
+  if (first === undefined) return null;
+  const { reason, message, since, next_try: nextTry } = first;
+  return { reason, message, since, next: withNextTry(REMEDIES[reason], nextTry) };
+}
+
+function withNextTry(next: NextStep, nextTry: number | null): NextStep {
+  if (nextTry === null) return next;
+  return { ...next, text: `${next.text} The daemon tries again at ${instant(nextTry)}.` };
+}
+
+function consequencesOf({ daemon }: ServiceFacts, verdict: JudgedVerdict): readonly Consequence[] {
+  const unknown =
+    daemon.failure === null ? [] : TOLD_BY_DAEMON.map((what) => ({ what, since: daemon.since }));
+  const open = verdict.distributable ? [] : verdict.checks.filter(({ ok }) => ok === null);
+  return [...unknown, ...open.map(({ name }) => ({ what: `check ${name}`, since: null }))];
+}
+
+/** Whether two answers say the same, whatever their wording and times. */
+export function isSameState(left: ServiceAnswer | null, right: ServiceAnswer): boolean {
+  const isSame = (one: ServiceState | undefined, other: ServiceState): boolean =>
+    one?.state === other.state && one.reason === other.reason;
+  return (
+    left !== null &&
+    isSame(left, right) &&
+    CHANNELS.every((channel) => isSame(left.channels[channel], right.channels[channel]))
+  );
+}

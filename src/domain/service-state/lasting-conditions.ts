@@ -1,0 +1,48 @@
+import type { DaemonCondition, DaemonConditionCode } from './daemon-conditions.ts';
+import type { ServiceReason } from './service-reasons.ts';
+import type { ServiceFacts } from './service-state.ts';
+
+/** The reason that each condition gives when it is the cause; `null` for one that only explains another. */
+const REASON_OF = {
+  starting: 'DaemonStarting',
+  database_damaged: 'DatabaseDamaged',
+  crash_loop: 'CrashLoop',
+  volume_full: 'VolumeFull',
+  attestation_failing: 'AttestationFailing',
+  syncing: 'Syncing',
+  never_synced: 'NeverSynced',
+  sync_failed: 'SyncFailed',
+  repairing: null,
+  repair_failed: 'RepairFailed',
+  localized_stale: 'BaseReleaseChanged',
+  publishing_stopped: 'PublishingStopped',
+} as const satisfies Record<DaemonConditionCode, ServiceReason | null>;
+
+/** A condition that can be the cause of a state. */
+interface LastingCondition extends DaemonCondition {
+  readonly reason: ServiceReason;
+}
+
+/**
+ * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over.
+ *
+ * @returns `null` when it does not last, or when that is not known
+ */
+export function conditionOf(
+  { conditions, daemon }: Pick<ServiceFacts, 'conditions' | 'daemon'>,
+  code: DaemonConditionCode,
+): DaemonCondition | null {
+  if (daemon.failure !== null) return null;
+  return conditions?.find((condition) => condition.code === code) ?? null;
+}
+
+/** Those of these conditions that last, in the order asked. */
+export function lastingConditions(
+  facts: Pick<ServiceFacts, 'conditions' | 'daemon'>,
+  codes: readonly DaemonConditionCode[],
+): readonly LastingCondition[] {
+  return codes.flatMap((code) => {
+    const [condition, reason] = [conditionOf(facts, code), REASON_OF[code]];
+    return condition === null || reason === null ? [] : [{ ...condition, reason }];
+  });
+}

@@ -1,0 +1,93 @@
+import type { Reason } from '../verdict/reasons.ts';
+
+/** The actions of the daemon that can be a remedy. */
+export const REMEDY_ACTIONS = [
+  'sync',
+  'verify',
+  'repair',
+  'refresh',
+  'restart',
+  'localized-publish',
+  'release-cleanup',
+] as const;
+
+/** One of {@link REMEDY_ACTIONS}. */
+export type RemedyAction = (typeof REMEDY_ACTIONS)[number];
+
+/** What to do. */
+export interface NextStep {
+  readonly text: string;
+  /** The control action that does it; `null` when a person must act elsewhere. */
+  readonly action: RemedyAction | null;
+}
+
+/** Causes of a state beyond the reasons of a verdict, and what each means. */
+export const SERVICE_REASONS = {
+  ShuttingDown: 'The server is shutting down.',
+  DaemonUnreachable: 'Nothing accepts the connections of the server to the daemon.',
+  DaemonTimeout: 'The daemon accepts connections and does not answer in time.',
+  DaemonStarting: 'The daemon recovers, or waits for its volume, and does no work yet.',
+  RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
+  AttestationFailing: 'The daemon cannot issue attestations.',
+  DatabaseDamaged: 'The database of the daemon is damaged.',
+  CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
+  VolumeFull: 'A volume that the daemon writes to has no free space.',
+  Syncing: 'The first sync runs.',
+  NeverSynced: 'No official release was ever synced.',
+  SyncFailed: 'The last sync failed.',
+  RepairFailed: 'The last repair failed, and the damage remains.',
+  PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
+  NothingPublished: 'No localized release is published. This is not a failure.',
+} as const;
+
+/** The first cause of a state: a reason of a verdict, or one of {@link SERVICE_REASONS}. */
+export type ServiceReason = Reason | keyof typeof SERVICE_REASONS;
+
+/** The remedy of each cause. */
+export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
+  AttestationUnavailable: step('Check that the daemon runs; run sync if it has no release.', 'sync'),
+  AttestationInvalid: step(
+    'Check the trusted keys of the server, and that it reads the volume of this daemon.',
+  ),
+  AttestationNotYetValid: step('Correct the clocks of the daemon and the server.'),
+  AttestationExpired: step(
+    'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
+    'refresh',
+  ),
+  AttestationRolledBack: step('Check whether the data of the daemon was restored from a backup or replaced.'),
+  ReleaseNotAuthorized: step('Run verify; if the release is damaged, it says which files are.', 'verify'),
+  SnapshotMissing: step('Check the mount of the snapshot volume, then run repair.', 'repair'),
+  ManifestDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
+  SnapshotLoading: step('Wait; the release is served when it is read and checked.'),
+  EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),
+  EntryDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
+  BaseReleaseChanged: step('Publish a localized release for the current official one.', 'localized-publish'),
+  ShuttingDown: step('Wait until the server has started again.'),
+  DaemonUnreachable: step('Start the daemon.'),
+  DaemonTimeout: step('Restart the daemon if it hangs.'),
+  DaemonStarting: step('Wait; if it lasts, read the log of the daemon.'),
+  RefreshFailing: step('Read the log of the server for the failed polls; check its token for the daemon.'),
+  AttestationFailing: step(
+    'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
+    'refresh',
+  ),
+  DatabaseDamaged: step('Restart the daemon: it rebuilds its database from the volume.', 'restart'),
+  CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
+  VolumeFull: step('Run release-cleanup, or enlarge the volume that the doctor names.', 'release-cleanup'),
+  Syncing: step('Wait for the end of the sync.'),
+  NeverSynced: step('Run sync.', 'sync'),
+  SyncFailed: step('Correct the cause that the sync task names, then run sync.', 'sync'),
+  RepairFailed: step(
+    'Correct the cause that the check "verification" of the doctor names, then run repair.',
+    'repair',
+  ),
+  PublishingStopped: step(
+    'Publish with args ["resume=true"] when the cause of the rollback is mended.',
+    'localized-publish',
+  ),
+  NothingPublished: step('Publish a localized release when its translations are ready.', 'localized-publish'),
+};
+
+function step(text: string, action: RemedyAction | null = null): NextStep {
+  return { text, action };
+}

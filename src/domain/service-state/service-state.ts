@@ -1,0 +1,75 @@
+import type { Channel } from '../release/channel.ts';
+import type { Verdict } from '../verdict/verdict.ts';
+import type { AbsenceKind } from './daemon-absence.ts';
+import type { DaemonCondition } from './daemon-conditions.ts';
+import type { NextStep, ServiceReason } from './service-reasons.ts';
+
+/** The states of the service or of a channel, and what each means for clients. */
+export const SERVICE_STATES = {
+  healthy: 'Served, and nothing needs attention.',
+  degraded: 'Served, and something needs attention before it ends the service.',
+  starting: 'Not served yet; it will be without a further act.',
+  unpublished: 'Not served: there is no release.',
+  damaged: 'Not served: the release is not whole on the volume.',
+  expired: 'Not served: the last attestation has expired.',
+  stale: 'Not served: the localized release was made for another official release.',
+  untrusted: 'Not served: the attestation cannot be trusted.',
+  stopping: 'The server is shutting down.',
+} as const;
+
+/** One of {@link SERVICE_STATES}. */
+export type ServiceStateName = keyof typeof SERVICE_STATES;
+
+/** All states. */
+export const SERVICE_STATE_NAMES = Object.keys(SERVICE_STATES) as ServiceStateName[];
+
+/** Something that depends on the cause, so it has no finding of its own. */
+export interface Consequence {
+  readonly what: string;
+  /** Since when it is unknown, Unix seconds; `null` for a check that was not evaluated. */
+  readonly since: number | null;
+}
+
+/** The state of one channel. Times are Unix seconds. */
+export interface ServiceState {
+  readonly state: ServiceStateName;
+  /** The first cause; `null` exactly when healthy. */
+  readonly reason: ServiceReason | null;
+  readonly message: string;
+  readonly since: number;
+  /** `null` exactly when healthy. */
+  readonly next_step: NextStep | null;
+  readonly caused: readonly Consequence[];
+}
+
+/** The state of the service, and of each channel. */
+export interface ServiceAnswer extends ServiceState {
+  readonly channels: Readonly<Record<Channel, ServiceState>>;
+}
+
+/** The part of a verdict that the rule reads. */
+export type JudgedVerdict = Pick<
+  Verdict,
+  'distributable' | 'reason' | 'message' | 'since' | 'release_id' | 'checks' | 'found_by'
+>;
+
+/** The facts that decide the state. Times are Unix seconds unless a name says otherwise. */
+export interface ServiceFacts {
+  readonly verdicts: Readonly<Record<Channel, JudgedVerdict>>;
+  readonly daemon: {
+    /** Why it does not answer; `null` while it does. */
+    readonly failure: AbsenceKind | null;
+    readonly since: number | null;
+  };
+  /** The polls that brought nothing usable since the last good one. */
+  readonly refresh: {
+    readonly failures: number;
+    readonly code: string | null;
+    readonly since: number | null;
+  };
+  /** The conditions that the daemon told with its last answer; `null` when it tells nothing, as daemons of earlier versions. */
+  readonly conditions: readonly DaemonCondition[] | null;
+  /** When the accepted attestation expires; `null` without one. */
+  readonly expiresAt: number | null;
+  readonly isStopping: boolean;
+}

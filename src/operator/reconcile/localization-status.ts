@@ -1,0 +1,118 @@
+import type { LocalizedConditionType } from '../../contract/crd/channel-reasons.ts';
+import {
+  BLOCKERS_MAX,
+  MESSAGE_MAX,
+  type ChannelCondition,
+  type ReleaseChannelStatus,
+} from '../../contract/crd/release-channel.ts';
+import type { Result } from '../../domain/result.ts';
+import type { TranslationStatus } from '../pods/server-client.ts';
+import type { Obstacle } from '../pods/server-pods.ts';
+
+/** The report of the translations, or why there is none. */
+export type Texts = Result<TranslationStatus, Obstacle>;
+
+type LocalizationRow = NonNullable<ReleaseChannelStatus['localization']>;
+type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+type Blocker = TranslationStatus['publish_blockers'][number];
+
+/** Blockers that count no units: the texts of the official release are not known yet. */
+const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
+/** The blocker of units that prevent a publication; other units keep the official text. */
+const BLOCKING = 'qa_blocked';
+
+/** The translations as a status shows them. */
+export function localizationRow({
+  current,
+  coverage,
+  publish_blockers: blockers,
+  automation,
+}: TranslationStatus): LocalizationRow {
+  const counted = coverage.units - coverage.skipped;
+  const ready = missingTexts(blockers) === undefined ? readyUnits(counted, blockers) : 0;
+  return {
+    ...(current === null ? {} : { baseRelease: current.base_release_id, stale: current.stale }),
+    ...(coverage.release_id === null ? {} : { officialRelease: coverage.release_id }),
+    targetLanguage: coverage.target_language,
+    ...(missingTexts(blockers) === undefined ? { coverage: percentOf(ready, counted) } : {}),
+    units: {
+      total: coverage.units,
+      ready,
+      accepted: coverage.accepted,
+      translated: coverage.translated,
+      blocked: coverage.blocked,
+      skipped: coverage.skipped,
+    },
+    blockers: blockers.slice(0, BLOCKERS_MAX).map(({ code, message, count }) => ({
+      code: code.slice(0, 64),
+      message: message.slice(0, MESSAGE_MAX),
+      count,
+    })),
+    automation: { state: automation.state.slice(0, 32), message: automation.message.slice(0, MESSAGE_MAX) },
+  };
+}
+
+/**
+ * The conditions that only a localized channel has.
+ *
+ * @param texts why there is no report, if there is none
+ */
+export function localizedConditions(texts: Texts): Readonly<Record<LocalizedConditionType, Finding>> {
+  if (!texts.ok) {
+    const unknown = { status: 'Unknown', ...texts.error } as const;
+    return { BaseCurrent: unknown, Translated: unknown, Publishable: unknown };
+  }
+  const missing = missingTexts(texts.value.publish_blockers);
+  return {
+    BaseCurrent: baseOf(texts.value),
+    Translated:
+      missing === undefined
+        ? translatedOf(texts.value)
+        : { status: 'Unknown', reason: 'TextsNotReady', message: missing.message },
+    Publishable:
+      missing === undefined
+        ? publishableOf(texts.value)
+        : { status: 'False', reason: 'TextsNotReady', message: missing.message },
+  };
+}
+
+function baseOf({ current, coverage, automation }: TranslationStatus): Finding {
+  if (current === null) {
+    const message = `no localized release is current; ${automation.message}`;
+    return { status: 'Unknown', reason: 'NothingPublished', message };
+  }
+  const { localized_release_id: id, base_release_id: base, stale } = current;
+  if (!stale) return { status: 'True', reason: 'BaseCurrent', message: `${id} is built on ${base}` };
+  const message = `${id} is built on ${base}, and ${coverage.release_id ?? 'none'} is the current official release; ${automation.message}`;
+  return { status: 'False', reason: 'BaseReleaseChanged', message };
+}
+
+function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatus): Finding {
+  const counted = coverage.units - coverage.skipped;
+  const ready = readyUnits(counted, blockers);
+  const message = `${ready} of ${counted} units (${percentOf(ready, counted)})`;
+  if (ready === counted) return { status: 'True', reason: 'Complete', message };
+  const why = blockers.map(({ code, count }) => `${code} ${count}`).join(', ');
+  return { status: 'False', reason: 'Incomplete', message: `${message}: ${why}` };
+}
+
+function publishableOf({ publish_blockers: blockers }: TranslationStatus): Finding {
+  const blocking = blockers.find(({ code }) => code === BLOCKING);
+  return blocking === undefined
+    ? { status: 'True', reason: 'NothingBlocks', message: 'no unit has a blocking finding' }
+    : { status: 'False', reason: 'PublishBlocked', message: `${blocking.count} ${blocking.message}` };
+}
+
+function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
+  return blockers.find(({ code }) => UNKNOWN_TEXTS.has(code));
+}
+
+/** Every unit that is not skipped is either ready or counted by exactly one blocker. */
+function readyUnits(counted: number, blockers: readonly Blocker[]): number {
+  return Math.max(0, counted - blockers.reduce((sum, { count }) => sum + count, 0));
+}
+
+/** Rounded down: 100% means all. */
+function percentOf(ready: number, counted: number): string {
+  return `${counted === 0 ? 100 : Math.floor((100 * ready) / counted)}%`;
+}

@@ -1,0 +1,45 @@
+import type { ServiceState } from '../../domain/service-state/service-state.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { ChannelCondition } from '../../contract/crd/release-channel.ts';
+import type { PodEvidence } from '../pods/evidence-book.ts';
+
+/** A condition before its times. */
+type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+
+/** The state of a channel as the server in a pod decides it; `null` without a fresh answer, or from an older server. */
+export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
+  return pod.health?.service?.channels[channel] ?? null;
+}
+
+/** The message of a state, with the next step. */
+export function describeState({ message, next_step: next }: ServiceState): string {
+  return next === null ? message : `${message}. Next: ${next.text}`;
+}
+
+/**
+ * The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention.
+ *
+ * @param pods the pods that stay
+ */
+export function healthyCondition(pods: readonly PodEvidence[], channel: Channel): Finding {
+  const known = pods.flatMap((pod) => {
+    const state = channelState(pod, channel);
+    return state === null ? [] : [{ pod, state }];
+  });
+  const troubled = known.filter(({ state }) => state.reason !== null);
+  const [first] = troubled;
+  if (first !== undefined) {
+    const { pod, state } = first;
+    const more = troubled.length > 1 ? ` (and ${troubled.length - 1} more)` : '';
+    return {
+      // Nothing to serve is neither good nor bad.
+      status: state.reason === 'NothingPublished' ? 'Unknown' : 'False',
+      reason: state.reason ?? '',
+      message: `pod ${pod.name}: ${state.state}: ${describeState(state)}${more}`,
+    };
+  }
+  if (known.length < pods.length || pods.length === 0) {
+    return { status: 'Unknown', reason: 'StateUnknown', message: 'not every pod has told its state' };
+  }
+  return { status: 'True', reason: 'Healthy', message: known[0]?.state.message ?? '' };
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { conditionsOf, type ConditionFacts } from '../../../../src/daemon/conditions/conditions-of.ts';
+
+/** A daemon with a release and no trouble. */
+const CALM: ConditionFacts = {
+  hasOfficial: true,
+  sync: { runningSince: null, consecutiveFailures: 0, failingSince: null, code: null, nextAt: 900 },
+  full: null,
+  damaged: null,
+  failedRepair: null,
+  nextRepairAt: null,
+  isAttesting: true,
+  isDatabaseDamaged: false,
+  crashLoopSince: null,
+  stale: null,
+  publishingStoppedSince: null,
+  now: 500,
+};
+const DAMAGED = { releaseId: 'r1', count: 2, foundBy: 'verify', since: 100 } as const;
+
+describe('the conditions of the daemon', () => {
+  it.each<readonly [string, Partial<ConditionFacts>, readonly object[]]>([
+    ['nothing', {}, []],
+    [
+      'the first sync',
+      { hasOfficial: false, sync: { ...CALM.sync, runningSince: 490 } },
+      [
+        { code: 'syncing', since: 490, next_try: null },
+        { code: 'never_synced', since: null, next_try: 900 },
+      ],
+    ],
+    [
+      'failed syncs',
+      {
+        hasOfficial: false,
+        sync: { ...CALM.sync, consecutiveFailures: 3, failingSince: 200, code: 'upstream_unreachable' },
+      },
+      [
+        {
+          code: 'sync_failed',
+          message: 'the last 3 syncs failed (upstream_unreachable)',
+          since: 200,
+          next_try: 900,
+        },
+      ],
+    ],
+    [
+      'a full volume',
+      { full: { volume: 'data', since: 7 } },
+      [{ code: 'volume_full', message: 'the volume of the data folder is full', since: 7 }],
+    ],
+    [
+      'damage that is being repaired',
+      { damaged: DAMAGED, nextRepairAt: 0 },
+      [
+        {
+          code: 'repairing',
+          message: 'the daemon repairs 2 damaged files of release r1, found by verify',
+          since: 100,
+          next_try: null,
+        },
+      ],
+    ],
+    [
+      'damage whose repair waits',
+      { damaged: { ...DAMAGED, count: 0, foundBy: null }, nextRepairAt: 800 },
+      [
+        {
+          code: 'repairing',
+          message: 'the daemon repairs the manifest or the record of release r1',
+          next_try: 800,
+        },
+      ],
+    ],
+    ['damage that nobody repairs', { damaged: DAMAGED }, []],
+    [
+      'a failed repair',
+      { damaged: DAMAGED, nextRepairAt: 800, failedRepair: { triedAt: 450, nextAt: 800 } },
+      [{ code: 'repair_failed', since: 450, next_try: 800 }],
+    ],
+    ['a failed repair of a release that is not current', { failedRepair: { triedAt: 1, nextAt: 2 } }, []],
+    ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
+    ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
+    ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],
+    [
+      'a stale localized release',
+      { stale: { releaseId: 'l1', since: 4 } },
+      [
+        {
+          code: 'localized_stale',
+          message: 'localized release l1 was made for an earlier official release',
+          since: 4,
+        },
+      ],
+    ],
+    ['stopped publishing', { publishingStoppedSince: 5 }, [{ code: 'publishing_stopped', since: 5 }]],
+  ])('report %s', (_what, changes, expected) => {
+    expect(conditionsOf({ ...CALM, ...changes })).toMatchObject(expected);
+    expect(conditionsOf({ ...CALM, ...changes })).toHaveLength(expected.length);
+  });
+});

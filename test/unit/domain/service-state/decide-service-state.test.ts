@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { isControlAction } from '../../../../src/contract/actions/actions.ts';
+import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
+import { decideServiceState } from '../../../../src/domain/service-state/decide-service-state.ts';
+import {
+  DAEMON_CONDITION_CODES,
+  type DaemonCondition,
+  type DaemonConditionCode,
+} from '../../../../src/domain/service-state/daemon-conditions.ts';
+import { REMEDY_ACTIONS } from '../../../../src/domain/service-state/service-reasons.ts';
+import type { ServiceAnswer, ServiceFacts } from '../../../../src/domain/service-state/service-state.ts';
+import { REASONS, type Reason } from '../../../../src/domain/verdict/reasons.ts';
+import { factsOfVerdicts } from '../../../support/service-answer.ts';
+
+const SERVED = HealthAnswer.example.verdicts;
+const ABSENT = { failure: 'unreachable', since: 2000 } as const;
+
+function refused(reason: Reason, release: string | null = 'r1'): (typeof SERVED)['official'] {
+  return { distributable: false, reason, message: `because of ${reason}`, since: 1000, release_id: release };
+}
+
+function condition(code: DaemonConditionCode, next: number | null = null): DaemonCondition {
+  return { code, message: `told: ${code}`, since: 1500, next_try: next };
+}
+
+function decide(verdicts: Partial<typeof SERVED>, changes: Partial<ServiceFacts> = {}): ServiceAnswer {
+  return decideServiceState(factsOfVerdicts({ ...SERVED, ...verdicts }, changes));
+}
+
+describe('the state of the service', () => {
+  it('has a reason and a next step exactly unless it is healthy, whatever the facts are', () => {
+    const reasons = [null, ...(Object.keys(REASONS) as Reason[])];
+    const worlds: Array<Partial<ServiceFacts>> = [
+      {},
+      { conditions: null },
+      { daemon: ABSENT },
+      { isStopping: true },
+      { refresh: { failures: 2, code: 'timeout', since: null } },
+      ...DAEMON_CONDITION_CODES.map((code) => ({ conditions: [condition(code)] })),
+    ];
+    for (const official of reasons) {
+      for (const localized of reasons) {
+        for (const world of worlds) {
+          const answer = decide(
+            {
+              ...(official === null ? {} : { official: refused(official) }),
+              ...(localized === null ? {} : { localized: refused(localized) }),
+            },
+            world,
+          );
+          for (const each of [answer, answer.channels.official, answer.channels.localized]) {
+            expect([each.reason === null, each.next_step === null]).toEqual(
+              each.state === 'healthy' ? [true, true] : [false, false],
+            );
+          }
+          const isServed = ['healthy', 'degraded'].includes(answer.channels.official.state);
+          expect(isServed).toBe(official === null && world.isStopping !== true);
+        }
+      }
+    }
+  });
+
+  it('names only actions that the daemon has', () => {
+    expect(REMEDY_ACTIONS.filter((action) => !isControlAction(action))).toEqual([]);
+  });
+
+  it('names a daemon that is away as the cause of an expired attestation', () => {
+    const answer = decide({ official: refused('AttestationExpired') }, { daemon: ABSENT });
+    expect(answer).toMatchObject({ state: 'expired', reason: 'DaemonUnreachable', since: 1000 });
+    expect(answer.next_step?.text).toBe('Start the daemon.');
+  });
+
+  it('keeps damage as the cause, and says that nobody repairs it', () => {
+    const answer = decide({ official: refused('EntryDamaged') }, { daemon: ABSENT });
+    expect(answer).toMatchObject({ state: 'damaged', reason: 'EntryDamaged', next_step: { action: null } });
+    expect(answer.next_step?.text).toMatch(/^Start the daemon\./);
+    expect(answer.message).toContain('nothing repairs it');
+  });
+
+  it('forgets the conditions of a daemon that does not answer', () => {
+    const answer = decide({}, { daemon: ABSENT, conditions: [condition('volume_full')] });
+    expect(answer.reason).toBe('DaemonUnreachable');
+  });
+
+  it('says when the daemon tries again', () => {
+    const answer = decide(
+      { official: refused('ReleaseNotAuthorized', null) },
+      { conditions: [condition('sync_failed', 3000)] },
+    );
+    expect(answer).toMatchObject({ state: 'unpublished', reason: 'SyncFailed', since: 1500 });
+    expect(answer.next_step).toEqual({
+      text: 'Correct the cause that the sync task names, then run sync. The daemon tries again at 1970-01-01T00:50:00Z.',
+      action: 'sync',
+    });
+  });
+
+  it('counts a sync or a repair beside a served release as normal', () => {
+    expect(decide({}, { conditions: [condition('syncing'), condition('repairing')] }).state).toBe('healthy');
+  });
+
+  it('does not blame the localized channel for what withdraws the official one', () => {
+    const answer = decide({
+      official: refused('EntryMissing'),
+      localized: refused('BaseReleaseChanged', 'l1'),
+    });
+    expect(answer.channels.localized).toEqual(answer.channels.official);
+    expect(answer.caused).toContainEqual({ what: 'localized channel', since: 1000 });
+  });
+
+  it('is degraded by a localized release that is stale, and not by one that was never published', () => {
+    expect(decide({}).state).toBe('healthy');
+    const stale = decide({ localized: refused('BaseReleaseChanged', 'l1') });
+    expect(stale).toMatchObject({ state: 'degraded', reason: 'BaseReleaseChanged' });
+    expect(stale.channels.localized.state).toBe('stale');
+    expect(stale.channels.official.state).toBe('healthy');
+  });
+});

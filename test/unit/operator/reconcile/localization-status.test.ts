@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { success } from '../../../../src/domain/result.ts';
+import {
+  localizationRow,
+  localizedConditions,
+} from '../../../../src/operator/reconcile/localization-status.ts';
+import { translationStatus } from '../../../support/fake-slipway.ts';
+
+type State = Parameters<typeof translationStatus>[0];
+
+const briefly = (state: State): string[] =>
+  Object.values(localizedConditions(success(translationStatus(state)))).map(
+    ({ status, reason, message }) => `${status} ${reason}: ${message}`,
+  );
+
+describe('the translations of a localized channel', () => {
+  it('are shown with base, coverage and blockers', () => {
+    const blockers = [
+      ['qa_blocked', 1],
+      ['untranslated', 6],
+    ] as const;
+    expect(localizationRow(translationStatus({ blockers, skipped: 3 }))).toEqual({
+      baseRelease: 'r1',
+      stale: false,
+      officialRelease: 'r1',
+      targetLanguage: 'zh-Hans',
+      coverage: '65%',
+      units: { total: 23, ready: 13, accepted: 11, translated: 12, blocked: 0, skipped: 3 },
+      blockers: [
+        { code: 'qa_blocked', message: 'because of qa_blocked', count: 1 },
+        { code: 'untranslated', message: 'because of untranslated', count: 6 },
+      ],
+      automation: { state: 'off', message: 'localized.auto is off' },
+    });
+  });
+
+  it('have no coverage before the tasks are built, and never round up to all', () => {
+    expect(localizationRow(translationStatus({ blockers: [['tasks_not_built', 1]] }))).toMatchObject({
+      units: { ready: 0 },
+    });
+    expect(localizationRow(translationStatus({ blockers: [['tasks_not_built', 1]] }))).not.toHaveProperty(
+      'coverage',
+    );
+    const almost = translationStatus({ blockers: [['untranslated', 1]] });
+    almost.coverage.units = 1000;
+    expect(localizationRow(almost).coverage).toBe('99%');
+    expect(localizationRow(translationStatus()).coverage).toBe('100%');
+  });
+
+  it.each<[string, State, string[]]>([
+    [
+      'are all translated',
+      {},
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'True Complete: 20 of 20 units (100%)',
+        'True NothingBlocks: no unit has a blocking finding',
+      ],
+    ],
+    [
+      'are incomplete, and blocked',
+      {
+        blockers: [
+          ['qa_blocked', 2],
+          ['untranslated', 8],
+        ],
+      },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'False Incomplete: 10 of 20 units (50%): qa_blocked 2, untranslated 8',
+        'False PublishBlocked: 2 because of qa_blocked',
+      ],
+    ],
+    [
+      'belong to an earlier official release',
+      { stale: true, blockers: [['tasks_not_built', 1]] },
+      [
+        'False BaseReleaseChanged: l1 is built on r1, and r2 is the current official release; localized.auto is off',
+        'Unknown TextsNotReady: because of tasks_not_built',
+        'False TextsNotReady: because of tasks_not_built',
+      ],
+    ],
+    [
+      'are not published',
+      { base: null },
+      [
+        'Unknown NothingPublished: no localized release is current; localized.auto is off',
+        'True Complete: 20 of 20 units (100%)',
+        'True NothingBlocks: no unit has a blocking finding',
+      ],
+    ],
+  ])('that %s show it in the conditions', (_what, state, expected) => {
+    expect(briefly(state)).toEqual(expected);
+  });
+});
