@@ -16,6 +16,7 @@ import {
 
 const MAX_PORT = 65_535;
 const labels = strings.default({});
+const duration = z.string().regex(/^(?:[0-9]+(?:ms|[smhd]))+$/, 'must be a duration such as 30s');
 const secretName = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret')
@@ -298,13 +299,51 @@ const networkPolicy = z
   })
   .describe('NetworkPolicy: the daemon is never reachable from outside the pod anyway.');
 
-const serviceMonitor = z
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type of a schema is the schema
+function monitor(kind: string, more: string) {
+  return z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      interval: duration.default('30s'),
+      scrapeTimeout: duration.default('10s').describe('At most the interval.'),
+      labels: labels.describe('Labels by which your Prometheus selects monitors.'),
+      relabelings: kubernetesList.default([]).describe('Relabelings of the targets.'),
+      metricRelabelings: kubernetesList.default([]).describe('Relabelings of the samples.'),
+    })
+    .describe(`${kind} of the Prometheus operator. ${more}`);
+}
+
+const prometheusRule = z
   .strictObject({
     enabled: z.boolean().default(false),
-    interval: z.string().default('30s'),
-    labels: labels.describe('Labels by which your Prometheus selects monitors.'),
+    labels: labels.describe('Labels by which your Prometheus selects rules.'),
+    alertLabels: labels.describe('Further labels of every alert, such as the team that it pages.'),
+    matchers: z
+      .string()
+      .default('')
+      .describe(
+        'Label matchers of this installation\'s series, such as job="slipway". Empty: the jobs of the chart\'s monitors.',
+      ),
+    runbookUrl: z
+      .string()
+      .default('https://slipway.dev/runbooks')
+      .describe('Where docs/runbooks is published; alerts link to its pages.'),
+    disabled: z
+      .array(z.string().regex(/^Slipway[A-Za-z]+$/))
+      .default([])
+      .describe('Alerts to leave out, by name.'),
   })
-  .describe('ServiceMonitor of the Prometheus operator.');
+  .describe('PrometheusRule of the Prometheus operator: alerts, each with a runbook.');
+
+const grafanaDashboard = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    labels: strings
+      .default({ grafana_dashboard: '1' })
+      .describe("Labels by which Grafana's sidecar finds boards."),
+    annotations: strings.default({}).describe('Annotations, such as the folder of the board.'),
+  })
+  .describe('ConfigMap with a Grafana board.');
 
 const operator = z
   .strictObject({
@@ -383,7 +422,10 @@ export const chartValuesSchema = z.strictObject({
   autoscaling: autoscaling.prefault({}),
   podDisruptionBudget: podDisruptionBudget.prefault({}),
   networkPolicy: networkPolicy.prefault({}),
-  serviceMonitor: serviceMonitor.prefault({}),
+  serviceMonitor: monitor('ServiceMonitor', 'One of it and podMonitor is enough.').prefault({}),
+  podMonitor: monitor('PodMonitor', 'For a Prometheus that selects no ServiceMonitors.').prefault({}),
+  prometheusRule: prometheusRule.prefault({}),
+  grafanaDashboard: grafanaDashboard.prefault({}),
   operator: operator.prefault({}),
   crds: z
     .strictObject({

@@ -67,15 +67,16 @@ ${table(header, rowsOf(true))}
 
 /** docs/reference/reasons.md */
 export function renderReasons(): string {
-  const rows = Object.entries(REASONS).map(([reason, text]) => [`\`${reason}\``, text]);
+  const linked = (reasons: Readonly<Record<string, string>>): string[][] =>
+    Object.entries(reasons).map(([reason, text]) => [`[\`${reason}\`](../runbooks/${reason}.md)`, text]);
   return `# Reasons
 
 ${NOTE}
 
 Why a release is not distributable. Probe bodies, problem bodies, metric labels, log lines, \`ReleaseChannel\` conditions,
-events and the dashboard all use these constants.
+events and the dashboard all use these constants. Each has a runbook.
 
-${table(['Reason', 'Meaning, and what to do'], rows)}
+${table(['Reason', 'Meaning, and what to do'], linked(REASONS))}
 
 ## The state of the service
 
@@ -86,7 +87,7 @@ ${table(['State', 'Meaning'], Object.entries(SERVICE_STATES).map(named))}
 
 The reason of a state is the first cause: one of the reasons above, or one of these.
 
-${table(['Reason', 'Meaning'], Object.entries(SERVICE_REASONS).map(named))}
+${table(['Reason', 'Meaning'], linked(SERVICE_REASONS))}
 
 Each reason has one next step. A state may name another one when more is known, such as a repair that already runs.
 

@@ -6,7 +6,7 @@ import { NO_CONDITIONS, type ConditionSource } from './api/condition-source.ts';
 import { collectFacts, type FactSources } from './conditions/collect-facts.ts';
 import { createConditionBoard } from './conditions/condition-board.ts';
 import { conditionsOf } from './conditions/conditions-of.ts';
-import { createUlidFactory } from '../platform/process/ids.ts';
+import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 import {
@@ -66,6 +66,7 @@ export function composeApi(
     },
     readiness,
     createId: createUlidFactory(options),
+    createSpanId: createSpanIds(options.randomBytes),
     tokenFile: () => tokenFileOf(settings.current().configuration),
     allowedHosts: () => settings.current().configuration.listen.allowedHosts,
   });

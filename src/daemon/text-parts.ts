@@ -10,7 +10,7 @@ import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { createParse, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
-import { localizedStatusOf } from './releases/localized-status.ts';
+import { localizedStatusOf, type FindRollback } from './releases/localized-status.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -29,6 +29,7 @@ export interface TextPartsDependencies {
   readonly plannedBackupAt: () => number | null;
   /** Whether the localized release follows by itself. */
   readonly automation: () => ReportBodyOf<'translation.status'>['automation'];
+  readonly rollbackOf: FindRollback;
 }
 
 /** The parts that work with the texts of releases: from their index to the databases with human work. */
@@ -49,7 +50,7 @@ export interface TextParts {
 /** Assembles the parts that work with texts; nothing runs yet. */
 export function createTextParts(
   base: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  { engine, createId, pool, releases, plannedBackupAt, automation }: TextPartsDependencies,
+  { engine, createId, pool, releases, plannedBackupAt, automation, rollbackOf }: TextPartsDependencies,
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
@@ -99,7 +100,7 @@ export function createTextParts(
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     minState: () => current().localized.minState,
-    localizedStatus: () => ({ ...localizedStatusOf(releases), automation: automation() }),
+    localizedStatus: () => ({ ...localizedStatusOf(releases, rollbackOf), automation: automation() }),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());

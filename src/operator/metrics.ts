@@ -16,7 +16,7 @@ export interface OperatorMetrics {
   }): void;
 }
 
-/** Registers the metrics. Every label has a fixed set of values; no label names an object. */
+/** Registers the metrics. Only {@link observeEachChannel} names objects; every other label has a fixed set of values. */
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const registers = [registry];
   const reconciliations = new Counter({
@@ -47,6 +47,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     },
     observe: ({ channels, queued, isLeading }) => {
       observeChannels(channels, registers);
+      observeEachChannel(channels, registers);
       const depth = new Gauge({
         name: 'slipway_operator_queue_depth',
         help: 'ReleaseChannels that wait for a reconciliation.',
@@ -65,6 +66,40 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
       });
     },
   };
+}
+
+/** ReleaseChannels with series of their own, first by namespace and name; more would let users create series without bound. */
+const MAX_CHANNEL_SERIES = 1000;
+
+/** Registers the gauges of each ReleaseChannel. A deleted one has no series. */
+function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers: Registry[]): void {
+  const each = (name: string, help: string, read: (channel: ReleaseChannel) => number | null): void => {
+    const gauge: Gauge<'namespace' | 'name'> = new Gauge({
+      name: `slipway_operator_release_channel_${name}`,
+      help,
+      labelNames: ['namespace', 'name'],
+      registers,
+      collect: () => {
+        gauge.reset();
+        for (const channel of firstByName(channels())) {
+          const value = read(channel);
+          if (value !== null) gauge.set({ namespace: channel.namespace, name: channel.name }, value);
+        }
+      },
+    });
+  };
+  each('ready', 'Whether the ReleaseChannel is Ready: 1 or 0.', ({ status }) =>
+    conditionOf(status, 'Ready')?.status === 'True' ? 1 : 0,
+  );
+  each(
+    'sync_failures',
+    'Failed syncs of the ReleaseChannel in a row; absent without a sync.',
+    ({ status }) => status?.sync?.consecutiveFailures ?? null,
+  );
+}
+
+function firstByName(channels: Iterable<ReleaseChannel>): ReleaseChannel[] {
+  return [...channels].sort((left, right) => (left.key < right.key ? -1 : 1)).slice(0, MAX_CHANNEL_SERIES);
 }
 
 /** Registers the gauges that count objects by their status. */

@@ -4,6 +4,7 @@ import express, { type Express } from 'express';
 
 import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
 import { ServiceError } from '../contract/problems/service-error.ts';
+import { receiveTrace, withTrace } from '../platform/logging/trace.ts';
 import { requestId } from '../platform/process/ids.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
@@ -37,6 +38,7 @@ export interface ServerAppOptions {
   readonly tokens: TokenVerifier | null;
   readonly cors: Cors;
   readonly createRequestId: () => string;
+  readonly createSpanId: () => string;
   readonly observe: (observed: ObservedRequest) => void;
   readonly logger: Logger;
 }
@@ -63,7 +65,7 @@ export function createServerApp(
   const answerInFront = createFrontAnswers(options);
   const cdnPrefix = `/${options.cdnHost}/`;
 
-  return (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const target = splitTarget(request.url ?? '');
     const context = begin({ request, response }, target ?? { path: '', query: '', text: '' });
     const { path } = context.target;
@@ -85,6 +87,28 @@ export function createServerApp(
     response.setHeader('x-request-id', context.requestId);
     app(request, response);
   };
+
+  return (request, response) => {
+    const { traceparent, tracestate } = request.headers;
+    const trace =
+      traceparent === undefined
+        ? null
+        : receiveTrace(
+            { traceparent: textOf(traceparent), tracestate: textOf(tracestate) },
+            options.createSpanId,
+          );
+    if (trace === null) answer(request, response);
+    else {
+      withTrace(trace, () => {
+        answer(request, response);
+      });
+    }
+  };
+}
+
+/** A field that Node joined if it was repeated. */
+function textOf(field: string | readonly string[] | undefined): string | undefined {
+  return typeof field === 'string' ? field : field?.join(', ');
 }
 
 interface Exchange {

@@ -6,7 +6,7 @@ import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
 import type { Connections } from '../platform/http/connections.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
-import { createUlidFactory } from '../platform/process/ids.ts';
+import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Registry } from '../platform/metrics/metrics.ts';
@@ -103,7 +103,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
-  const createRequestId = createUlidFactory({ clock, randomBytes });
+  const ids = createIds(clock);
   const cdn = createCdnHandler({
     serving: room.serving,
     pool,
@@ -113,7 +113,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     logger,
     registry,
     clock,
-    createRequestId,
+    ...ids,
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRecorder(config, deps, metrics);
@@ -124,7 +124,6 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     logger,
   });
   const known = { room, presence, service };
-  const cors = createCors(config.cors.origins);
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, known),
     cdn,
@@ -132,8 +131,8 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: config.auth.public === 'open' ? null : tokens,
-    cors,
-    createRequestId,
+    cors: createCors(config.cors.origins),
+    ...ids,
     observe: createRequestObserver(record, clock),
     logger,
   });
@@ -151,11 +150,22 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
             clock,
             record,
             route: CDN_ROUTE,
-            createRequestId,
+            ...ids,
             connections,
-            cors,
+            cors: createCors(config.cors.origins),
           })
         : null,
+  };
+}
+
+/** The sources of the ids of requests and of spans. */
+function createIds(clock: Clock): {
+  readonly createRequestId: () => string;
+  readonly createSpanId: () => string;
+} {
+  return {
+    createRequestId: createUlidFactory({ clock, randomBytes }),
+    createSpanId: createSpanIds(randomBytes),
   };
 }
 

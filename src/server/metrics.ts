@@ -13,7 +13,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST'])
 /** The series of one route. */
 interface RouteTally {
   /** By method, then by status. */
-  readonly requests: Map<string, Map<number, CounterSeries>>;
+  readonly requests: Map<string, Map<number | null, CounterSeries>>;
   readonly duration: { readonly observe: (seconds: number) => void };
   readonly bytes: CounterSeries;
 }
@@ -32,7 +32,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   const registers = [registry];
   const requests = createTallyCounter({
     name: 'slipway_http_requests_total',
-    help: 'Requests by route template, method and status.',
+    help: 'Requests by route template, method and status; "none" if the client left before any response.',
     labelNames: ['route', 'method', 'status'],
     registry,
   });
@@ -54,19 +54,25 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     const known = routes.get(route);
     if (known !== undefined) return known;
     const tally = {
-      requests: new Map<string, Map<number, CounterSeries>>(),
+      requests: new Map<string, Map<number | null, CounterSeries>>(),
       duration: duration.labels({ route }),
       bytes: bytes({ route }),
     };
     routes.set(route, tally);
     return tally;
   };
-  const requestsOf = ({ requests: methods }: RouteTally, route: string, received: string, status: number) => {
+  const requestsOf = (
+    { requests: methods }: RouteTally,
+    route: string,
+    received: string,
+    status: number | null,
+  ) => {
     const method = METHODS.has(received) ? received : 'other';
     let statuses = methods.get(method);
-    if (statuses === undefined) methods.set(method, (statuses = new Map<number, CounterSeries>()));
+    if (statuses === undefined) methods.set(method, (statuses = new Map<number | null, CounterSeries>()));
     let series = statuses.get(status);
-    if (series === undefined) statuses.set(status, (series = requests({ route, method, status })));
+    if (series === undefined)
+      statuses.set(status, (series = requests({ route, method, status: status ?? 'none' })));
     return series;
   };
   const verdicts = new Gauge({

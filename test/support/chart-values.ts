@@ -281,6 +281,11 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     /\/daemon\/config\/upstream\/directory.*missing property 'path'/,
   ],
   ['a kind of upstream that does not exist', { daemon: { config: { upstream: { kind: 'ftp' } } } }, /kind/],
+  [
+    'two monitors for the same series',
+    { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
+    /every series would exist twice/,
+  ],
   ['a setting that the chart sets', { server: { config: { listen: { port: 1 } } } }, /listen/],
   ['several pods on one volume', { replicas: 2 }, /Set storage\.kind to ephemeral or emptyDir/],
   [

@@ -56,6 +56,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     version: '0.0.0-test',
     bootId: 'boot-test',
     createId: () => `request-${(ids += 1)}`,
+    createSpanId: () => '00f067aa0ba902b8',
     tokenFile: () => null,
     allowedHosts: () => [],
     secrets: createSecretMask(),

@@ -63,6 +63,7 @@ export async function startFronted(
         record: (finished) => fast.push(finished),
         route: 'bytes',
         createRequestId: () => 'request-id-of-the-test',
+        createSpanId: () => '00f067aa0ba902b8',
         connections,
         cors: createCors([]),
       })

@@ -263,6 +263,9 @@ release {{ $name }} in namespace {{ $namespace }}
 {{/* Rejects contradictory values and says what to do instead. */}}
 {{- define "slipway.checkValues" -}}
 {{- $v := .Values -}}
+{{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
+{{- fail "serviceMonitor.enabled and podMonitor.enabled are both set: every series would exist twice. Leave one of them" -}}
+{{- end -}}
 {{- if not $v.publicBaseUrl -}}
 {{- fail "publicBaseUrl is missing: set the scheme and host that clients use, such as --set publicBaseUrl=https://resources.example.org" -}}
 {{- end -}}
@@ -337,6 +340,20 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- if and $v.ingress.enabled $v.ingress.tlsSecret (hasPrefix "http://" $v.publicBaseUrl) -}}
 {{- fail "ingress.tlsSecret is set, but publicBaseUrl begins with http://: clients would use the unencrypted port. Begin publicBaseUrl with https://" -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The settings that all endpoints of a monitor share. Call with its values. */}}
+{{- define "slipway.scrape" -}}
+interval: {{ .interval }}
+scrapeTimeout: {{ .scrapeTimeout }}
+# The operator names the namespace of each ReleaseChannel.
+honorLabels: true
+{{- with .relabelings }}
+relabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .metricRelabelings }}
+metricRelabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* spec of a PersistentVolumeClaim. Call with the values of the volume. */}}

@@ -9,24 +9,23 @@ type Handoff = ReportOf<'translation.handoff'>;
 type TranslationTask = ReportOf<'translation.tasks'>['items'][number];
 type TextUnits = ReportOf<'parse.text_units'>;
 type Unit = TextUnits['items'][number];
+type TranslationStatus = ReportOf<'translation.status'>;
 
 /** Longest text in a cell, characters. */
 const MAX_TEXT = 60;
 
 /** Renders how much of the official release is translated, and what stands against its publication. */
 export function renderCoverage(
-  { current, coverage, publish_blockers: blockers }: ReportOf<'translation.status'>,
+  { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
   now: number,
 ): string {
   const { units, accepted, translated, by_state: byState } = coverage;
-  const localized =
-    current === null
-      ? 'none'
-      : `${current.localized_release_id}, ${current.state}, ${current.integrity}, published ${textTime(current.published_at, now)}${current.stale ? ', stale' : ''}`;
   return textFields([
     ['release', coverage.release_id ?? '-'],
     ['language', coverage.target_language],
-    ['localized', localized],
+    ['localized', localizedText(current, now)],
+    ...rolledBackFields(history, now),
+    ['follows', `${automation.state}: ${automation.message}`],
     ['units', `${units}, ${coverage.skipped} of skipped tasks`],
     ['accepted', shareOf(accepted, units)],
     ['translated', shareOf(translated, units)],
@@ -36,6 +35,27 @@ export function renderCoverage(
       `${count}: ${message}`,
     ]),
   ]);
+}
+
+function localizedText(current: TranslationStatus['current'], now: number): string {
+  if (current === null) return 'none';
+  const stale = current.stale ? `, stale: made for ${current.base_release_id}` : '';
+  return `${current.localized_release_id}, ${current.state}, ${current.integrity}, published ${textTime(current.published_at, now)}${stale}`;
+}
+
+/** The last localized release that a rollback took back, and why. */
+function rolledBackFields(history: TranslationStatus['history'], now: number): [string, string][] {
+  const taken = history.filter(({ rolled_back: rollback }) => rollback !== null);
+  const last = taken.toSorted((one, other) => (other.rolled_back?.at ?? 0) - (one.rolled_back?.at ?? 0))[0];
+  if (last?.rolled_back === undefined || last.rolled_back === null) return [];
+  const { at, reviewer, reason } = last.rolled_back;
+  const by = reviewer === null ? '' : ` by ${reviewer}`;
+  return [
+    [
+      'rolled back',
+      `${last.localized_release_id}, ${textTime(at, now)}${by}${reason === null ? '' : `: ${reason}`}`,
+    ],
+  ];
 }
 
 /** Renders the work that can be handed to translators. */
@@ -56,7 +76,12 @@ export function renderHandoff(
         : `${last.file}, ${countText(last.units, 'unit')} of ${last.release_id}, ${textTime(last.created_at, now)}`,
     ],
   ]);
-  return [summary, ...releases.flatMap(readyTable), ...releases.flatMap(blockedTable)].join('\n');
+  return [
+    summary,
+    ...releases.flatMap(readyTable),
+    ...releases.flatMap(blockedTable),
+    ...releases.flatMap(heldTable),
+  ].join('\n');
 }
 
 function readyTable({ ready, ready_total: total }: Handoff['releases'][number]): string[] {
@@ -85,6 +110,15 @@ function blockedTable({ blocked, blocked_total: total }: Handoff['releases'][num
   return [
     textTable(['BLOCKED UNIT', 'TASK', 'FINDINGS', 'QA IDENTITY'], rows),
     ...more(total - blocked.length, 'blocked units'),
+  ];
+}
+
+function heldTable({ held, held_total: total }: Handoff['releases'][number]): string[] {
+  if (held.length === 0) return [];
+  const rows = held.map((unit) => [unit.unit_id, unit.task_id, unit.reviewer ?? '-', unit.reason ?? '-']);
+  return [
+    textTable(['UNIT ON HOLD', 'TASK', 'BY', 'REASON'], rows),
+    ...more(total - held.length, 'units on hold'),
   ];
 }
 

@@ -44,7 +44,8 @@ export const CHANNEL_REASONS = {
     'A daemon crashes repeatedly. Serving continues. Check the log of its container and the doctor check `process`.',
   TaskFailed:
     'The task that should make spec.release current failed. Check its log; change the spec to retry.',
-  ReleaseChanging: 'The daemon is still making spec.release current.',
+  ReleaseChanging:
+    'The daemon is still making spec.release current, or the pods still serve the release before.',
   PinOutdated:
     'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
   TextsNotReady:

@@ -110,9 +110,23 @@ export const TranslationHandoffReport = report(
             .describe('The first 100 tasks that no worker has leased.'),
           blocked_total: Count.describe('Units with blocking findings.'),
           blocked: z.array(BlockedUnit).describe('At most 100 of them.'),
+          held_total: Count.describe(
+            'Units on hold until someone reviews them: a rollback took them back, or a reviewer asked for it. At most 10,000 are counted.',
+          ),
+          held: z
+            .array(
+              z.object({
+                task_id: z.string(),
+                unit_id: z.string(),
+                reviewer: z.string().nullable(),
+                reason: z.string().nullable(),
+                since: UnixSeconds,
+              }),
+            )
+            .describe('At most 100 of them.'),
         }),
       )
-      .describe('Newest first. Work is ready or blocked in the newest one only.'),
+      .describe('Newest first. Work is ready, blocked or held in the newest one only.'),
     open_conflicts: Count.nullable().describe(
       'Conflict groups of the Translation Memory; null while it cannot be used.',
     ),
@@ -151,6 +165,16 @@ export const TranslationHandoffReport = report(
             unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
             codes: ['term_missing'],
             qa_identity: 'gqa1_mzxw6ytboi2dgnbvgy3tqojq',
+          },
+        ],
+        held_total: 1,
+        held: [
+          {
+            task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BE',
+            unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojr',
+            reviewer: 'rin',
+            reason: 'wrong tone',
+            since: EXAMPLE.at,
           },
         ],
       },
@@ -197,12 +221,23 @@ export const TranslationStatusReport = report(
       })
       .describe('Of the current official release; all 0 until its translation tasks are built.'),
     history: z
-      .array(z.object({ localized_release_id: ReleaseIdSchema, state: z.string(), at: UnixSeconds }))
-      .describe('The latest ones, newest first.'),
+      .array(
+        z.object({
+          localized_release_id: ReleaseIdSchema,
+          base_release_id: ReleaseIdSchema.nullable(),
+          state: z.string(),
+          at: UnixSeconds.describe('When it last became current.'),
+          rolled_back: z
+            .object({ at: UnixSeconds, reviewer: z.string().nullable(), reason: z.string().nullable() })
+            .nullable()
+            .describe('The rollback that took it back; null when it was not, or is current again.'),
+        }),
+      )
+      .describe('The latest ones, that which became current last first.'),
     publish_blockers: z
       .array(z.object({ code: z.string(), message: z.string(), count: Count }))
       .describe(
-        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `stale`, `untranslated`, `not_proofread` (below `localized.minState`). Units of skipped tasks block nothing.',
+        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `not_proofread` (below `localized.minState`). Units of skipped tasks block nothing.',
       ),
   },
   {
@@ -230,7 +265,15 @@ export const TranslationStatusReport = report(
       skipped: 0,
       by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
     },
-    history: [{ localized_release_id: EXAMPLE.localizedReleaseId, state: 'current', at: EXAMPLE.at }],
+    history: [
+      {
+        localized_release_id: EXAMPLE.localizedReleaseId,
+        base_release_id: EXAMPLE.releaseId,
+        state: 'current',
+        at: EXAMPLE.at,
+        rolled_back: null,
+      },
+    ],
     publish_blockers: [
       {
         code: 'qa_blocked',

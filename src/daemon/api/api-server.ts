@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { messageProblem } from '../../platform/http/message-rules.ts';
 import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
 import { renderProblem, sendProblem, type RenderedProblem } from '../../platform/http/problem.ts';
+import { receiveTrace, withTrace } from '../../platform/logging/trace.ts';
 import { requestId as requestIdOf } from '../../platform/process/ids.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
@@ -32,6 +33,7 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createId: () => string;
+  readonly createSpanId: () => string;
   /** Returns the path of the file with the current token; `null` when callers need no token. */
   readonly tokenFile: () => string | null;
   /** Masks the tokens in logs, and in the text of callers that is recorded. */
@@ -102,7 +104,12 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
   };
 
   server.on('request', (message, response) => {
-    void handle(message, response);
+    const { traceparent, tracestate } = message.headersDistinct;
+    const trace = receiveTrace(
+      { traceparent: traceparent?.join(', '), tracestate: tracestate?.join(', ') },
+      options.createSpanId,
+    );
+    void withTrace(trace, async () => await handle(message, response));
   });
 
   return {

@@ -9,8 +9,11 @@ const HISTORY_MAX = 20;
 /** The part of `translation.status` about localized releases. Times are Unix seconds. */
 export type LocalizedStatus = Pick<ReportBodyOf<'translation.status'>, 'current' | 'history'>;
 
+/** Finds the rollback that took a localized release back; `null` when none did, or when it is current again. */
+export type FindRollback = (releaseId: string) => LocalizedStatus['history'][number]['rolled_back'];
+
 /** The current localized release, and the latest ones that were or are current. */
-export function localizedStatusOf(releases: ReleaseRepository): LocalizedStatus {
+export function localizedStatusOf(releases: ReleaseRepository, rollbackOf: FindRollback): LocalizedStatus {
   const current = releases.current('localized');
   const officialId = releases.pointer('official')?.release_id ?? null;
   return {
@@ -26,13 +29,24 @@ export function localizedStatusOf(releases: ReleaseRepository): LocalizedStatus 
             published_at: current.published_at,
             stale: isStale(current, officialId),
           },
-    history: releases
-      .list('localized', HISTORY_MAX)
-      .filter(({ published_at }) => published_at !== null)
-      .map(({ release_id, state, published_at, created_at }) => ({
-        localized_release_id: release_id,
-        state,
-        at: published_at ?? created_at,
-      })),
+    history: historyOf(releases, rollbackOf),
   };
+}
+
+function historyOf(releases: ReleaseRepository, rollbackOf: FindRollback): LocalizedStatus['history'] {
+  const published = releases
+    .list('localized', HISTORY_MAX)
+    .flatMap((release) =>
+      release.published_at === null ? [] : [{ ...release, published_at: release.published_at }],
+    );
+  // A rollback makes an older release the latest again. The sort is stable: of the same second the newer release is first.
+  return published
+    .toSorted((one, other) => other.published_at - one.published_at)
+    .map(({ release_id, base_release_id, state, published_at }) => ({
+      localized_release_id: release_id,
+      base_release_id,
+      state,
+      at: published_at,
+      rolled_back: rollbackOf(release_id),
+    }));
 }

@@ -92,6 +92,7 @@ export function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified
 
 function listReport(releases: ReleaseRepository, channel: Channel | null): ListReport {
   const listed = releases.list(channel, LIST_MAX);
+  const officialId = releases.pointer('official')?.release_id ?? null;
   return {
     total: releases.count(channel),
     releases: listed.map((release) => ({
@@ -100,7 +101,9 @@ function listReport(releases: ReleaseRepository, channel: Channel | null): ListR
       state: release.state,
       created_at: release.created_at,
       published_at: release.published_at,
-      ...(release.base_release_id === null ? {} : { base_release_id: release.base_release_id }),
+      ...(release.base_release_id === null
+        ? {}
+        : { base_release_id: release.base_release_id, stale: isStale(release, officialId) }),
       manifest: manifestOf(release),
       artifact_integrity: {
         checked_at: release.checked_at,

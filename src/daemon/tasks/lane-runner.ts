@@ -1,15 +1,19 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { JobRegistry } from './job-registry.ts';
+import { withTrace } from '../../platform/logging/trace.ts';
 import { createStoreLock } from './store-lock.ts';
 import type { DueTask } from './task-reads.ts';
 import { createTaskExecution, DATABASE_RETRY_MS, type TaskExecutionOptions } from './task-execution.ts';
 import type { TaskRun } from './task-run.ts';
 import { chooseStarts, type LaneHead } from './task-start-rules.ts';
 import type { TaskLane } from './task.ts';
+import type { TaskTraces } from './task-traces.ts';
 
 export interface LaneRunnerOptions extends TaskExecutionOptions {
   readonly jobs: Pick<JobRegistry, 'find' | 'parallel'>;
   readonly bootId: string;
+  /** The traces of the requests that created tasks. */
+  readonly traces: Pick<TaskTraces, 'of'>;
 }
 
 /** Starts queued tasks, one per lane and those of kinds that run beside their lane, and records how each ended. */
@@ -51,10 +55,10 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const wake = (): void => {
     if (woken || stopping || !started) return;
     woken = true;
-    // Deferred, so that a submission is answered with the queued row before its task begins.
+    // Deferred, so that a submission is answered with the queued row before its task begins, and outside of its trace.
     queueMicrotask(() => {
       woken = false;
-      startDue();
+      withTrace(null, startDue);
     });
   };
 
@@ -88,7 +92,8 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     if (job === null) throw new Error(`no job is named ${task.kind}`);
     const release = lock.acquire(storeLock);
     const run = execution.prepare(task);
-    const ended = execution.execute(task, job, run).finally(() => {
+    const execute = async (): Promise<void> => await execution.execute(task, job, run);
+    const ended = withTrace(options.traces.of(taskId), execute).finally(() => {
       release();
       running.delete(taskId);
       wake();

@@ -41,11 +41,11 @@ export function coverageOf(
       skipped: sumOf(skipped),
       by_state: byState,
     },
-    publish_blockers: isBuilt ? blockersOf(units, minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(units, status.heldUnits, minState) : [missingTasks(releaseId)],
   };
 }
 
-function blockersOf(units: UnitCounts, minState: UsableState): Blocker[] {
+function blockersOf(units: UnitCounts, heldUnits: number, minState: UsableState): Blocker[] {
   const unaccepted = UNIT_STATES.filter(
     (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'below_min_state',
   );
@@ -54,6 +54,11 @@ function blockersOf(units: UnitCounts, minState: UsableState): Blocker[] {
       code: 'qa_blocked',
       message: 'units with blocking findings; translation.handoff lists them',
       count: units.blocked,
+    },
+    {
+      code: 'on_hold',
+      message: 'units on hold until someone reviews them; translation.handoff lists them',
+      count: heldUnits,
     },
     {
       code: 'stale',

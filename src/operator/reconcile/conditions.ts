@@ -13,6 +13,8 @@ import { stageOutcome, type Stage } from './stages.ts';
 export interface Findings {
   readonly channel: Channel;
   readonly suspended: boolean;
+  /** `spec.release`, or `null`. */
+  readonly wanted: string | null;
   /** Nobody has published a release of the channel, and nobody asks for one. */
   readonly unpublished: boolean;
   /** Why the pods are not known; `null` when they are. */
@@ -149,7 +151,15 @@ function readyOf(findings: Findings): Finding {
       `the pods serve ${releases.size} different releases: ${[...releases].join(', ')}`,
     );
   }
-  const { waiting } = findings;
+  const { waiting, wanted, suspended } = findings;
+  // The daemon switches first, and the pods follow its attestation.
+  const [served] = releases;
+  if (waiting === null && !suspended && wanted !== null && served !== wanted) {
+    return no(
+      'ReleaseChanging',
+      `the pods still serve ${served ?? 'nothing'}, and spec.release is ${wanted}`,
+    );
+  }
   if (waiting !== null && UNREACHED.has(waiting.reason)) return no(waiting.reason, waiting.message);
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }

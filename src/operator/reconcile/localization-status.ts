@@ -107,7 +107,10 @@ function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
   return blockers.find(({ code }) => UNKNOWN_TEXTS.has(code));
 }
 
-/** Every unit that is not skipped is either ready or counted by exactly one blocker. */
+/**
+ * Every unit that is not skipped is ready or counted by a blocker. A unit on hold that is not translated is counted twice, so there may
+ * be more ready ones, never fewer.
+ */
 function readyUnits(counted: number, blockers: readonly Blocker[]): number {
   return Math.max(0, counted - blockers.reduce((sum, { count }) => sum + count, 0));
 }

@@ -140,6 +140,7 @@ function findingsOf(
     findings: {
       channel: spec.channel,
       suspended: spec.suspend,
+      wanted: spec.release ?? null,
       unpublished: isUnpublished(spec, pods, daemons),
       unknownPods,
       pods,

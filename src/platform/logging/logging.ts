@@ -1,5 +1,7 @@
-import { pino, stdSerializers, stdTimeFunctions, type Logger } from 'pino';
+import { pino, stdTimeFunctions, type Logger } from 'pino';
+import { errorFields } from './error-fields.ts';
 import { createLogOutput, type LogOutput } from './log-output.ts';
+import { traceFields } from './trace.ts';
 
 export type { Logger };
 
@@ -42,7 +44,7 @@ const REDACTED = ['authorization', 'cookie', 'svc_token', 'token', 'headers.auth
 
 /**
  * Makes a logger that writes one JSON object a line: `level` (a word), `time` (ISO 8601, UTC), `service`, `version`,
- * `msg`, and the fields of the call. Values are escaped, so nobody can forge a line. Log the route, never a raw URL:
+ * `msg`, the fields of the call, and `trace_id` and `span_id` while it works for a traced request. Values are escaped, so nobody can forge a line. Log the route, never a raw URL:
  * it may hold a token.
  */
 export function createLogger(options: LoggerOptions): Logger {
@@ -56,7 +58,8 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       // Without one, an error under any other name than `err` would be written as {}.
-      serializers: { err: stdSerializers.err, error: stdSerializers.err },
+      serializers: { err: errorFields, error: errorFields },
+      mixin: traceFields,
       redact: { paths: REDACTED, censor: '[redacted]' },
       ...(options.mask === undefined ? {} : { hooks: { streamWrite: options.mask } }),
     },

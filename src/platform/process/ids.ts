@@ -61,6 +61,20 @@ export function requestId(received: string | readonly string[] | undefined, crea
   return typeof received === 'string' && REQUEST_ID.test(received) ? received : createId();
 }
 
+/**
+ * Makes a source of span ids: 16 hexadecimal digits, not all zero.
+ *
+ * @param randomBytes cryptographically strong random bytes
+ *
+ * Source: W3C Trace Context, section 3.2.2.4.
+ */
+export function createSpanIds(randomBytes: UlidDependencies['randomBytes']): () => string {
+  return () => {
+    const bytes = randomBytes(8);
+    return bytes.every((byte) => byte === 0) ? '0000000000000001' : Buffer.from(bytes).toString('hex');
+  };
+}
+
 /** Adds one; `false` when every digit overflowed. */
 function increment(digits: number[]): boolean {
   for (let at = digits.length - 1; at >= 0; at -= 1) {

@@ -40,7 +40,18 @@ export function reportBodyOf(report: ReportName, answer: BoundedAnswer): Buffer 
       daemonCode: problem.code,
     },
   );
-  throw unavailable(report, cause, partIsUnavailable(problem) ? problem.detail : null);
+  if (partIsUnavailable(problem))
+    throw unavailable(report, cause, problem.detail, secondsOf(answer.retryAfter));
+  if (answer.status === 501 || problem.code === 'unknown_report') {
+    const missing = 'This daemon does not have it: its version may be older than that of the server.';
+    throw unavailable(report, cause, missing, null);
+  }
+  throw unavailable(report, cause, null, RETRY_AFTER_SECONDS);
+}
+
+/** The seconds of a `Retry-After`; `null` where the daemon says nothing, because waiting does not help. */
+function secondsOf(retryAfter: string | undefined): number | null {
+  return retryAfter !== undefined && /^[0-9]{1,5}$/.test(retryAfter) ? Number(retryAfter) : null;
 }
 
 /**
@@ -54,16 +65,25 @@ export function backendUnavailable(
   cause: unknown,
   state: DaemonState | null,
 ): ServiceError {
-  return unavailable(report, cause, state?.message ?? null);
+  return unavailable(report, cause, state?.message ?? null, RETRY_AFTER_SECONDS);
 }
 
-function unavailable(report: ReportName, cause: unknown, message: string | null): ServiceError {
+/**
+ * @param message why, and what to do; `null` if nobody knows
+ * @param retryAfter seconds; `null` if the report stays unavailable until somebody acts
+ */
+function unavailable(
+  report: ReportName,
+  cause: unknown,
+  message: string | null,
+  retryAfter: number | null,
+): ServiceError {
   const { backend } = REPORTS[report];
   const what = `The daemon's ${backend} backend is not available for ${report}`;
   return new ServiceError(
     'backend_unavailable',
     message === null ? `${what}; retry, and check /healthz if this persists.` : `${what}. ${message}`,
-    { ...failureOptions(cause), retryAfter: RETRY_AFTER_SECONDS },
+    { ...failureOptions(cause), ...(retryAfter === null ? {} : { retryAfter }) },
   );
 }
 

@@ -1,3 +1,4 @@
+import { traceHeaders } from '../../platform/logging/trace.ts';
 import { CALLER_FIELDS, type Caller } from '../../contract/actions/control-scopes.ts';
 import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
 import {
@@ -234,7 +235,7 @@ async function callDaemon(
     return await client.send({
       url: new URL(path, url),
       method: body === undefined ? 'GET' : 'POST',
-      headers,
+      headers: { ...headers, ...traceHeaders() },
       token,
       body,
       timeoutMs: timeoutMs + waitMs,

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { receiveTrace, withTrace } from '../../platform/logging/trace.ts';
 import { requestId } from '../../platform/process/ids.ts';
 import type { CdnParts } from '../bytes/cdn-parts.ts';
 import type { Cors } from '../http/cors.ts';
@@ -19,6 +20,7 @@ export interface FastPathOptions {
   /** The route label of resource bytes. */
   readonly route: string;
   readonly createRequestId: () => string;
+  readonly createSpanId: () => string;
   /** The connections of the server, which admit each one before the fast path gets it. */
   readonly connections: Connections;
   readonly cors: Cors;
@@ -38,7 +40,7 @@ export interface FastPath {
  * @param server not listening yet, with its timeouts set
  */
 export function installFastPath(server: Server, options: FastPathOptions): FastPath {
-  const { cdn, clock, record, route, createRequestId, connections } = options;
+  const { cdn, clock, record, route, createRequestId, createSpanId, connections } = options;
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   const handOver = (socket: Socket): void => {
@@ -53,7 +55,7 @@ export function installFastPath(server: Server, options: FastPathOptions): FastP
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,
     connections,
     record: ({ head, status, begun }, { bytes, completed }) => {
-      record({
+      const finished: FinishedRequest = {
         method: head.method,
         status,
         bytes,
@@ -61,7 +63,10 @@ export function installFastPath(server: Server, options: FastPathOptions): FastP
         completed,
         route,
         requestId: () => requestId(head.requestId, createRequestId),
-      });
+      };
+      const trace = head.traceparent === undefined ? null : receiveTrace(head, createSpanId);
+      if (trace === null) record(finished);
+      else withTrace(trace, () => record(finished));
     },
     onLeave: (connection, socket) => {
       held.delete(connection);

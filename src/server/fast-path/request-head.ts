@@ -8,6 +8,7 @@ export interface FastHead {
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
   readonly origin: string | undefined;
+  readonly traceparent: string | undefined;
 }
 
 /** Maximum number of bytes of a head that the fast path reads. */
@@ -46,6 +47,7 @@ const INTERPRETED = new Set([
   'if-none-match',
   'x-request-id',
   'origin',
+  'traceparent',
 ]);
 
 /** A longer field block is parsed for every request, so that an idle connection holds little memory. */
@@ -95,6 +97,7 @@ function readFields(block: string): Fields | null {
     ifNoneMatch: fields['if-none-match'],
     requestId: fields['x-request-id'],
     origin: fields['origin'],
+    traceparent: fields['traceparent'],
   };
 }
 

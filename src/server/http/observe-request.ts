@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { currentTrace, withTrace } from '../../platform/logging/trace.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
@@ -11,7 +12,8 @@ export interface RequestRecord {
   /** Route template, never the raw path. */
   readonly route: string;
   readonly method: string;
-  readonly status: number;
+  /** `null` if the client left before any byte of the response was sent. */
+  readonly status: number | null;
   /** Head and body on the wire. */
   readonly bytes: number;
   readonly seconds: number;
@@ -37,6 +39,7 @@ export interface ObservedRequest {
 export interface FinishedRequest {
   readonly method: string;
   readonly route: string;
+  /** Of the response; it counts only if the client got some of it. */
   readonly status: number;
   /** Head and body on the wire. */
   readonly bytes: number;
@@ -50,8 +53,10 @@ export interface FinishedRequest {
 export function createRequestRecorder(options: RequestObserverOptions): (finished: FinishedRequest) => void {
   const { logger, metrics, access, busyRoutes } = options;
   return (finished) => {
-    const { method, route, status, bytes, seconds } = finished;
-    metrics.request(finished);
+    const { method, route, bytes, seconds, completed } = finished;
+    // Without a byte sent there is no response: its planned status would look like a success.
+    const status = completed || bytes > 0 ? finished.status : null;
+    metrics.request({ method, route, status, bytes, seconds });
     const level = access === 'all' || (access === 'control' && !busyRoutes.has(route)) ? 'info' : 'debug';
     if (!logger.isLevelEnabled(level)) return;
     logger[level](
@@ -62,7 +67,7 @@ export function createRequestRecorder(options: RequestObserverOptions): (finishe
         bytes,
         duration_ms: Math.round(seconds * 1e6) / 1e3,
         request_id: finished.requestId(),
-        outcome: finished.completed ? 'completed' : 'aborted',
+        outcome: completed ? 'completed' : 'aborted',
       },
       'request',
     );
@@ -78,8 +83,9 @@ export function createRequestObserver(
     const begun = clock.monotonic();
     const { socket } = request;
     const sentBefore = socket.bytesWritten;
+    const trace = currentTrace();
     response.once('close', () => {
-      record({
+      const finished: FinishedRequest = {
         method: request.method ?? '',
         route,
         status: response.statusCode,
@@ -87,7 +93,10 @@ export function createRequestObserver(
         seconds: (clock.monotonic() - begun) / 1000,
         completed: response.writableFinished,
         requestId: () => requestId,
-      });
+      };
+      // The event comes from the socket, outside of the work for the request.
+      if (trace === null) record(finished);
+      else withTrace(trace, () => record(finished));
     });
   };
 }

@@ -1,3 +1,4 @@
+import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
@@ -146,8 +147,14 @@ function createOutcomeLog(
     const isGood = outcome === 'accepted' || outcome === 'unchanged';
     const key = isGood ? 'good' : state;
     if (key !== last) {
-      logger[isGood ? 'info' : 'warn']({ outcome, ...(error === null ? {} : { err: error }) }, 'refresh');
+      logger[isGood ? 'info' : 'warn']({ outcome, ...failureFields(error) }, 'refresh');
     }
     last = key;
   };
+}
+
+/** For a daemon that cannot be used, the code and one sentence are enough; any other failure needs its stack. */
+function failureFields(error: unknown): Readonly<Record<string, unknown>> {
+  if (error === null) return {};
+  return error instanceof DaemonUnavailable ? { code: error.code, detail: error.message } : { err: error };
 }

@@ -11,6 +11,12 @@ export const ReleaseRowSchema = z
     created_at: UnixSeconds,
     published_at: UnixSeconds.nullable().describe('When it last became current; Unix seconds.'),
     base_release_id: ReleaseIdSchema.describe('Only for localized releases.').optional(),
+    stale: z
+      .boolean()
+      .describe(
+        'Only for localized releases: whether the official release is another one than the base. A stale release is not distributed as the current one.',
+      )
+      .optional(),
     manifest: z
       .object({ blake3: Blake3Schema, entry_count: Count, total_bytes: Count })
       .nullable()

@@ -50,6 +50,7 @@ export interface Automation {
 export function createAutomation(options: AutomationOptions): Automation {
   const { engine, triggers } = options;
   const status = (): FollowState => followState(factsOf(options));
+  let published: { readonly taskId: string; readonly result: TaskResult } | null = null;
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
     await options.refreshTexts();
     const { state, message } = status();
@@ -57,7 +58,10 @@ export function createAutomation(options: AutomationOptions): Automation {
     if (state === 'followed') await options.markTasks(context);
     if (state !== 'due') {
       await options.writer.removeStaging(context.taskId);
-      return { published: false, state, reason: message };
+      // A pass that finds nothing to do must not hide what an earlier pass of the task has published.
+      return published?.taskId === context.taskId
+        ? published.result
+        : { published: false, state, reason: message };
     }
     const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
     const automatic = {
@@ -67,7 +71,9 @@ export function createAutomation(options: AutomationOptions): Automation {
       },
     };
     try {
-      return { published: true, ...(await options.publish(context, automatic)) };
+      const result = { published: true, ...(await options.publish(context, automatic)) };
+      published = { taskId: context.taskId, result };
+      return result;
     } catch (error) {
       // With globs the states of the units do not tell the coverage, so the publish finds it.
       if (!(error instanceof TaskError) || error.code !== 'coverage_incomplete') throw error;

@@ -33,8 +33,8 @@ export interface RollbackRecords {
   finish(taskId: string, heldUnits: number): void;
   /** Rollbacks in effect whose units are not on hold yet, the oldest first. */
   unfinished(): readonly Rollback[];
-  /** Whether a release was taken back and has not become current again. */
-  isTakenBack(releaseId: string): boolean;
+  /** The rollback that took a release back; `null` when none did, or when it has become current again. */
+  takenBackBy(releaseId: string): Pick<Rollback, 'at' | 'reviewer' | 'reason'> | null;
   /** Records that a release became current again. */
   reinstate(releaseId: string, nowSeconds: number): void;
   /** The newest rollback after which automatic publishing is stopped, or `null`. */
@@ -61,7 +61,7 @@ export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
       statements.finish.run({ task_id: taskId, held_units: heldUnits });
     },
     unfinished: () => allRows(statements.unfinished, {}),
-    isTakenBack: (releaseId) => oneRow(statements.isTakenBack, { release_id: releaseId }) !== null,
+    takenBackBy: (releaseId) => oneRow(statements.takenBackBy, { release_id: releaseId }),
     reinstate: (releaseId, now) => {
       statements.reinstate.run({ release_id: releaseId, now });
     },
@@ -78,8 +78,8 @@ const SQL = {
   finish: 'UPDATE localized_rollback SET held_units = :held_units WHERE task_id = :task_id',
   unfinished: `SELECT * FROM localized_rollback WHERE switched_at IS NOT NULL AND held_units IS NULL
     ORDER BY at, task_id LIMIT 100`,
-  isTakenBack: `SELECT 1 FROM localized_rollback WHERE from_release_id = :release_id AND switched_at IS NOT NULL
-    AND reinstated_at IS NULL LIMIT 1`,
+  takenBackBy: `SELECT at, reviewer, reason FROM localized_rollback WHERE from_release_id = :release_id
+    AND switched_at IS NOT NULL AND reinstated_at IS NULL ORDER BY at DESC LIMIT 1`,
   reinstate: `UPDATE localized_rollback SET reinstated_at = :now WHERE from_release_id = :release_id
     AND switched_at IS NOT NULL AND reinstated_at IS NULL`,
   stoppedBy:

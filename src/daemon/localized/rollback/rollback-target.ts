@@ -19,7 +19,7 @@ export interface RollbackPlan {
  */
 export function planRollback(
   releases: ReleaseRepository,
-  records: Pick<RollbackRecords, 'isTakenBack'>,
+  records: Pick<RollbackRecords, 'takenBackBy'>,
   wanted: string | null,
 ): RollbackPlan {
   const from = releases.current('localized');
@@ -36,7 +36,7 @@ export function planRollback(
         release.base_release_id === baseId &&
         release.state === 'superseded' &&
         release.published_at !== null &&
-        !records.isTakenBack(release.release_id),
+        records.takenBackBy(release.release_id) === null,
     )
     .toSorted((a, b) => (b.superseded_at ?? 0) - (a.superseded_at ?? 0));
   return { from, to: earlier[0] ?? null };

@@ -2,6 +2,7 @@ import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings, type AcceptedFindings } from './accepted-findings.ts';
+import { createHeldUnits } from './held-units.ts';
 import type { HandoffExports } from './handoff-exports.ts';
 import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { targetOf, type Row } from './target-rows.ts';
@@ -31,6 +32,13 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
     WHERE is_visible = 1 AND target_language = ? GROUP BY release_id, status ORDER BY newest DESC, status`);
   const readReady = createReadyReader(database);
   const readBlocked = createBlockedReader(database, targetLanguage);
+  const held = createHeldUnits(database, targetLanguage);
+  const workOf = (buildId: number): Work => ({
+    ...readReady(buildId),
+    ...readBlocked(buildId),
+    held_total: held.count(buildId),
+    held: [...held.list(buildId)],
+  });
   return () => {
     const build = current.get(targetLanguage);
     const releases = new Map<string, Record<string, number>>();
@@ -45,9 +53,7 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
       releases: [...releases].map(([releaseId, byStatus]) => ({
         release_id: releaseId,
         counts: byStatus,
-        ...(build?.['release_id'] === releaseId
-          ? { ...readReady(Number(build['build_id'])), ...readBlocked(Number(build['build_id'])) }
-          : NOTHING),
+        ...(build?.['release_id'] === releaseId ? workOf(Number(build['build_id'])) : NOTHING),
       })),
       last_export:
         last === null
@@ -63,8 +69,18 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
   };
 }
 
+/** The work in the tasks of a release. */
+type Work = Omit<HandoffRelease, 'release_id' | 'counts'>;
+
 /** The work of an earlier release: none, because it continues in the tasks of the current one. */
-const NOTHING = { ready_total: { tasks: 0, units: 0 }, ready: [], blocked_total: 0, blocked: [] };
+const NOTHING: Work = {
+  ready_total: { tasks: 0, units: 0 },
+  ready: [],
+  blocked_total: 0,
+  blocked: [],
+  held_total: 0,
+  held: [],
+};
 
 /** Reads the tasks that have units to translate and that no worker has leased. */
 function createReadyReader(

@@ -1,5 +1,6 @@
 import { noUnits, UNIT_STATES, type UnitCounts } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
+import { createHeldUnits } from './held-units.ts';
 import { countTasks } from './task-page.ts';
 import type { Row } from './target-rows.ts';
 
@@ -15,6 +16,8 @@ export interface WorkStatus {
   readonly units: UnitCounts;
   /** Units of its skipped tasks by state. */
   readonly skippedUnits: UnitCounts;
+  /** Units of its other tasks that are on hold, counted up to a bound. */
+  readonly heldUnits: number;
   /** Chunks that workers have leased. An expired lease was not taken back yet. */
   readonly leases: { readonly open: number; readonly expired: number };
   /** Chunks whose attempts are used up and that still have units without a target. */
@@ -33,6 +36,7 @@ export function createWorkStatus(database: Database, targetLanguage: string): (n
     count(*) FILTER (WHERE lease_expires_at <= :now) AS expired FROM chunk WHERE state = 'leased'`);
   const failed = database.prepare(`SELECT count(*) AS chunks FROM chunk JOIN task USING (task_seq)
     WHERE state = 'failed' AND open_units > 0 AND build_id = ?`);
+  const held = createHeldUnits(database, targetLanguage);
   return (now) => {
     const build = current.get(targetLanguage);
     const buildId = build === undefined ? null : Number(build['build_id']);
@@ -50,6 +54,7 @@ export function createWorkStatus(database: Database, targetLanguage: string): (n
           : { releaseId: String(build['release_id']), generation: Number(build['generation']) },
       units: unitsOf(0),
       skippedUnits: unitsOf(1),
+      heldUnits: held.count(buildId),
       leases: { open: Number(open), expired: Number(expired) },
       failedChunks: Number(failed.get(buildId)?.['chunks'] ?? 0),
     };

@@ -22,6 +22,8 @@ export interface ForwardedRead {
   readonly requestId: string;
   /** The `Via` header to send. */
   readonly via: string;
+  /** The fields that carry the trace of the request. */
+  readonly trace: Readonly<Record<string, string>>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -62,7 +64,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
 
   return {
     timeoutMs,
-    forward: async ({ report, query, requestId, via, signal }) => {
+    forward: async ({ report, query, requestId, via, trace, signal }) => {
       const token = await options.readToken().catch((cause: unknown) => {
         throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
           cause,
@@ -74,6 +76,7 @@ export function createReportForwarder(options: ReportForwarderOptions): ReportFo
         'accept-encoding': 'identity',
         'x-request-id': requestId,
         via,
+        ...trace,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       };
       const search = query.toString();

@@ -1,3 +1,4 @@
+import { traceHeaders } from '../../../platform/logging/trace.ts';
 import { renderQuery } from '../../../contract/operations/query-parser.ts';
 import type { ReportName } from '../../../contract/reports/reports.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
@@ -48,7 +49,14 @@ export function createReportRoute({
     const begun = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - begun) / 1000;
     try {
-      const read = { report, query: renderQuery(query), requestId, via: viaOf(httpVersion, via), signal };
+      const read = {
+        report,
+        query: renderQuery(query),
+        requestId,
+        via: viaOf(httpVersion, via),
+        trace: traceHeaders(),
+        signal,
+      };
       const answer = await presence.observe(async () => await forward(read));
       const reported = reportBodyOf(report, answer);
       const body = report === 'daemon.doctor' ? await addServerChecks(reported) : reported;

@@ -23,6 +23,7 @@ export interface ReportJob {
   readonly query: string;
   readonly requestId: string;
   readonly via: string;
+  readonly trace: Readonly<Record<string, string>>;
 }
 
 /** The result of a {@link ReportJob}; an unusable daemon is a result, not an error. */

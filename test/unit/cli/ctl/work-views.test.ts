@@ -21,11 +21,17 @@ const lines = (text: string): string[] => text.trimEnd().split('\n');
 describe('the coverage for people', () => {
   it('has shares, states and each blocker', () => {
     const { coverage } = example('translation.status');
-    const report = example('translation.status', { current: null, coverage });
+    const [published] = example('translation.status').history;
+    const rolledBack = { at: NOW - 60, reviewer: 'Rin', reason: 'wrong tone' };
+    const history = [published, { ...published, rolled_back: rolledBack }];
+    const automation = { state: 'stopped', message: 'stopped by a rollback', since: NOW - 60 };
+    const report = example('translation.status', { current: null, coverage, history, automation });
     expect(lines(renderCoverage(report, NOW))).toEqual([
       'release:           1.66.405117',
       'language:          zh-Hans',
       'localized:         none',
+      expect.stringMatching(/^rolled back: +1\.66\.405117-l1, 2025-.*\(1m ago\) by Rin: wrong tone$/),
+      'follows:           stopped: stopped by a rollback',
       'units:             40213, 0 of skipped tasks',
       'accepted:          40000 (99 %)',
       'translated:        40100 (99 %)',
@@ -57,6 +63,7 @@ describe('the work for translators, for people', () => {
         })),
         ready_total: { tasks: 3, units: 90 },
         blocked_total: 5,
+        held_total: 7,
       },
       {
         ...release,
@@ -66,6 +73,8 @@ describe('the work for translators, for people', () => {
         blocked: [],
         ready_total: { tasks: 0, units: 0 },
         blocked_total: 0,
+        held_total: 0,
+        held: [],
       },
     ];
     const last = { release_id: 'r0', file: 'r0.xlf', sha256: 'ab', units: 7, created_at: NOW - 60 };
@@ -75,6 +84,8 @@ describe('the work for translators, for people', () => {
     expect(text).toMatch(/ failed +20 +TableBundles\/Excel\.zip!\/ScenarioScript\.json +lease_expired\n/);
     expect(text).toContain('and 2 more tasks; 90 units in all\n');
     expect(text).toContain('and 4 more blocked units\n');
+    expect(text).toMatch(/tu1_\w+ +tt_\w+ +rin +wrong tone\n/);
+    expect(text).toContain('and 6 more units on hold\n');
     expect(text).toMatch(/last export: +r0\.xlf, 7 units of r0, .*\(1m ago\)\n/);
   });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createRollbackRecords } from '../../../../src/daemon/localized/rollback/rollback-records.ts';
 import { ROLLBACK_FAILPOINTS } from '../../../../src/daemon/localized/rollback/rollback-task.ts';
+import { localizedStatusOf } from '../../../../src/daemon/releases/localized-status.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
@@ -65,6 +66,39 @@ describe('localized-rollback', () => {
       held_units: 2,
     });
     expect([records.resume(1), records.stoppedBy(), records.resume(1)]).toEqual([true, null, false]);
+  });
+
+  test('appears in the history, in which the release that became current last is first', async () => {
+    const world = await createLocalizedWorld();
+    const records = createRollbackRecords(world.database);
+    const history = () =>
+      localizedStatusOf(world.releases.repository, (id) => records.takenBackBy(id)).history.map(
+        ({ localized_release_id: id, rolled_back: rollback }) => [id, rollback?.reason ?? null],
+      );
+    const later = () => {
+      world.clock.jumpAhead(60_000);
+    };
+    for (const text of ['text 1', 'text 2']) {
+      later();
+      await world.publish({ 'a.csv': text });
+    }
+    const published = [
+      ['1.0-l2', null],
+      ['1.0-l1', null],
+    ];
+    expect(history()).toEqual(published);
+    later();
+    await world.act('localized-rollback', { reviewer: 'Ada', reason: 'wrong names' });
+    expect(history()).toEqual([
+      ['1.0-l1', null],
+      ['1.0-l2', 'wrong names'],
+    ]);
+    later();
+    await world.act('localized-rollback', { localized_release_id: '1.0-l2', reason: 'they were right' });
+    expect(history()).toEqual([
+      ['1.0-l2', null],
+      ['1.0-l1', 'they were right'],
+    ]);
   });
 
   test('without an earlier release of this base withdraws the channel, and a publish fills it again', async () => {

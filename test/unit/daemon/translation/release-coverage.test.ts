@@ -10,6 +10,7 @@ const STATUS: WorkStatus = {
   built: { releaseId: 'r1', generation: 3 },
   units: { untranslated: 6, draft: 5, translated: 4, proofread: 30, blocked: 2, stale: 1 },
   skippedUnits: { ...noUnits(), untranslated: 7, proofread: 1 },
+  heldUnits: 3,
   leases: { open: 0, expired: 0 },
   failedChunks: 0,
 };
@@ -34,6 +35,11 @@ describe('the coverage of the official release', () => {
           message: 'units with blocking findings; translation.handoff lists them',
         },
         {
+          code: 'on_hold',
+          count: 3,
+          message: 'units on hold until someone reviews them; translation.handoff lists them',
+        },
+        {
           code: 'stale',
           count: 1,
           message: 'units whose source has changed since they were translated',
@@ -50,7 +56,7 @@ describe('the coverage of the official release', () => {
 
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
-    expect(coverageOf({ ...STATUS, units }, 'r1', 'proofread').publish_blockers).toEqual([]);
+    expect(coverageOf({ ...STATUS, units, heldUnits: 0 }, 'r1', 'proofread').publish_blockers).toEqual([]);
   });
 
   it.each([

@@ -43,6 +43,7 @@ function conditions(
     {
       channel: 'official',
       suspended: false,
+      wanted: null,
       unpublished: false,
       unknownPods: null,
       pods: [pod('a', null)],
@@ -69,6 +70,17 @@ describe('the conditions', () => {
     const localized = Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES });
     for (const texts of [null, success(translationStatus())])
       expect(conditions({ channel: 'localized', texts }).map(({ type }) => type)).toEqual(localized);
+  });
+
+  it('are not Ready while the pods still serve another release than the spec names', () => {
+    const late = brief(conditions({ wanted: 'r2' }));
+    expect(late).toMatchObject({
+      Ready: 'False ReleaseChanging',
+      Reconciling: 'True ReleaseChanging',
+      Serving: 'True Serving',
+    });
+    expect(brief(conditions({ wanted: 'r1' }))['Ready']).toBe('True Distributable');
+    expect(brief(conditions({ wanted: 'r2', suspended: true }))['Ready']).toBe('True Distributable');
   });
 
   it('of translations do not change those of serving', () => {

@@ -35,6 +35,7 @@ function status(
     findings: {
       channel: 'official',
       suspended: false,
+      wanted: null,
       unpublished: false,
       unknownPods: null,
       pods,

@@ -53,7 +53,12 @@ describe('admin reads', () => {
     await until(() => server.daemon.requests.length > 0);
     client.socket.destroy();
     const line = await until(() => server.log.find((each) => each.includes('"msg":"request"')));
-    expect(JSON.parse(line)).toMatchObject({ route: '/admin/tasks', outcome: 'aborted', bytes: 0 });
+    expect(JSON.parse(line)).toMatchObject({
+      route: '/admin/tasks',
+      outcome: 'aborted',
+      status: null,
+      bytes: 0,
+    });
     expect(server.log.filter((each) => each.includes('"level":"error"'))).toEqual([]);
   });
 

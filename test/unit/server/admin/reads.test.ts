@@ -235,6 +235,29 @@ describe('a daemon in trouble', () => {
     expect((await server.ask('/admin/parse/status')).status).toBe(200);
   });
 
+  it.each([
+    [
+      'has no such part',
+      503,
+      { code: 'backend_unavailable', detail: 'this daemon has no parse backend' },
+      'this daemon has no parse backend',
+    ],
+    ['is older than the server', 501, { code: 'not_implemented', detail: 'x' }, 'its version may be older'],
+    ['does not know the report', 404, { code: 'unknown_report', detail: 'x' }, 'its version may be older'],
+  ])('says so when the daemon %s, and not to try again', async (_what, status, body, said) => {
+    const server = await startAdminServer();
+    server.daemon.setAnswer('/v1/reports/parse.status', { status, body });
+    const response = await server.ask('/admin/parse/status');
+    const { code, detail } = ProblemSchema.parse(await response.json());
+    expect([response.status, code, response.headers.get('retry-after')]).toEqual([
+      503,
+      'backend_unavailable',
+      null,
+    ]);
+    expect(detail).toContain(said);
+    expect(detail).not.toMatch(/retry|again/i);
+  });
+
   it('gives 503 for every report without a listener', async () => {
     const server = await startAdminServer({ daemonUrl: 'http://127.0.0.1:1' });
     for (const { path, report } of READS) {

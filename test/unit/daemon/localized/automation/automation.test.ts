@@ -29,6 +29,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     marked: 0,
     tidied: 0,
     published: [] as (string | null)[],
+    duringPublish: async (): Promise<void> => {},
   };
   const { engine } = createTestEngine();
   const releases = {
@@ -52,12 +53,13 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
       units: { ...noUnits(), proofread: 1 },
     }),
     refreshTexts: () => Promise.resolve(),
-    publish: (_context, { previousReleaseId, require }: AutomaticPublish) => {
+    publish: async (_context, { previousReleaseId, require }: AutomaticPublish) => {
       if (!world.isCovered) throw new TaskError('coverage_incomplete', 'too little is translated');
       require(frozen as FrozenRelease);
+      await world.duringPublish();
       world.published.push(previousReleaseId);
       world.localizedBase = world.official;
-      return Promise.resolve({ localized_release_id: `${world.official}-l1` });
+      return { localized_release_id: `${world.official}-l1` };
     },
     markTasks: () => {
       world.marked += 1;
@@ -119,6 +121,17 @@ describe('a localized release', () => {
       result: { published: false, state: automation.status().state },
     });
     expect(world.published).toEqual([]);
+  });
+
+  it('stays the result of its task when a request during the publish leads to another pass', async () => {
+    const { world, automation, ended } = open();
+    world.duringPublish = async () => {
+      await automation.catchUp();
+    };
+    await automation.catchUp();
+    expect(await ended()).toMatchObject({ result: { published: true, localized_release_id: 'r1-l1' } });
+    // The other pass found the release.
+    expect([world.published, world.marked]).toEqual([[null], 1]);
   });
 
   it('marks its tasks when the run that published it ended before it could', async () => {

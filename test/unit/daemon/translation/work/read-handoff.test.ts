@@ -76,6 +76,8 @@ describe('translation.handoff', () => {
         ],
         blocked_total: 0,
         blocked: [],
+        held_total: 0,
+        held: [],
       },
     ]);
   });
@@ -97,6 +99,35 @@ describe('translation.handoff', () => {
         { destination: 'b.json', status: 'failed', failure_reason: 'no budget' },
       ],
     });
+  });
+
+  it('lists units on hold with who and why, those of skipped tasks and of other releases aside', () => {
+    const work = open(file('a.json', 2), file('b.json', 1));
+    const hold = work.database.prepare(`INSERT INTO hold VALUES (?, ?, 'Rin', 'wrong tone', 30)`);
+    for (const [destination, key] of [
+      ['a.json', 'k1'],
+      ['b.json', 'k0'],
+      ['gone.json', 'k0'],
+    ] as const) {
+      hold.run(unitIdOf(destination, key), 'zh-Hans');
+    }
+    hold.run(unitIdOf('a.json', 'k0'), 'ko');
+    work.database
+      .prepare(`UPDATE task SET stored_status = 'skipped', status = 'skipped' WHERE destination = 'b.json'`)
+      .run();
+    expect(read(work).releases[0]).toMatchObject({
+      held_total: 1,
+      held: [
+        {
+          task_id: 'tt_id000001',
+          unit_id: unitIdText(unitIdOf('a.json', 'k1')),
+          reviewer: 'Rin',
+          reason: 'wrong tone',
+          since: 30,
+        },
+      ],
+    });
+    expect(work.readStatus(40).heldUnits).toBe(1);
   });
 
   it('lists blocked units with the checks that block them', () => {

@@ -59,6 +59,7 @@ function read(signal = new AbortController().signal): ForwardedRead {
     query: new URLSearchParams(),
     requestId: 'request-0001',
     via: '1.1 slipway',
+    trace: {},
     signal,
   };
 }

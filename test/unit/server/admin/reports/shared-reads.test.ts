@@ -18,6 +18,7 @@ function read(overrides: Partial<ForwardedRead> = {}): ForwardedRead {
     query: new URLSearchParams(),
     requestId: 'request-0001',
     via: '1.1 slipway',
+    trace: {},
     signal: new AbortController().signal,
     ...overrides,
   };

@@ -1,0 +1,47 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
+import { createOperatorMetrics } from '../../../src/operator/metrics.ts';
+
+function channel(name: string, ready: 'True' | 'False' | null, failures: number | null): ReleaseChannel {
+  const conditions = ready === null ? [] : [{ type: 'Ready', status: ready }];
+  const sync = failures === null ? {} : { sync: { result: 'Failed', consecutiveFailures: failures } };
+  return {
+    key: `games/${name}`,
+    namespace: 'games',
+    name,
+    spec: { channel: 'official' },
+    status: ready === null && failures === null ? undefined : { conditions, ...sync },
+  } as unknown as ReleaseChannel;
+}
+
+describe('the metrics of each ReleaseChannel', () => {
+  async function samples(channels: readonly ReleaseChannel[], metric: string): Promise<string[]> {
+    const registry = new Registry();
+    createOperatorMetrics(registry).observe({
+      channels: () => channels,
+      queued: () => 0,
+      isLeading: () => true,
+    });
+    const text = await registry.getSingleMetricAsString(`slipway_operator_release_channel_${metric}`);
+    return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  }
+
+  it('say whether it is ready, and how often its sync failed', async () => {
+    const channels = [channel('b', 'True', 0), channel('a', 'False', 4), channel('new', null, null)];
+    expect(await samples(channels, 'ready')).toEqual([
+      'slipway_operator_release_channel_ready{namespace="games",name="a"} 0',
+      'slipway_operator_release_channel_ready{namespace="games",name="b"} 1',
+      'slipway_operator_release_channel_ready{namespace="games",name="new"} 0',
+    ]);
+    expect(await samples(channels, 'sync_failures')).toEqual([
+      'slipway_operator_release_channel_sync_failures{namespace="games",name="a"} 4',
+      'slipway_operator_release_channel_sync_failures{namespace="games",name="b"} 0',
+    ]);
+  });
+
+  it('are bounded, whatever users create', async () => {
+    const many = Array.from({ length: 1500 }, (_, index) => channel(`c${index}`, 'True', 0));
+    expect(await samples(many, 'ready')).toHaveLength(1000);
+  });
+});
