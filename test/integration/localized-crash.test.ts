@@ -49,9 +49,13 @@ async function run(folder: string, version: number, ...job: readonly string[]): 
 }
 
 /** Hashes all that is attested. @returns the BLAKE3 of `a.csv` in the localized release; `null` without one */
-async function localizedText(folder: string, statement: AttestationStatement): Promise<string | null> {
+async function localizedText(
+  folder: string,
+  statement: AttestationStatement,
+  officialId = 'r1',
+): Promise<string | null> {
   const root = join(folder, 'store');
-  expect(statement.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
+  expect(statement.official).toMatchObject({ release_id: officialId, result: 'PASSED' });
   const pool = createHashPool({ threads: 1 });
   try {
     let found: string | null = null;
@@ -98,6 +102,17 @@ async function publishTwo(atEnd: AtEnd): Promise<{ folder: string; version: numb
   return { folder, version: last?.version ?? 0 };
 }
 
+/** A folder whose official release has moved on since its localized one. */
+async function moveOn(atEnd: AtEnd): Promise<{ folder: string; version: number }> {
+  const { folder } = await publishTwo(atEnd);
+  const next = { ...OFFICIAL, 'c.bin': 'other' };
+  const files = new Map(Object.entries(next).map(([name, content]) => [name, Buffer.from(content)]));
+  await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files });
+  const last = (await run(folder, 2, 'sync')).statements.at(-1);
+  expect(last).toMatchObject({ official: { release_id: 'r2' }, localized: null });
+  return { folder, version: last?.version ?? 0 };
+}
+
 const SWITCH = ['release.attestation.signed', 'release.attestation.published', 'release.database.current'];
 
 const PLACES: readonly (readonly [string, string])[] = [
@@ -119,6 +134,22 @@ describe('a daemon killed with SIGKILL', () => {
       expect([digestOf(2), digestOf(wanted)]).toContain(await localizedText(folder, recovered!));
       expect(await localizedText(folder, settled!)).toBe(digestOf(wanted));
       expectRising([recovered, settled], two().version + 1);
+      expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
+    },
+  );
+
+  const moved = sharedFixture(moveOn);
+
+  it.each([...LOCALIZED_FAILPOINTS, ...SWITCH])(
+    'at %s of a release that follows by itself offers none or the new one, whole, and continues',
+    async (place) => {
+      const folder = await temporaryDirectory();
+      await cp(moved().folder, folder, { recursive: true });
+      expect((await run(folder, 3, 'localized-follow', place)).signal).toBe('SIGKILL');
+      const [recovered, settled] = (await run(folder, 3, 'none')).statements;
+      expect([null, digestOf(3)]).toContain(await localizedText(folder, recovered!, 'r2'));
+      expect(await localizedText(folder, settled!, 'r2')).toBe(digestOf(3));
+      expectRising([recovered, settled], moved().version + 1);
       expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
     },
   );

@@ -2,7 +2,7 @@
  * The releases and the localized part of a daemon, without its API: recovers, runs one job, and prints the attested releases
  * after each.
  *
- * node test/support/localized-daemon-child.ts FOLDER sync|localized-publish|localized-rollback|none [FAILPOINT|NUMBER]
+ * node test/support/localized-daemon-child.ts FOLDER sync|localized-publish|localized-follow|localized-rollback|none [FAILPOINT|NUMBER]
  *
  * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of this job, and `texts.json`, those of the job before,
  * which continues if it was killed. When the job reaches the failpoint,
@@ -46,8 +46,15 @@ const localized = createLocalized({
   exchangeRoot: () => folder,
   patchRoot: () => folder,
   policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
-  configuration: () => ({ auto: false }),
-  work: () => ({ built: null, index: null, units: noUnits() }),
+  configuration: () => ({ auto: true }),
+  work: () => {
+    const releaseId = releases.repository.current('official')?.release_id ?? '';
+    return {
+      built: { releaseId, generation: 1 },
+      index: { release_id: releaseId, generation: 1 },
+      units: { ...noUnits(), proofread: 2 },
+    };
+  },
   refreshTexts: async () => undefined,
   triggers: [],
   logger: createSilentLogger(),

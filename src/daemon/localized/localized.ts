@@ -17,7 +17,7 @@ export interface LocalizedOptions
     PublishActionOptions,
     Omit<
       AutomationOptions,
-      'engine' | 'publish' | 'markTasks' | 'rollbacks' | 'texts' | 'policy' | 'releases'
+      'engine' | 'publish' | 'markTasks' | 'rollbacks' | 'texts' | 'policy' | 'releases' | 'writer'
     > {
   readonly database: SqlDatabase;
   /** The releases that index and tasks are built for, and the states of the units. */

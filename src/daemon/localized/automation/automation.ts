@@ -1,4 +1,5 @@
 import type { Logger } from '../../../platform/logging/logging.ts';
+import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import type { DoctorCheck, DoctorFinding } from '../../reports/doctor-report.ts';
 import type { Job } from '../../tasks/job.ts';
@@ -26,6 +27,7 @@ export interface AutomationOptions {
   readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
   /** Marks the tasks whose texts the current localized release has. */
   readonly markTasks: (context: TaskContext) => Promise<void>;
+  readonly writer: Pick<SnapshotWriter, 'removeStaging'>;
   /** Kinds of jobs after which texts may suffice. */
   readonly triggers: readonly string[];
   readonly logger: Pick<Logger, 'warn'>;
@@ -52,9 +54,10 @@ export function createAutomation(options: AutomationOptions): Automation {
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
     await options.refreshTexts();
     const { state, message } = status();
-    // A run that was ended between its switch and the marks of the tasks continues here.
+    // A run that was ended between its switch and the marks of the tasks continues here, and its files are still there.
     if (state === 'followed') await options.markTasks(context);
     if (state !== 'due') {
+      await options.writer.removeStaging(context.taskId);
       // A pass that finds nothing to do must not hide what an earlier pass of the task has published.
       return published?.taskId === context.taskId
         ? published.result

@@ -27,6 +27,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     isCovered: true,
     state: 'current',
     marked: 0,
+    tidied: 0,
     published: [] as (string | null)[],
     duringPublish: async (): Promise<void> => {},
   };
@@ -63,6 +64,12 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     markTasks: () => {
       world.marked += 1;
       return Promise.resolve();
+    },
+    writer: {
+      removeStaging: () => {
+        world.tidied += 1;
+        return Promise.resolve();
+      },
     },
     triggers: ['task-build'],
     logger: createSilentLogger(),
@@ -132,7 +139,7 @@ describe('a localized release', () => {
     world.localizedBase = 'r1';
     engine.submit({ kind: KIND, args: {}, dedupe: true });
     expect(await ended()).toMatchObject({ result: { published: false, state: 'followed' } });
-    expect(world.marked).toBe(1);
+    expect([world.marked, world.tidied]).toEqual([1, 1]);
   });
 
   it('is published again when it is damaged', async () => {
