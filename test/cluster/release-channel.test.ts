@@ -287,6 +287,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['SnapshotBound', 'Unknown', 'NothingPublished'],
       ['Represented', 'Unknown', 'NothingPublished'],
       ['Serving', 'Unknown', 'NothingPublished'],
+      ['Healthy', 'Unknown', 'NothingPublished'],
       ['BaseCurrent', 'Unknown', 'NothingPublished'],
       ['Translated', 'True', 'Complete'],
       ['Publishable', 'True', 'NothingBlocks'],
