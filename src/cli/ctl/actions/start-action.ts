@@ -29,10 +29,10 @@ export async function startAction(
   action: ControlAction,
   body: string | null,
 ): Promise<CtlExit> {
-  const { destructive } = actionDefinition(action);
+  const { destructive, hasDryRun } = actionDefinition(action);
   const fields = (body === null ? {} : parseJsonExact(body)) as ControlBody;
   if (context.args.values['dry-run'] === true) return await tryAction(context, action, fields);
-  const isTrial = fields.args?.includes(DRY_RUN) === true;
+  const isTrial = hasDryRun === true && fields.args?.includes(DRY_RUN) === true;
   if (destructive && !isTrial) await confirmAction(context, action, fields);
   const key = textOption(context.args, 'idempotency-key') ?? randomUUID();
   const accepted = await post(context, action, body, key);

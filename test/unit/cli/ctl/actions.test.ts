@@ -1,5 +1,8 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
+import { startAction } from '../../../../src/cli/ctl/actions/start-action.ts';
+import type { CtlContext } from '../../../../src/cli/ctl/ctl-context.ts';
 import { fieldsOfPairs } from '../../../../src/contract/actions/field-schemas.ts';
 import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
@@ -71,6 +74,9 @@ describe('destructive actions', () => {
       const refused = await run(argv);
       expect([refused.code, refused.out, sent()]).toEqual([2, '', 0]);
       expect(refused.err).toContain('nothing was changed. Add --yes');
+      const hasTrial = action === 'release-cleanup';
+      expect((await run([...argv, 'args=dry_run=true'])).code).toBe(hasTrial ? 0 : 2);
+      expect([posts(daemon).length, sent()]).toEqual([hasTrial ? 1 : 0, 0]);
       const declined = await run(argv, { rows: 24, stdin: 'n\n' });
       expect([declined.code, sent()]).toEqual([1, 0]);
       expect(declined.err).toContain(text);
@@ -100,6 +106,14 @@ describe('destructive actions', () => {
     daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
     expect((await run(['run', 'release-cleanup', 'args=dry_run=true'])).code).toBe(0);
     expect(posts(daemon)).toHaveLength(1);
+  });
+
+  it('without a dry run ask also when a whole body has dry_run=true', async () => {
+    const api = { post: async () => await Promise.reject(new Error('sent')) };
+    const context = { args: { words: [], values: {} }, stdin: Readable.from([]), api };
+    const body = '{"id":"nightly-verify","args":["dry_run=true"]}';
+    const started = startAction(context as unknown as CtlContext, 'schedule-remove', body);
+    await expect(started).rejects.toThrow('nothing was changed');
   });
 
   it('task cancel asks, too', async () => {
