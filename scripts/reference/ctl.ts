@@ -53,10 +53,11 @@ contexts:
     output: wide
 \`\`\`
 
-\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. An option wins over a context,
-and a context over \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\`. The address and the token of a context belong together: with
-\`--url\`, \`SLIPWAY_CTL_URL\` or the options of a cluster, no context is used. \`kubectl slipway\` uses one only when it is named. The file
-may hold the token itself as \`token\`, but then only its owner may open it (mode 0600); otherwise it is refused.
+\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. With \`--url\` or the options of a cluster, no context is used; with
+\`SLIPWAY_CTL_URL\`, and by \`kubectl slipway\`, only one that is named. The address and the token of a context belong together: a context
+has \`url\` or keys of a cluster, and with a context \`SLIPWAY_CTL_URL\`, \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\` are not read.
+\`--token-file\` and \`--token-secret\` win over the token of a context. The file may hold the token itself as \`token\`, but then only its
+owner may open it (mode 0600); otherwise it is refused.
 
 ## Completion of words
 
