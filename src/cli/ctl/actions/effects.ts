@@ -28,7 +28,7 @@ const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   },
   'schedule-remove': async (context, { id = '' }) => {
     const report = await read(context, 'schedule.list', { id });
-    if (report.items.length === 0) throw missing(`schedule ${id}`);
+    if (report.items.length === 0) refuseMissing(`schedule ${id}`);
     return `removes this schedule\n${renderSchedules(report, viewOf(context))}`;
   },
   'task-cancel': async (context, { task_id: id = '' }) => {
@@ -38,9 +38,12 @@ const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   'translation-memory-resolve-conflict': async (context, body) => {
     const { winner_record_id: winner = '', translation_memory_path: path } = body;
     const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { translation_memory_path: path }) };
-    const { groups } = await read(context, 'translation.memory.conflicts', query);
+    const { groups, total } = await read(context, 'translation.memory.conflicts', query);
     const group = groups.find(({ records }) => records.some(({ record_id: id }) => id === winner));
-    if (group === undefined) throw missing(`conflict with the record ${winner}`);
+    if (group === undefined) {
+      refuseMissing(`conflict with the record ${winner}`, total, groups.length);
+      return `resolves the conflict with the record ${winner}\n`;
+    }
     const rows = group.records.map((record) => [
       record.record_id === winner ? 'keeps' : 'supersedes',
       record.record_id,
@@ -80,8 +83,7 @@ async function termFields(
   const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { glossary_path: path }) };
   const { items, total } = await read(context, 'translation.glossary.query', query);
   const term = items.find((each) => each.term_id === id);
-  // A Glossary may have more terms than one answer.
-  if (term === undefined && total <= items.length) throw missing(`term ${id ?? ''}`);
+  if (term === undefined) refuseMissing(`term ${id ?? ''}`, total, items.length);
   return textFields([
     ['term', id ?? ''],
     ...(term === undefined
@@ -108,6 +110,8 @@ async function read<N extends ReportName>(
   );
 }
 
-function missing(what: string): CtlFailure {
-  return new CtlFailure(CTL_EXITS.failed, `there is no ${what}; nothing was changed`);
+/** Refuses a thing that was not found, unless it may be among the rows beyond one answer. @throws CtlFailure */
+function refuseMissing(what: string, total = 0, seen = 0): void {
+  if (total > seen) return;
+  throw new CtlFailure(CTL_EXITS.failed, `there is no ${what}; nothing was changed`);
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { confirm } from '../../../../src/cli/ctl/actions/confirm.ts';
 import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
 import { startAction } from '../../../../src/cli/ctl/actions/start-action.ts';
 import type { CtlContext } from '../../../../src/cli/ctl/ctl-context.ts';
@@ -92,6 +93,42 @@ describe('destructive actions', () => {
       expect(tried.out).toContain(text);
     },
   );
+
+  it('end on Ctrl-C at the question, though the terminal gives no line', async () => {
+    const interrupt = new AbortController();
+    const stdin = Object.assign(new Readable({ read: () => undefined }), { isTTY: true });
+    const stderr = { write: () => setImmediate(() => interrupt.abort(new Error('SIGINT'))) };
+    const context = { args: { words: [], values: {} }, stdin, stderr, signal: interrupt.signal };
+    await expect(confirm(context as unknown as CtlContext, 'restart')).rejects.toThrow('SIGINT');
+  });
+
+  it('whose trial fails say why, and ask nothing', async () => {
+    const { run, daemon } = await ctlService();
+    const { task, ...report } = endedTask('failed') as { task: object };
+    const failure = { failure_code: 'unknown_release', failure_reason: 'no release has this id' };
+    daemon.setReport('task.status', { ...report, task: { ...task, ...failure } });
+    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+    const { code, err } = await run(['run', 'release-cleanup', 'id=r9'], { rows: 24, stdin: 'y\n' });
+    expect([code, err]).toEqual([
+      1,
+      'slipway ctl: release-cleanup: unknown_release: no release has this id; nothing was changed\n',
+    ]);
+    expect(posts(daemon)).toHaveLength(1);
+  });
+
+  it('ask about a conflict beyond the first answer, and refuse one that is not there', async () => {
+    const { run, daemon } = await ctlService();
+    const report = reportExample('translation.memory.conflicts');
+    const trusted = [WINNER, LOSER].map((id) => `expected_trusted_record_ids=${id}`);
+    const words = ['winner_record_id=tm_none', ...trusted, 'expected_trusted_record_ids=tm_none'];
+    const argv = ['run', 'translation-memory-resolve-conflict', ...words, 'reviewer=r', 'reason=x'];
+    const shown = async (total: number): Promise<string> => {
+      daemon.setReport('translation.memory.conflicts', { ...report, total });
+      return (await run(argv, { rows: 24, stdin: 'n\n' })).err;
+    };
+    expect(await shown(1)).toContain('there is no conflict with the record tm_none; nothing was changed');
+    expect(await shown(1500)).toContain('resolves the conflict with the record tm_none\nContinue?');
+  });
 
   it('say that the thing is not there, and send nothing', async () => {
     const { run, daemon } = await ctlService();
