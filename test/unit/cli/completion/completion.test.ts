@@ -53,6 +53,8 @@ describe('the words of slipway ctl', () => {
     [['run', 'nonsense', ''], [], []],
     [['nonsense', ''], [], []],
     [['tasks', '--limit', ''], [], []],
+    [['--[='], [], []],
+    [['--(a+)+=x', 'tasks', '--stat.*='], [], []],
   ])('%j', async (words, values, asked) => {
     const found = await complete(...words);
     expect([found.files, found.asked]).toEqual([false, asked]);
