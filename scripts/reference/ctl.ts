@@ -69,8 +69,8 @@ for three seconds. \`kubectl slipway\` completes words when \`bin/kubectl_comple
 ## Output
 
 \`-o json\` prints exactly the bytes that the service sent: no number loses a digit, no field is omitted. \`-o yaml\` prints the
-same values. \`status -o json\` prints \`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the
-daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
+same values. \`status -o json\` prints \`{"readiness":...,"health":...,"release_status":...}\` with the bytes of \`/readyz\`,
+\`/healthz\` and the report; \`release_status\` is \`null\` if the daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
 \`-o name\` prints names alone, for other commands:
 \`slipway ctl tasks --status queued -o name | xargs -n1 slipway ctl task cancel --yes\`. These commands have names:
 ${CTL_COMMANDS.filter(({ hasNames }) => hasNames === true)

@@ -25,7 +25,7 @@ export function renderReleases({ releases }: ReportOf<'release.list'>, view: Vie
   const columns: Array<Column<ReleaseRow>> = [
     { title: 'CHANNEL', cell: ({ channel }) => channel },
     { title: 'RELEASE', cell: ({ release_id: id }) => id },
-    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'STATE', cell: ({ state, stale }) => (stale === true ? `${state}, stale` : state) },
     { title: 'ENTRIES', cell: ({ manifest }) => String(manifest?.entry_count ?? '-') },
     { title: 'SIZE', cell: ({ manifest }) => (manifest === null ? '-' : textBytes(manifest.total_bytes)) },
     { title: 'PUBLISHED', cell: ({ published_at: at }) => textTime(at, now) },
