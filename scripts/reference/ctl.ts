@@ -64,7 +64,7 @@ owner may open it (mode 0600); otherwise it is refused.
 \`source <(slipway completion bash)\` in \`~/.bashrc\`, or \`zsh\` in \`~/.zshrc\` after \`compinit\`; in fish
 \`slipway completion fish > ~/.config/fish/completions/slipway.fish\`. Tab then completes commands, options and their values, actions
 and their fields, and names that the service has: tasks, schedules and releases. They are read with the options of the line, at most
-for three seconds. \`kubectl slipway\` completes words when \`bin/kubectl_complete-slipway\` is in \`PATH\`, too.
+for three seconds, or \`SLIPWAY_CTL_COMPLETION_SECONDS\`. \`kubectl slipway\` completes words when \`bin/kubectl_complete-slipway\` is in \`PATH\`, too.
 
 ## Output
 
