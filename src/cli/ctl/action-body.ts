@@ -5,7 +5,7 @@ import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exa
 import { renderJsonSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
 import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 /** A body as given on the command line. */

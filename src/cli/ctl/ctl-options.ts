@@ -1,6 +1,7 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
-import { didYouMean, parseOptions } from '../../platform/terminal/parse-options.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 
 /** Options that every command takes. */
 const COMMON = {

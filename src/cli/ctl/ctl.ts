@@ -1,4 +1,4 @@
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { createAdminApi } from './admin-api.ts';
 import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';

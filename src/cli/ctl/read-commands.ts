@@ -5,7 +5,7 @@ import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../../platform/terminal/usage-error.ts';
 import type { CtlIo, CtlProgram } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption, type CtlArguments } from '../ctl-options.ts';
