@@ -31,7 +31,7 @@ async function unlessInterrupted(answer: Promise<string>, signal: AbortSignal): 
   signal.throwIfAborted();
   const settled = new AbortController();
   const interrupted = once(signal, 'abort', { signal: settled.signal }).then(() => {
-    throw signal.reason;
+    throw signal.reason as Error;
   });
   try {
     return await Promise.race([answer, interrupted]);
