@@ -104,12 +104,14 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
   const ids = createIds(clock);
+  const needsToken = config.auth.public === 'token';
   const cdn = createCdnHandler({
     serving: room.serving,
     pool,
     root: config.snapshot.root,
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
+    needsToken,
     logger,
     registry,
     clock,
@@ -130,7 +132,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdnHost: config.cdn.host,
     admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
-    tokens: config.auth.public === 'open' ? null : tokens,
+    tokens: needsToken ? tokens : null,
     cors: createCors(config.cors.origins),
     ...ids,
     observe: createRequestObserver(record, clock),
@@ -143,7 +145,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
-      config.fastPath.enabled && config.auth.public === 'open'
+      config.fastPath.enabled && !needsToken
         ? installFastPath(server, {
             serving: room.serving,
             cdn: cdn.parts,

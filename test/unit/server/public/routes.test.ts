@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
@@ -7,6 +8,7 @@ import { ProblemSchema, type Problem } from '../../../../src/contract/problems/p
 import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
@@ -343,5 +345,22 @@ describe('auth.public = token', () => {
     expect(await status('/v1/release', { authorization: 'Bearer secret-token' })).toBe(200);
     expect(await status('/v1/release?svc_token=wrong', { authorization: 'Bearer secret-token' })).toBe(401);
     expect(closed.log.join('')).not.toContain('secret-token');
+  });
+
+  it('lets no shared cache store files', async () => {
+    const file = join(await temporaryDirectory(), 'token');
+    await writeFile(file, 'secret-token\n');
+    const cacheControl = async (config: Parameters<typeof ready>[0]): Promise<string | null> => {
+      const { url, official } = await ready(config);
+      const answer = await fetch(`${url}/${CDN_HOST}/${official.release_id}/empty`, {
+        headers: { authorization: 'Bearer secret-token' },
+      });
+      await answer.arrayBuffer();
+      return answer.headers.get('cache-control');
+    };
+    expect(await cacheControl({ admin: { tokenFiles: [file] } })).toBe('public, max-age=31536000, immutable');
+    expect(await cacheControl({ auth: { public: 'token' }, admin: { tokenFiles: [file] } })).toBe(
+      'private, max-age=31536000, immutable',
+    );
   });
 });
