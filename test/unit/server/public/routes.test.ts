@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
 import { ProblemSchema, type Problem } from '../../../../src/contract/problems/problem-schema.ts';
+import type { Health } from '../../../../src/contract/schemas/answers/health.ts';
 import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
@@ -290,6 +291,21 @@ describe('a server without a distributable release', () => {
     expect((await ask(server, 'getLauncherGameConfig')).status).toBe(200);
     expect((await ask(server, 'getLauncherCdn')).body).toMatchObject({
       data: { primary_cdn: 'https://resources.example.org' },
+    });
+  });
+
+  it('has the status ok exactly while the service is healthy', async () => {
+    const server = await ready();
+    const health = async () => (await ask(server, 'getHealth')).body as Health;
+    await until(async () => (await health()).service.state === 'healthy');
+    expect(await health()).toMatchObject({ status: 'ok' });
+    server.daemon.setConditions([{ code: 'volume_full', message: 'no space', since: now(), next_try: null }]);
+    await until(async () => (await health()).service.state !== 'healthy');
+    expect(await health()).toMatchObject({
+      status: 'degraded',
+      service: { state: 'degraded', reason: 'VolumeFull' },
+      refresh: { consecutive_failures: 0 },
+      verdicts: { official: { distributable: true } },
     });
   });
 
