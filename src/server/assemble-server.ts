@@ -104,14 +104,13 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
   const ids = createIds(clock);
-  const needsToken = config.auth.public === 'token';
   const cdn = createCdnHandler({
     serving: room.serving,
     pool,
     root: config.snapshot.root,
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
-    needsToken,
+    needsToken: needsToken(config),
     logger,
     registry,
     clock,
@@ -132,7 +131,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdnHost: config.cdn.host,
     admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
-    tokens: needsToken ? tokens : null,
+    tokens: needsToken(config) ? tokens : null,
     cors: createCors(config.cors.origins),
     ...ids,
     observe: createRequestObserver(record, clock),
@@ -145,7 +144,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
-      config.fastPath.enabled && !needsToken
+      config.fastPath.enabled && !needsToken(config)
         ? installFastPath(server, {
             serving: room.serving,
             cdn: cdn.parts,
@@ -158,6 +157,11 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
           })
         : null,
   };
+}
+
+/** Whether public routes need a token. */
+function needsToken({ auth }: ServerConfiguration): boolean {
+  return auth.public === 'token';
 }
 
 /** The sources of the ids of requests and of spans. */
