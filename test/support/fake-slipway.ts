@@ -281,6 +281,7 @@ export function translationStatus(
   return {
     current: base === null ? null : { localized_release_id: 'l1', base_release_id: base, stale },
     automation: { state: 'off', message: 'localized.auto is off' },
+    history: [],
     coverage: {
       release_id: stale ? 'r2' : 'r1',
       target_language: 'zh-Hans',

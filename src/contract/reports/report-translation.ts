@@ -294,6 +294,9 @@ export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publi
   coverage: TranslationStatusReport.schema.shape.coverage
     .omit({ by_state: true })
     .extend({ publishable: z.int().min(0).nullable().default(null) }),
+  history: z
+    .array(z.object({ localized_release_id: z.string(), rolled_back: z.looseObject({}).nullable() }))
+    .default([]),
   current: TranslationStatusReport.schema.shape.current
     .unwrap()
     .pick({ localized_release_id: true, base_release_id: true, stale: true })

@@ -43,7 +43,9 @@ export function coverageOf(
       by_state: byState,
       publishable: isBuilt ? publishableUnits(status, minState) : 0,
     },
-    publish_blockers: isBuilt ? blockersOf(units, sumOf(status.heldUnits), minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt
+      ? blockersOf(units, sumOf(status.heldUnits), minState)
+      : [missingTasks(releaseId)],
   };
 }
 

@@ -34,7 +34,9 @@ export function localizationRow({
     ...(current === null ? {} : { baseRelease: current.base_release_id, stale: current.stale }),
     ...(coverage.release_id === null ? {} : { officialRelease: coverage.release_id }),
     targetLanguage: coverage.target_language,
-    ...(missingTexts(blockers) === undefined && ready !== null ? { coverage: percentOf(ready, counted) } : {}),
+    ...(missingTexts(blockers) === undefined && ready !== null
+      ? { coverage: percentOf(ready, counted) }
+      : {}),
     units: {
       total: coverage.units,
       ...(ready === null ? {} : { ready }),

@@ -57,7 +57,9 @@ describe('the coverage of the official release', () => {
 
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
-    expect(coverageOf({ ...STATUS, units, heldUnits: noUnits() }, 'r1', 'proofread').publish_blockers).toEqual([]);
+    expect(
+      coverageOf({ ...STATUS, units, heldUnits: noUnits() }, 'r1', 'proofread').publish_blockers,
+    ).toEqual([]);
   });
 
   it.each([
@@ -80,7 +82,13 @@ describe('the coverage of the official release', () => {
     ['r2', 'tasks_not_built'],
   ])('is 0 while there are no tasks for the official release %s', (releaseId, code) => {
     const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId, 'proofread');
-    expect(coverage).toMatchObject({ release_id: releaseId, units: 0, accepted: 0, skipped: 0, publishable: 0 });
+    expect(coverage).toMatchObject({
+      release_id: releaseId,
+      units: 0,
+      accepted: 0,
+      skipped: 0,
+      publishable: 0,
+    });
     expect(blockers.map((blocker) => blocker.code)).toEqual([code]);
   });
 });
