@@ -16,7 +16,7 @@ export function renderMetrics(): string {
 
 Generated from the code by \`make docs\`; do not edit.
 
-Every program serves \`/metrics\` on a port of its own, with these metrics, \`slipway_build_info\`, and those of the process
+Every program serves \`/metrics\` on a port of its own, with these metrics, \`slipway_build_info\` (always 1; its labels \`program\` and \`version\` say what runs), and those of the process
 (\`process_*\`, \`nodejs_*\`). A label with a known set of values has a sample for each of them from the start. A time or a size that
 is not known has none.
 
@@ -92,7 +92,7 @@ function rows(registry: Registry): string {
   const own = registry
     .getMetricsAsArray()
     .map(describe)
-    .filter(({ name }) => name.startsWith('slipway_'));
+    .filter(({ name }) => name.startsWith('slipway_') && name !== 'slipway_build_info');
   own.sort((left, right) => (left.name < right.name ? -1 : 1));
   return table(
     ['Metric', 'Type', 'Labels', 'Meaning'],
