@@ -109,8 +109,10 @@ async function rewriteCatalogs(
 ): Promise<Replacements> {
   const objects = new Map<{ destination: Destination; official: KnownObject }, KnownObject>();
   for (const [destination, object] of patched) {
-    const official = officialObject(deps, base, destination);
-    if (official.blake3 !== object.blake3) objects.set({ destination, official }, object);
+    const blake3 = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const official = blake3 === null ? null : deps.objects.get(blake3);
+    if (official !== null && official.blake3 !== object.blake3)
+      objects.set({ destination, official }, object);
   }
   const staging = await deps.writer.stagingDirectory(context.taskId);
   const builders = await deps.openBuilders();
@@ -120,24 +122,6 @@ async function rewriteCatalogs(
   } finally {
     builders.patcher.close();
   }
-}
-
-/** @throws TaskError `release_incomplete` when the database does not know the official object */
-function officialObject(
-  { catalogs, objects }: Pick<PublishDependencies, 'catalogs' | 'objects'>,
-  base: BaseRow,
-  destination: Destination,
-): KnownObject {
-  const blake3 = catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
-  const official = blake3 === null ? null : objects.get(blake3);
-  if (official === null) {
-    throw new TaskError(
-      'release_incomplete',
-      `the official object of ${JSON.stringify(destination)} is not known; run sync to fetch it, then publish again`,
-      { details: { destination } },
-    );
-  }
-  return official;
 }
 
 function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {
