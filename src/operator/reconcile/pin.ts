@@ -79,7 +79,16 @@ function planLocalized(
   const body = { localized_release_id: release, reviewer: 'slipway-operator', reason: REASON };
   // A rollback needs a release that it takes back.
   if (known !== undefined && localized !== null) return { kind: 'act', action: 'localized-rollback', body };
-  if (localized === null && texts !== null && isTakenBack(release, texts)) {
+  return planPublication(body, localized === null, texts);
+}
+
+function planPublication(
+  body: { readonly localized_release_id: string; readonly reviewer: string; readonly reason: string },
+  isNoneCurrent: boolean,
+  texts: PinTexts | null,
+): PinPlan {
+  const { localized_release_id: release } = body;
+  if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
     return stalled(
       'ReleaseRolledBack',
       `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, or name a new id`,

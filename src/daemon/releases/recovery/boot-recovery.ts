@@ -14,7 +14,7 @@ import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
-import type { AttestationRepository } from '../records/attestation-repository.ts';
+import type { AttestationRepository, StoredAttestation } from '../records/attestation-repository.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
@@ -145,7 +145,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     const attested = found.statement[channel];
     if (attested !== null) adoptPointer(deps, channel, attested);
   }
-  adoptWithdrawal(deps, found.statement, stored?.issued_at ?? null);
+  adoptWithdrawal(deps, found.statement, stored);
 }
 
 /** A release keeps the server-info document that the attestation names. */
@@ -195,19 +195,19 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
  * verification was too old then only waits for the next one, unless it was attested as an earlier release. A release that was verified
  * and taken back since is attested as an earlier one for a time only, so a database from before that time does not tell.
  *
- * @param knownAt when the last attestation that the database knows was issued, Unix seconds; `null` when it knows none
+ * @param stored the last attestation that the database knows
  */
 function adoptWithdrawal(
   deps: RecoveryDependencies,
   statement: AttestationStatement,
-  knownAt: number | null,
+  stored: StoredAttestation | null,
 ): void {
   const { official, localized, retained, issued_at: issuedAt } = statement;
   const { releases, database, logger, maxVerifyAgeSeconds: maxAge, retention } = deps;
   const current = releases.current('localized');
   if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
   const wasFresh = isFreshAt(current, issuedAt, maxAge);
-  const isRecent = knownAt !== null && issuedAt - knownAt < Math.min(maxAge, retention.maxAgeSeconds);
+  const isRecent = issuedAt - (stored?.issued_at ?? 0) < Math.min(maxAge, retention.maxAgeSeconds);
   const isEarlier = retained.some(
     ({ channel, release_id: id }) => channel === 'localized' && id === current.release_id,
   );
