@@ -23,8 +23,8 @@ Generated from the code by \`make docs\`; do not edit.
 
 Every program serves \`/metrics\` on a port of its own, with these metrics, \`${BUILD_INFO}\`, and those of the process
 (\`process_*\`, \`nodejs_*\`). Most labels with a known set of values have a sample for each of them from the start. \`slipway_verdict\` has
-them from the first verdict on; a metric by route, report, method or HTTP status has a sample for each combination that occurred. A time or a size
-that is not known has none.
+them from the first verdict on; a metric by route, report, method or HTTP status has a sample for each combination that
+occurred. A time or a size that is not known has none.
 
 ## Server
 

@@ -45,8 +45,7 @@ export function planStatement(
 ): StatementPlan {
   const official = currentOf(situation, 'official');
   const localized = currentOf(situation, 'localized');
-  const oldest = nowSeconds - limits.maxVerifyAgeSeconds;
-  const fresh = (release: ReleaseRow): boolean => (release.verified_at ?? 0) > oldest;
+  const fresh = (release: ReleaseRow): boolean => isFreshAt(release, nowSeconds, limits.maxVerifyAgeSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
     return {
       ok: false,
@@ -85,6 +84,15 @@ export function planStatement(
     },
     notes,
   };
+}
+
+/** Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. */
+export function isFreshAt(
+  { verified_at: verifiedAt }: Pick<ReleaseRow, 'verified_at'>,
+  nowSeconds: number,
+  maxVerifyAgeSeconds: number,
+): boolean {
+  return (verifiedAt ?? 0) > nowSeconds - maxVerifyAgeSeconds;
 }
 
 /** The release that the pointer of a channel names, or `null`. */
