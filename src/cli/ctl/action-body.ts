@@ -43,7 +43,10 @@ export function renderActionBody(action: ControlAction, words: BodyWords): strin
   }
   const [ignored] = parsed.value.ignoredFields;
   if (ignored !== undefined) {
-    throw new CtlFailure(CTL_EXITS.usage, `${action} does not use ${ignored}; run ${action} --help lists its fields`);
+    throw new CtlFailure(
+      CTL_EXITS.usage,
+      `${action} does not use ${ignored}; run ${action} --help lists its fields`,
+    );
   }
   if (words.json !== null) return words.json;
   return words.fields.length === 0 ? null : stringifyJsonExact(value);

@@ -245,11 +245,7 @@ async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAn
 }
 
 /** Joins the answers into one JSON text; each keeps its bytes. */
-function joinStatus(
-  readiness: AdminAnswer,
-  health: AdminAnswer,
-  releases: AdminAnswer | null,
-): AdminAnswer {
+function joinStatus(readiness: AdminAnswer, health: AdminAnswer, releases: AdminAnswer | null): AdminAnswer {
   const body = Buffer.concat([
     Buffer.from('{"readiness":'),
     readiness.body,

@@ -33,7 +33,8 @@ export async function applyContext(
   }
   const named = asked ?? env['SLIPWAY_CTL_CONTEXT'];
   const hasAddress = address !== undefined || env['SLIPWAY_CTL_URL'] !== undefined || program.plugin;
-  if (address !== undefined || (named === undefined && hasAddress)) return { args, token: null, isContext: false };
+  if (address !== undefined || (named === undefined && hasAddress))
+    return { args, token: null, isContext: false };
   const file = await readContextFile(env);
   const name = named ?? file.current;
   if (name === null) return { args, token: null, isContext: false };

@@ -32,17 +32,18 @@ const ContextSchema = z
     output: z.enum(OUTPUT_FORMATS),
   })
   .partial()
-  .superRefine((context, { addIssue }) => {
+  .superRefine((context, issues) => {
     const given = (keys: ReadonlyArray<keyof typeof context>): readonly string[] =>
       keys.filter((key) => context[key] !== undefined && context[key] !== false);
     const cluster = given(CLUSTER_KEYS);
     const tokens = given(TOKEN_KEYS);
     const hasUrl = context.url !== undefined;
     if (!hasUrl && cluster.length === 0) {
-      addIssue(`needs an address: url, or one of ${CLUSTER_KEYS.join(', ')}`);
+      issues.addIssue(`needs an address: url, or one of ${CLUSTER_KEYS.join(', ')}`);
     }
-    if (hasUrl && cluster.length > 0) addIssue(`has url and ${cluster.join(', ')}; leave one of them out`);
-    if (tokens.length > 1) addIssue(`has ${tokens.join(' and ')}; leave one of them out`);
+    if (hasUrl && cluster.length > 0)
+      issues.addIssue(`has url and ${cluster.join(', ')}; leave one of them out`);
+    if (tokens.length > 1) issues.addIssue(`has ${tokens.join(' and ')}; leave one of them out`);
   });
 
 const FileSchema = z.strictObject({

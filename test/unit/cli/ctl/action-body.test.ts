@@ -46,7 +46,11 @@ describe('the body of an action from arguments', () => {
     ['a field twice', ['force=true', 'force=false'], 'force: given twice'],
     ['bad JSON', ['source={'], 'source: must be JSON'],
     ['a number beyond int64', ['count=9223372036854775808'], '/count: must be an integer'],
-    ['a field that the action does not use', ['reviewer=r', 'task_id=T'], 'release-cleanup does not use task_id'],
+    [
+      'a field that the action does not use',
+      ['reviewer=r', 'task_id=T'],
+      'release-cleanup does not use task_id',
+    ],
     ['a rule of the action', ['count=0'], '/count: must be at least 1'],
   ])('refuses %s before it sends anything', (_what, fields, message) => {
     expect(() => body('release-cleanup', ...fields)).toThrow(message);
