@@ -83,6 +83,8 @@ async function typeInto(shell: CompletionShell): Promise<readonly string[]> {
     TERM: 'xterm',
     SLIPWAY_CTL_URL: server.url,
     SLIPWAY_CTL_TOKEN_FILE: server.tokenFile,
+    // Node starts slowly while other tests use the machine.
+    SLIPWAY_CTL_COMPLETION_SECONDS: '60',
   };
   child.stdin.end(
     JSON.stringify({ argv, env, cwd: folder, prompt: 'READY>', lines: LINES.map(([line]) => line) }),
