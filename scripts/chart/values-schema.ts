@@ -359,7 +359,7 @@ const operator = z
       .array(name.min(1))
       .default([])
       .describe(
-        "Secrets that the operator may read, by name, in each of these namespaces: those that ReleaseChannels name in adminTokenSecretRef. Empty: the Secret with this installation's admin token.",
+        "Further Secrets that the operator may read, by name, in each of these namespaces: those that ReleaseChannels name in adminTokenSecretRef. The Secret with this installation's admin token is always one of them.",
       ),
     config: kubernetesObject
       .default({})

@@ -389,7 +389,12 @@ describe.skipIf(programs === null)('the chart', () => {
       .flatMap(({ rules }) => rules as ReturnType<typeof watchedNamespaceRules>)
       .filter(({ resources }) => resources.includes('secrets'));
     expect(secrets).toEqual([
-      { apiGroups: [''], resources: ['secrets'], resourceNames: ['one', 'two'], verbs: ['get'] },
+      {
+        apiGroups: [''],
+        resources: ['secrets'],
+        resourceNames: ['test-slipway-admin', 'one', 'two'],
+        verbs: ['get'],
+      },
     ]);
   });
 

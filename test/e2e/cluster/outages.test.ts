@@ -40,7 +40,12 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
       retention: { cleanupIntervalSeconds: 60 },
     }),
     crds: { install: true },
-    operator: { enabled: true, config: { reconcile: { intervalSeconds: 5 } } },
+    operator: {
+      enabled: true,
+      // Of the installation `first`.
+      tokenSecrets: ['first-admin'],
+      config: { reconcile: { intervalSeconds: 5 } },
+    },
   });
   /** The release that the clients of the Service get. */
   const servedRelease = (): string => {
@@ -371,7 +376,7 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
     kubectlAnywhere(['-n', other, 'apply', '-f', '-'], JSON.stringify(channel));
     await eventually('slipway ctl status answers', () => {
       const { code, text } = ctl(other, name, 'status');
-      return code === 1 && text.includes('ReleaseNotAuthorized');
+      return code === 1 && text.includes('NeverSynced');
     });
     expect(get(`http://${name}.${other}.svc/healthz`).status).toBe(0);
     await eventually('the operator has added its schedule', () =>
