@@ -27,7 +27,7 @@ export interface ConditionFacts {
   /** The volume that is full, and since when that is known. */
   readonly full: { readonly volume: 'snapshot' | 'data'; readonly since: number | null } | null;
   readonly damaged: DamagedRelease | null;
-  /** The last automatic repair of something that is still damaged. */
+  /** The last automatic repair of `damaged` that failed. */
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
@@ -35,6 +35,8 @@ export interface ConditionFacts {
   readonly isDatabaseDamaged: boolean;
   readonly crashLoopSince: number | null;
   readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
+  /** The current localized release whose last full verification is too old for the attestation. */
+  readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
   readonly now: number;
 }
@@ -113,13 +115,22 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   );
 }
 
-function localizedConditions({ stale, publishingStoppedSince }: ConditionFacts): readonly DaemonCondition[] {
+function localizedConditions({
+  stale,
+  unverified,
+  publishingStoppedSince,
+}: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
       stale !== null,
       'localized_stale',
       `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`,
       { since: stale?.since ?? null },
+    ),
+    ...when(
+      unverified !== null,
+      'localized_unverified',
+      `the last full verification of localized release ${unverified?.releaseId ?? ''} is too old`,
     ),
     ...when(
       publishingStoppedSince !== null,

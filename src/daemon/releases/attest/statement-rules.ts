@@ -45,8 +45,8 @@ export function planStatement(
 ): StatementPlan {
   const official = currentOf(situation, 'official');
   const localized = currentOf(situation, 'localized');
-  const oldest = nowSeconds - limits.maxVerifyAgeSeconds;
-  const fresh = (release: ReleaseRow): boolean => (release.verified_at ?? 0) > oldest;
+  const fresh = (release: ReleaseRow): boolean =>
+    isVerifiedInTime(release, limits.maxVerifyAgeSeconds, nowSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
     return {
       ok: false,
@@ -85,6 +85,19 @@ export function planStatement(
     },
     notes,
   };
+}
+
+/**
+ * Whether the last full verification of a release still supports a statement about it.
+ *
+ * @param nowSeconds Unix seconds
+ */
+export function isVerifiedInTime(
+  { verified_at: verifiedAt }: Pick<ReleaseRow, 'verified_at'>,
+  maxVerifyAgeSeconds: number,
+  nowSeconds: number,
+): boolean {
+  return (verifiedAt ?? 0) > nowSeconds - maxVerifyAgeSeconds;
 }
 
 /** The release that the pointer of a channel names, or `null`. */

@@ -13,6 +13,7 @@ const CALM: ConditionFacts = {
   isDatabaseDamaged: false,
   crashLoopSince: null,
   stale: null,
+  unverified: null,
   publishingStoppedSince: null,
   now: 500,
 };
@@ -90,6 +91,16 @@ describe('the conditions of the daemon', () => {
           code: 'localized_stale',
           message: 'localized release l1 was made for an earlier official release',
           since: 4,
+        },
+      ],
+    ],
+    [
+      'a localized release that was not verified in time',
+      { unverified: { releaseId: 'l1' } },
+      [
+        {
+          code: 'localized_unverified',
+          message: 'the last full verification of localized release l1 is too old',
         },
       ],
     ],
