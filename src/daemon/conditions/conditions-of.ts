@@ -1,5 +1,5 @@
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
-import type { DamageFinder } from '../releases/records/damage-records.ts';
+import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
 /** The damage of one current release. */
 export interface DamagedRelease {
@@ -7,7 +7,7 @@ export interface DamagedRelease {
   /** Damaged entries; 0 when the manifest or the record is at fault. */
   readonly count: number;
   /** The finder of the first of them; `null` when the manifest or the record is at fault. */
-  readonly foundBy: DamageFinder | null;
+  readonly foundBy: DaemonDamageFinder | null;
   /** Unix seconds. */
   readonly since: number | null;
 }
@@ -42,8 +42,7 @@ export interface ConditionFacts {
 }
 
 /** The names of finders of damage. */
-const FINDERS: Readonly<Record<DamageFinder, string>> = {
-  server: 'a server',
+const FINDERS: Readonly<Record<Exclude<DaemonDamageFinder, 'server'>, string>> = {
   verify: 'verify',
   refresh: 'refresh',
   repair: 'a repair',
@@ -97,7 +96,8 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   const { releaseId, count, foundBy, since } = damaged;
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
-  const finder = foundBy === null ? '' : `, found by ${FINDERS[foundBy]},`;
+  // A server that found the damage tells more of it in its own message.
+  const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]},`;
   if (failedRepair !== null) {
     return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
       since: failedRepair.triedAt,

@@ -1,5 +1,5 @@
 import { CHANNELS, type Channel } from '../release/channel.ts';
-import type { DamageFinder } from '../verdict/damage-finder.ts';
+import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
 import type { Reason } from '../verdict/reasons.ts';
 import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
 import { instant } from './instant.ts';
@@ -50,7 +50,7 @@ const STATE_OF: Readonly<Record<Reason, ServiceStateName>> = {
 };
 
 /** How each finder of damage is named. */
-const FINDERS: Readonly<Record<DamageFinder, string>> = {
+const FINDERS: Readonly<Record<ServerDamageFinder, string>> = {
   client: 'found when a client read it',
   scrub: 'found by the scrub',
   loading: 'found when the release was read',

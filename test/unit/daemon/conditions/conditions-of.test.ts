@@ -73,6 +73,11 @@ describe('the conditions of the daemon', () => {
         },
       ],
     ],
+    [
+      'damage that a server found, whose finder it tells itself',
+      { damaged: { ...DAMAGED, foundBy: 'server' }, nextRepairAt: 0 },
+      [{ code: 'repairing', message: 'the daemon repairs 2 damaged files of release r1' }],
+    ],
     ['damage that nobody repairs', { damaged: DAMAGED }, []],
     [
       'a failed repair',

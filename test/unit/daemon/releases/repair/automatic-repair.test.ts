@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { DAMAGE_REPAIR_JOB } from '../../../../../src/daemon/releases/jobs/release-jobs.ts';
+import { createRepairAttempts } from '../../../../../src/daemon/releases/records/repair-attempts.ts';
 import { callOf } from '../../../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../../../src/daemon/tasks/task.ts';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
@@ -353,7 +354,8 @@ test('missing and wrong bytes are each named by their kind', async () => {
 
 test('a failed attempt is that of the releases that hold what it was to repair', async () => {
   const world = await synced(false);
-  const { attempts, repository } = world.releases;
+  const { repository } = world.releases;
+  const attempts = createRepairAttempts(world.database);
   const [one, two] = ['one', 'two'].map((content) => blake3Hex(Buffer.from(content)));
   const current = repository.current('official')!;
   const damage = {
