@@ -5,10 +5,15 @@ import { createOperatorMetrics } from '../../src/operator/metrics.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';
 import { createCdnMetrics } from '../../src/server/bytes/cdn-metrics.ts';
+import { registerConnectionMetrics } from '../../src/server/connection-metrics.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { createScrubMetrics } from '../../src/server/scrub/scrub-metrics.ts';
 import { registerServiceState } from '../../src/server/service/service-state-metrics.ts';
+import { registerWorkerMetrics } from '../../src/server/workers/worker-metrics.ts';
 import { table } from './markdown.ts';
+
+/** Every program has it, so the page names it once. */
+const BUILD_INFO = 'slipway_build_info';
 
 /** docs/reference/metrics.md */
 export function renderMetrics(): string {
@@ -16,11 +21,14 @@ export function renderMetrics(): string {
 
 Generated from the code by \`make docs\`; do not edit.
 
-Every program serves \`/metrics\` on a port of its own, with these metrics, \`slipway_build_info\`, and those of the process
-(\`process_*\`, \`nodejs_*\`). A label with a known set of values has a sample for each of them from the start. A time or a size that
-is not known has none.
+Every program serves \`/metrics\` on a port of its own, with these metrics, \`${BUILD_INFO}\`, and those of the process
+(\`process_*\`, \`nodejs_*\`). Most labels with a known set of values have a sample for each of them from the start. \`slipway_verdict\` has
+them from the first verdict on; a metric by route, report, method or HTTP status has a sample for each combination that
+occurred. A time or a size that is not known has none.
 
 ## Server
+
+\`slipway_workers\` and \`slipway_worker_restarts_total\` exist only with worker processes (\`workers\`).
 
 ${rows(serverMetrics())}
 
@@ -46,6 +54,8 @@ function serverMetrics(): Registry {
   createScrubMetrics(registry);
   createAdminMetrics(registry);
   registerServiceState(registry, unread);
+  registerConnectionMetrics(registry, { size: 0, limited: { idle: 0, full: 0, address: 0 } });
+  registerWorkerMetrics(registry, { running: 0, restarts: 0 });
   return registry;
 }
 
@@ -92,7 +102,7 @@ function rows(registry: Registry): string {
   const own = registry
     .getMetricsAsArray()
     .map(describe)
-    .filter(({ name }) => name.startsWith('slipway_'));
+    .filter(({ name }) => name.startsWith('slipway_') && name !== BUILD_INFO);
   own.sort((left, right) => (left.name < right.name ? -1 : 1));
   return table(
     ['Metric', 'Type', 'Labels', 'Meaning'],

@@ -62,7 +62,7 @@ function addSyncMetrics(registry: Registry, { engine }: WorkMetricsSources): voi
   });
   const bytes = new Counter({
     name: 'slipway_daemon_sync_downloaded_bytes_total',
-    help: 'Bytes that syncs downloaded from upstream for releases.',
+    help: 'Bytes that successful syncs downloaded from upstream for releases.',
     registers,
   });
   const errors = new Counter({

@@ -110,6 +110,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     root: config.snapshot.root,
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
+    needsToken: needsToken(config),
     logger,
     registry,
     clock,
@@ -130,7 +131,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdnHost: config.cdn.host,
     admin: assembleAdmin(config, deps, { ...known, tokens }),
     dashboard: createDashboardRoute(deps.dashboard),
-    tokens: config.auth.public === 'open' ? null : tokens,
+    tokens: needsToken(config) ? tokens : null,
     cors: createCors(config.cors.origins),
     ...ids,
     observe: createRequestObserver(record, clock),
@@ -143,7 +144,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
-      config.fastPath.enabled && config.auth.public === 'open'
+      config.fastPath.enabled && !needsToken(config)
         ? installFastPath(server, {
             serving: room.serving,
             cdn: cdn.parts,
@@ -156,6 +157,11 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
           })
         : null,
   };
+}
+
+/** Whether public routes need a token. */
+function needsToken({ auth }: ServerConfiguration): boolean {
+  return auth.public === 'token';
 }
 
 /** The sources of the ids of requests and of spans. */

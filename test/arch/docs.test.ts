@@ -49,6 +49,18 @@ describe('the reference', () => {
     ).toEqual([]);
   });
 
+  it('documents every metric that the code names', () => {
+    const text = readFileSync(join(REFERENCE, 'metrics.md'), 'utf8');
+    const names = globSync('{src,cmd}/**/*.ts', { cwd: ROOT }).flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/name: '(slipway_[a-z_]+)'/g)].map(
+        ([, name = '']) => name,
+      ),
+    );
+    expect(names).toContain('slipway_workers');
+    expect(names.length).toBeGreaterThan(30);
+    expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
   it('links only to files that exist', () => {
     const broken = globSync('docs/reference/*.md', { cwd: ROOT }).flatMap((file) => {
       const links = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];

@@ -156,6 +156,8 @@ const HEALTHY: Readonly<Record<string, string>> = {
   [`slipway_scrub_damage_total{${JOB},kind="damaged"}`]: '3x60',
   [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="200"}`]: '0+90x60',
   [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="503"}`]: '0+1x60',
+  // Probes of a release that is not served have alerts of their own.
+  [`slipway_http_requests_total{${JOB},route="/readyz",method="GET",status="503"}`]: '0+30x60',
   [`slipway_daemon_sync_consecutive_failures{${JOB}}`]: '2x60',
   [`slipway_daemon_sync_next_timestamp_seconds{${JOB}}`]: '600+60x60',
   [`slipway_daemon_restarts{${JOB}}`]: '1x60',

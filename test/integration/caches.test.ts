@@ -42,6 +42,9 @@ describe.each(CACHES)('%s with the configuration of the guide', (program, langua
       expect([same.status, same.body.equals(bytes.subarray(1000, 2000))]).toEqual([206, true]);
       const other = await get({ ...range, 'if-range': etagOf(Buffer.from('other')) });
       expect([other.status, other.body.equals(bytes)]).toEqual([200, true]);
+      // The server would ask for a token.
+      expect((await fetch(`http://127.0.0.1:${served.port}/admin/tasks`)).status).toBe(401);
+      expect([403, 404]).toContain((await fetch(`http://127.0.0.1:${port}/admin/tasks`)).status);
     },
   );
 });

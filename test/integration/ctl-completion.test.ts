@@ -67,6 +67,8 @@ async function typeInto(shell: CompletionShell): Promise<readonly string[]> {
   const { argv, rc } = SHELLS[shell](folder);
   await mkdir(join(folder, 'fish'));
   await mkdir(join(folder, 'snapshot'));
+  // Without this folder fish generates completions from the manual pages in the background, after it has ended.
+  await mkdir(join(folder, '.local/share/fish/generated_completions'), { recursive: true });
   await writeFile(join(folder, 'admin.token'), '');
   await writeFile(join(folder, 'script'), completionScript(shell));
   await writeFile(join(folder, rc[0]), rc[1]);

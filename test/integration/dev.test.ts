@@ -147,8 +147,8 @@ describe('slipway dev', () => {
     expect((await fetch(`${first.summary.server_url}/v1/bootstrap`)).status).toBe(200);
     expect((await fetch(first.summary.metrics_url)).status).toBe(200);
     const daemonMetrics = await fetch(first.summary.daemon_metrics_url);
-    expect(await daemonMetrics.text()).toContain(
-      'slipway_daemon_tasks_total{kind="sync",outcome="succeeded"} 1',
+    expect(await daemonMetrics.text()).toMatch(
+      /^slipway_daemon_tasks_total\{kind="sync",outcome="succeeded"\} [1-9]/mu,
     );
     expect((await readFile(first.summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
     expect((await fetch(`${first.summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
@@ -282,7 +282,7 @@ describe('slipway dev', () => {
         () => null,
       );
     const boot = await bootOf();
-    const [, pid] = /daemon_pid=(\d+)/.exec(dev.output()) ?? [];
+    const [, pid] = [...dev.output().matchAll(/daemon_pid=(\d+)/gu)].at(-1) ?? [];
     process.kill(Number(pid), 'SIGKILL');
     const next = await until(async () => {
       const other = await bootOf();

@@ -69,7 +69,7 @@ describe('bin/slipway', () => {
     const unknown = await run(checkout, slipway, ['no such command']);
     expect([unknown.code, unknown.stderr.split('\n')[0]]).toEqual([
       2,
-      'slipway: no command "no such command"',
+      'slipway: there is no command "no such command"',
     ]);
     // A change of the lock file requires setup again.
     await utimes(join(checkout.directory, 'package-lock.json'), 2_000_000_000, 2_000_000_000);

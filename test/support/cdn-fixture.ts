@@ -107,6 +107,7 @@ export async function startCdn(
     root,
     cdnHost: CDN_HOST,
     defaultChannel: 'official',
+    needsToken: false,
     logger:
       options.onLog === undefined
         ? createSilentLogger()

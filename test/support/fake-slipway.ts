@@ -272,12 +272,16 @@ export function translationStatus(
     readonly stale?: boolean;
     readonly blockers?: ReadonlyArray<readonly [code: string, count: number]>;
     readonly skipped?: number;
+    /** Absent: all units that no blocker counts. */
+    readonly publishable?: number | null;
   } = {},
 ): TranslationStatus {
   const { base = 'r1', stale = false, blockers = [], skipped = 0 } = state;
+  const unblocked = blockers.reduce((rest, [, count]) => rest - count, 20);
   return {
     current: base === null ? null : { localized_release_id: 'l1', base_release_id: base, stale },
     automation: { state: 'off', message: 'localized.auto is off' },
+    history: [],
     coverage: {
       release_id: stale ? 'r2' : 'r1',
       target_language: 'zh-Hans',
@@ -286,6 +290,7 @@ export function translationStatus(
       translated: 12,
       blocked: 0,
       skipped,
+      publishable: state.publishable === undefined ? unblocked : state.publishable,
     },
     publish_blockers: blockers.map(([code, count]) => ({ code, message: `because of ${code}`, count })),
   };

@@ -12,7 +12,7 @@ export interface BaseDifference {
 export interface BaseReport {
   /** `null` when the manifest names none. */
   readonly release_id: string | null;
-  /** `not_checked` when the volume does not have the base; `reason` says why. */
+  /** `not_checked` when it could not be compared with its base; `reason` says why. */
   readonly status: 'ok' | 'differs' | 'not_checked';
   readonly reason: string | null;
   /** Whether the attestation names both manifests; otherwise one of them is only what a release record names. */

@@ -27,7 +27,7 @@ manifest does not mark them as patched. Changes nothing.
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
 Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, and 3 when all is sound
-but a localized release was not checked against its base, because the volume does not have it.
+but a localized release could not be compared with its base.
 `;
 
 /**

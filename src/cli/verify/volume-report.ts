@@ -60,15 +60,21 @@ export function isSound(report: Pick<VolumeReport, 'problems' | 'attestation' | 
   );
 }
 
-function isReleaseSound({ damaged, problems, base }: ReleaseReport): boolean {
-  return damaged === 0 && problems.length === 0 && base?.status !== 'differs';
+function isReleaseSound(release: ReleaseReport): boolean {
+  return stateOf(release) === 'ok';
+}
+
+/** `DIFFERS`: all bytes are as the manifest says, and the manifest is not as the base allows. */
+function stateOf({ damaged, problems, base }: ReleaseReport): 'ok' | 'DAMAGED' | 'DIFFERS' {
+  if (damaged > 0 || problems.length > 0) return 'DAMAGED';
+  return base?.status === 'differs' ? 'DIFFERS' : 'ok';
 }
 
 /** Renders a report for people. */
 export function renderVolumeReport(report: VolumeReport): string {
   const lines = [`store ${report.store_id ?? '(unknown)'} at ${report.root}, ${report.mode} check`, ''];
   const rows = report.releases.map((release) => [
-    isReleaseSound(release) ? 'ok' : 'DAMAGED',
+    stateOf(release),
     release.channel,
     release.release_id,
     String(release.entries),
@@ -110,7 +116,10 @@ function renderFindings(release: ReleaseReport): string[] {
 function renderConclusion(report: VolumeReport): string {
   if (report.sound)
     return report.complete ? 'sound' : 'sound as far as it could be checked: see NOT CHECKED above';
-  const damaged = report.releases.filter((release) => !isReleaseSound(release));
+  const damaged = report.releases.filter((release) => stateOf(release) === 'DAMAGED');
+  if (damaged.length === 0 && report.releases.some((release) => stateOf(release) === 'DIFFERS')) {
+    return 'NOT SOUND: a localized release differs from its base, and "repair" does not change that; publish it again under a new id, or report it';
+  }
   if (damaged.length === 0) return 'NOT SOUND: see the lines above';
   const publish = damaged.some(({ channel }) => channel === 'localized')
     ? '; if a localized release stays damaged, "localized-publish"'

@@ -48,6 +48,8 @@ export const CHANNEL_REASONS = {
     'The daemon is still making spec.release current, or the pods still serve the release before.',
   PinOutdated:
     'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
+  ReleaseRolledBack:
+    'spec.release names a localized release that a rollback has taken back, and its units are on hold, so a publication would not have its texts. Review the units on hold, or name a new id.',
   TextsNotReady:
     'The translation tasks of the current official release are not built yet. Wait; if it lasts, check that localization is enabled and the log of the tasks `parse` and `task-build`.',
   BaseCurrent: 'The localized release is built on the current official one.',

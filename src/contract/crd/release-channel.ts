@@ -245,13 +245,17 @@ const LocalizationStatusSchema = z
       .string()
       .max(8)
       .describe(
-        'Part of the units that a publication would localize, such as 97%. Absent: the tasks are not built yet.',
+        'Part of the units that a publication would localize, such as 97%. Absent: the tasks are not built yet, or 10,000 units or more are on hold.',
       )
       .optional(),
     units: z
       .object({
         total: z.int().min(0).describe('All units.'),
-        ready: z.int().min(0).describe('Units that a publication would localize.'),
+        ready: z
+          .int()
+          .min(0)
+          .describe('Units that a publication would localize. Absent: 10,000 units or more are on hold.')
+          .optional(),
         accepted: z.int().min(0).describe('Proofread units.'),
         translated: z.int().min(0).describe('Translated and proofread units.'),
         blocked: z.int().min(0).describe('Units with blocking findings.'),

@@ -75,7 +75,7 @@ const SERVICE_PROBLEMS = {
   headers_too_large: {
     status: 431,
     title: 'Request header fields too large',
-    description: 'The request headers exceed the limit. Send fewer or smaller ones.',
+    description: 'The request line and the header fields exceed the limit. Send fewer or shorter ones.',
   },
   internal_error: {
     status: 500,

@@ -218,6 +218,9 @@ export const TranslationStatusReport = report(
         blocked: Count,
         skipped: Count.describe('Units of skipped tasks.'),
         by_state: Counts.describe('All units by state.'),
+        publishable: Count.nullable().describe(
+          'Units that a publication would localize; null while 10,000 units or more are on hold.',
+        ),
       })
       .describe('Of the current official release; all 0 until its translation tasks are built.'),
     history: z
@@ -264,6 +267,7 @@ export const TranslationStatusReport = report(
       blocked: 3,
       skipped: 0,
       by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
+      publishable: 40_000,
     },
     history: [
       {
@@ -287,7 +291,12 @@ export const TranslationStatusReport = report(
 /** The part of `translation.status` that the operator reads; the rest may differ in a daemon of another version. */
 export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publish_blockers: true }).extend({
   automation: z.object({ state: z.string(), message: z.string() }),
-  coverage: TranslationStatusReport.schema.shape.coverage.omit({ by_state: true }),
+  coverage: TranslationStatusReport.schema.shape.coverage
+    .omit({ by_state: true })
+    .extend({ publishable: z.int().min(0).nullable().default(null) }),
+  history: z
+    .array(z.object({ localized_release_id: z.string(), rolled_back: z.looseObject({}).nullable() }))
+    .default([]),
   current: TranslationStatusReport.schema.shape.current
     .unwrap()
     .pick({ localized_release_id: true, base_release_id: true, stale: true })

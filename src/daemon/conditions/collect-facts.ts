@@ -2,7 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
-import { isVerifiedInTime } from '../releases/attest/statement-rules.ts';
+import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { ReleaseRow } from '../releases/records/release-row.ts';
@@ -125,5 +125,5 @@ function unverifiedRelease(
 ): ConditionFacts['unverified'] {
   const current = releases.current('localized');
   if (current === null || current.state === 'damaged') return null;
-  return isVerifiedInTime(current, maxVerifyAgeSeconds(), now) ? null : { releaseId: current.release_id };
+  return isFreshAt(current, now, maxVerifyAgeSeconds()) ? null : { releaseId: current.release_id };
 }

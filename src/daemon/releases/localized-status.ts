@@ -1,6 +1,6 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { integrityOf } from './reports.ts';
-import type { ReleaseRepository } from './records/release-repository.ts';
+import { RELEASES_MAX, type ReleaseRepository } from './records/release-repository.ts';
 import { isStale } from './records/retention-rules.ts';
 
 /** Most releases in the history. */
@@ -35,13 +35,14 @@ export function localizedStatusOf(releases: ReleaseRepository, rollbackOf: FindR
 
 function historyOf(releases: ReleaseRepository, rollbackOf: FindRollback): LocalizedStatus['history'] {
   const published = releases
-    .list('localized', HISTORY_MAX)
+    .list('localized', RELEASES_MAX)
     .flatMap((release) =>
       release.published_at === null ? [] : [{ ...release, published_at: release.published_at }],
     );
   // A rollback makes an older release the latest again. The sort is stable: of the same second the newer release is first.
   return published
     .toSorted((one, other) => other.published_at - one.published_at)
+    .slice(0, HISTORY_MAX)
     .map(({ release_id, base_release_id, state, published_at }) => ({
       localized_release_id: release_id,
       base_release_id,

@@ -6,6 +6,7 @@ import {
   type UnitCounts,
   type UsableState,
 } from '../../domain/translation/unit-state.ts';
+import { HELD_COUNT_MAX } from './work/held-units.ts';
 import type { WorkStatus } from './work/work-status.ts';
 
 type StatusBody = ReportBodyOf<'translation.status'>;
@@ -40,9 +41,21 @@ export function coverageOf(
       blocked: units.blocked + skipped.blocked,
       skipped: sumOf(skipped),
       by_state: byState,
+      publishable: isBuilt ? publishableUnits(status, minState) : 0,
     },
-    publish_blockers: isBuilt ? blockersOf(units, status.heldUnits, minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt
+      ? blockersOf(units, sumOf(status.heldUnits), minState)
+      : [missingTasks(releaseId)],
   };
+}
+
+/** The units that a publication would localize; `null` when more units are on hold than were counted. */
+function publishableUnits({ units, heldUnits }: WorkStatus, minState: UsableState): number | null {
+  if (sumOf(heldUnits) >= HELD_COUNT_MAX) return null;
+  const published = UNIT_STATES.filter(
+    (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'published',
+  );
+  return published.reduce((sum, state) => sum + units[state] - heldUnits[state], 0);
 }
 
 function blockersOf(units: UnitCounts, heldUnits: number, minState: UsableState): Blocker[] {

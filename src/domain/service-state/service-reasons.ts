@@ -72,7 +72,11 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
     'refresh',
   ),
-  DatabaseDamaged: step('Restart the daemon: it rebuilds its database from the volume.', 'restart'),
+  // The database records the action: its damage can refuse it.
+  DatabaseDamaged: step(
+    'Restart the daemon: it rebuilds its database from the volume. If the action fails, restart its process.',
+    'restart',
+  ),
   CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
   VolumeFull: step('Run release-cleanup, or enlarge the volume that the doctor names.', 'release-cleanup'),
   Syncing: step('Wait for the end of the sync.'),

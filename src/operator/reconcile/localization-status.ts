@@ -29,15 +29,17 @@ export function localizationRow({
   automation,
 }: TranslationStatus): LocalizationRow {
   const counted = coverage.units - coverage.skipped;
-  const ready = missingTexts(blockers) === undefined ? readyUnits(counted, blockers) : 0;
+  const ready = coverage.publishable;
   return {
     ...(current === null ? {} : { baseRelease: current.base_release_id, stale: current.stale }),
     ...(coverage.release_id === null ? {} : { officialRelease: coverage.release_id }),
     targetLanguage: coverage.target_language,
-    ...(missingTexts(blockers) === undefined ? { coverage: percentOf(ready, counted) } : {}),
+    ...(missingTexts(blockers) === undefined && ready !== null
+      ? { coverage: percentOf(ready, counted) }
+      : {}),
     units: {
       total: coverage.units,
-      ready,
+      ...(ready === null ? {} : { ready }),
       accepted: coverage.accepted,
       translated: coverage.translated,
       blocked: coverage.blocked,
@@ -89,9 +91,14 @@ function baseOf({ current, coverage, automation }: TranslationStatus): Finding {
 
 function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatus): Finding {
   const counted = coverage.units - coverage.skipped;
-  const ready = readyUnits(counted, blockers);
-  const message = `${ready} of ${counted} units (${percentOf(ready, counted)})`;
-  if (ready === counted) return { status: 'True', reason: 'Complete', message };
+  const complete = `${counted} of ${counted} units (100%)`;
+  // Without a blocker every unit is ready.
+  if (blockers.length === 0) return { status: 'True', reason: 'Complete', message: complete };
+  const ready = coverage.publishable;
+  const message =
+    ready === null
+      ? `an unknown part of ${counted} units, because too many are on hold to be counted`
+      : `${ready} of ${counted} units (${percentOf(ready, counted)})`;
   const why = blockers.map(({ code, count }) => `${code} ${count}`).join(', ');
   return { status: 'False', reason: 'Incomplete', message: `${message}: ${why}` };
 }
@@ -105,14 +112,6 @@ function publishableOf({ publish_blockers: blockers }: TranslationStatus): Findi
 
 function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
   return blockers.find(({ code }) => UNKNOWN_TEXTS.has(code));
-}
-
-/**
- * Every unit that is not skipped is ready or counted by a blocker. A unit on hold that is not translated is counted twice, so there may
- * be more ready ones, never fewer.
- */
-function readyUnits(counted: number, blockers: readonly Blocker[]): number {
-  return Math.max(0, counted - blockers.reduce((sum, { count }) => sum + count, 0));
 }
 
 /** Rounded down: 100% means all. */

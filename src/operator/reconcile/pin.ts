@@ -29,9 +29,13 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
 /** Blockers that end by themselves; a publication fails until then. */
 const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
 
+/** The part of the report of the translations that decides. */
+type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
+
 /**
  * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
- * not exist is published under that id, as soon as the texts of the official release are there. A localized release of an
+ * not exist is published under that id, as soon as the texts of the official release are there. When none is current, one that a
+ * rollback took back cannot be published again while its units are on hold. A localized release of an
  * earlier official one cannot be current again. For an official release that is not current there is no action.
  *
  * @param texts the report of the translations, or `null` when it is not known
@@ -40,7 +44,7 @@ export function planPin(
   spec: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
   status: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
   history: readonly ReleaseRow[],
-  texts: Pick<TranslationStatus, 'publish_blockers'> | null,
+  texts: PinTexts | null,
 ): PinPlan {
   const { channel, release } = spec;
   if (release === undefined) return { kind: 'none' };
@@ -55,7 +59,7 @@ function planLocalized(
   release: string,
   { official, localized, relation }: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
   known: ReleaseRow | undefined,
-  texts: Pick<TranslationStatus, 'publish_blockers'> | null,
+  texts: PinTexts | null,
 ): PinPlan {
   const isCurrent = localized?.release_id === release;
   if (isCurrent && relation !== 'stale') return { kind: 'reached' };
@@ -75,11 +79,34 @@ function planLocalized(
   const body = { localized_release_id: release, reviewer: 'slipway-operator', reason: REASON };
   // A rollback needs a release that it takes back.
   if (known !== undefined && localized !== null) return { kind: 'act', action: 'localized-rollback', body };
+  return planPublication(body, localized === null, texts);
+}
+
+function planPublication(
+  body: { readonly localized_release_id: string; readonly reviewer: string; readonly reason: string },
+  isNoneCurrent: boolean,
+  texts: PinTexts | null,
+): PinPlan {
+  const { localized_release_id: release } = body;
+  if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
+    return stalled(
+      'ReleaseRolledBack',
+      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, or name a new id`,
+    );
+  }
   const passing = texts?.publish_blockers.find(({ code }) => PASSING_BLOCKERS.has(code));
   if (passing !== undefined) {
     return { kind: 'waiting', obstacle: { reason: 'TextsNotReady', message: passing.message } };
   }
   return { kind: 'act', action: 'localized-publish', body: { from_worker: true, ...body } };
+}
+
+/** Whether a publication cannot have the texts of a release, because a rollback has put them on hold. */
+function isTakenBack(release: string, { history, publish_blockers: blockers }: PinTexts): boolean {
+  const isRolledBack = history.some(
+    (row) => row.localized_release_id === release && row.rolled_back !== null,
+  );
+  return isRolledBack && blockers.some(({ code }) => code === 'on_hold');
 }
 
 function stalled(reason: Obstacle['reason'], message: string): PinPlan {

@@ -12,8 +12,8 @@ type Refusal = readonly [code: ProblemCode, detail: string, phrase: string];
 const LATE: Refusal = ['request_timeout', 'The request did not arrive in time.', 'Request Timeout'];
 const MALFORMED: Refusal = ['invalid_request', 'The request is not valid HTTP/1.1.', 'Bad Request'];
 const TARGET_TOO_LONG: Refusal = ['uri_too_long', 'The request target is too long.', 'URI Too Long'];
-/** A request line, or its continuation, up to somewhere inside its target. */
-const UNFINISHED_TARGET = /^(?:[A-Z]+ )?[!-~\x80-\xff]*$/;
+/** The beginning of a request line, up to somewhere inside its target. */
+const UNFINISHED_TARGET = /^[A-Z]+ [!-~\x80-\xff]*$/;
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [
     'headers_too_large',
@@ -51,8 +51,9 @@ export function answerClientErrors(server: Server, isAnswering: (socket: Duplex)
 }
 
 /**
- * Whether a head became too large inside its target. Node reports one limit for both, and the bytes that it read last: as
- * long as the target lasts they hold no line end, and a space only behind the method.
+ * Whether a head became too large inside its target. Node reports one limit for both, and only the bytes that it read
+ * last. They show it if they begin with the method; later bytes of a target look like those of a header field, and the
+ * answer for either is the one for the whole head.
  */
 function isInTarget(error: Error): boolean {
   const { rawPacket, bytesParsed } = error as {

@@ -26,6 +26,8 @@ export interface HttpCall {
   readonly timeoutMs: number;
   /** Largest body of the answer, bytes. */
   readonly maxBytes: number;
+  /** Lower-case names of the headers that the answer must hand over. */
+  readonly wantedHeaders?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -37,8 +39,8 @@ export interface BoundedAnswer {
   readonly etag: string | null;
   /** The header `Retry-After` as it came; absent when the answer has none. */
   readonly retryAfter?: string | undefined;
-  /** The headers `slipway-*` by their lower-case names; absent when the answer has none. */
-  readonly own?: Readonly<Record<string, string>> | undefined;
+  /** Those of {@link HttpCall.wantedHeaders} that the answer has, by name; absent when the call wanted none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: Buffer;
 }
 
@@ -154,7 +156,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         let answer: IncomingMessage | null = null;
         // Each failure removes one kept connection, so the loop ends with a fresh one at the latest.
         while (answer === null) answer = await attempt(call, url, signal);
-        return await readAnswer(answer, call.maxBytes);
+        return await readAnswer(answer, call.maxBytes, call.wantedHeaders);
       }),
     close: () => {
       for (const { agent } of transports.values()) agent.destroy();
@@ -217,7 +219,11 @@ export async function withinDeadline<T>(
  *
  * @throws HttpFailure `answer_too_large` beyond `maxBytes`, `answer_type` for a content coding; stream errors as they are
  */
-export async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<BoundedAnswer> {
+export async function readAnswer(
+  answer: IncomingMessage,
+  maxBytes: number,
+  wantedHeaders?: readonly string[],
+): Promise<BoundedAnswer> {
   const { statusCode: status = 0, headers } = answer;
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding !== 'identity') {
@@ -236,17 +242,20 @@ export async function readAnswer(answer: IncomingMessage, maxBytes: number): Pro
     contentType: headers['content-type'] ?? '',
     etag: headers.etag ?? null,
     ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...ownHeaders(headers),
+    ...(wantedHeaders === undefined ? {} : { headers: pickHeaders(headers, wantedHeaders) }),
     body,
   };
 }
 
-/** The headers that only services of our own send. */
-function ownHeaders(headers: IncomingMessage['headers']): Pick<BoundedAnswer, 'own'> {
-  const own = Object.entries(headers).flatMap(([name, value]) =>
-    name.startsWith('slipway-') && typeof value === 'string' ? [[name, value] as const] : [],
-  );
-  return own.length === 0 ? {} : { own: Object.fromEntries(own) };
+function pickHeaders(
+  headers: IncomingMessage['headers'],
+  names: readonly string[],
+): Readonly<Record<string, string>> {
+  const found = names.flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(found);
 }
 
 /** A JSON media type. Source: RFC 6839, section 3.1. */

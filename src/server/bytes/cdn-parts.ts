@@ -33,6 +33,8 @@ export interface CdnOptions {
   readonly cdnHost: string;
   /** The channel for paths that name no release. */
   readonly defaultChannel: Channel;
+  /** Whether reading files needs a token. */
+  readonly needsToken: boolean;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly clock: Clock;
@@ -65,6 +67,7 @@ export function createCdnParts(options: CdnOptions): CdnParts {
     prefix: `/${options.cdnHost}/`,
     defaultChannel: options.defaultChannel,
     retryAfterSeconds: limits.retryAfterSeconds,
+    needsToken: options.needsToken,
   });
   const budget = new InFlightBudget(limits.inFlightBytes);
   const buffers = new ReadBuffers(SPARE_BYTES);

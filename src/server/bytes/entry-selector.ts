@@ -33,14 +33,17 @@ export interface EntrySelectorOptions {
   readonly defaultChannel: Channel;
   /** Seconds after which a client may try again while a release is not distributable. */
   readonly retryAfterSeconds: number;
+  /** Whether reading the entries needs a token: then a cache that several clients share must not store them. */
+  readonly needsToken: boolean;
 }
 
-const IMMUTABLE = 'public, max-age=31536000, immutable';
+const IMMUTABLE = 'max-age=31536000, immutable';
 const REVALIDATE = 'no-cache';
 
 /** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
 export function createEntrySelector(options: EntrySelectorOptions): EntrySelector {
-  const { serving, prefix, defaultChannel, retryAfterSeconds } = options;
+  const { serving, prefix, defaultChannel, retryAfterSeconds, needsToken } = options;
+  const immutable = `${needsToken ? 'private' : 'public'}, ${IMMUTABLE}`;
 
   const requireServable = (release: ServedRelease | PendingRelease): void => {
     const servable = serving.servable(release);
@@ -82,7 +85,8 @@ export function createEntrySelector(options: EntrySelectorOptions): EntrySelecto
         );
       }
       const entry = selection.release.index.entry(position);
-      const representation = representationOf(selection, entry, state);
+      const cacheControl = selection.immutable ? immutable : REVALIDATE;
+      const representation = representationOf(selection, entry, { state, cacheControl });
       return { ...selection, generation: state.generation, entry, representation };
     },
   };
@@ -91,7 +95,7 @@ export function createEntrySelector(options: EntrySelectorOptions): EntrySelecto
 function representationOf(
   { release, immutable }: CdnSelection,
   entry: ManifestEntry,
-  state: ServingState,
+  { state, cacheControl }: { readonly state: ServingState; readonly cacheControl: string },
 ): Representation {
   return {
     etag: `"${entry.blake3}"`,
@@ -99,7 +103,7 @@ function representationOf(
     lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, state),
     size: entry.size,
     mediaType: entry.media_type,
-    cacheControl: immutable ? IMMUTABLE : REVALIDATE,
+    cacheControl,
   };
 }
 

@@ -86,7 +86,7 @@ const cors = z
       .max(64)
       .default(['*'])
       .describe(
-        'Origins whose pages may read resource bytes and /v1 in a browser, without credentials; * allows all, an empty list none.',
+        'Origins whose pages may read resource bytes and /v1 in a browser, without credentials; * allows all, an empty list none. * is wrong where only the network protects the server: any page that is open in a browser inside can then read it. List the origins there, or none.',
       ),
   })
   .prefault({})

@@ -134,6 +134,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
             ...(etag === null ? {} : { 'if-none-match': etag }),
             ...(tag === null ? {} : { [CONDITION_HEADERS.tag]: tag }),
           },
+          wantedHeaders: Object.values(CONDITION_HEADERS),
           waitMs: etag === null ? 0 : waitSeconds * 1000,
           maxBytes: ENVELOPE_MAX_BYTES,
           signal,
@@ -194,9 +195,9 @@ interface ToldConditions {
   readonly tag: string | null;
 }
 
-function toldConditions({ own = {} }: BoundedAnswer): ToldConditions {
-  const conditions = parseConditions(own[CONDITION_HEADERS.conditions] ?? null);
-  const tag = own[CONDITION_HEADERS.tag] ?? null;
+function toldConditions({ headers = {} }: BoundedAnswer): ToldConditions {
+  const conditions = parseConditions(headers[CONDITION_HEADERS.conditions] ?? null);
+  const tag = headers[CONDITION_HEADERS.tag] ?? null;
   return { conditions, tag: tag !== null && tag.length <= CONDITION_TAG_MAX ? tag : null };
 }
 
@@ -215,6 +216,7 @@ interface DaemonCall {
   readonly waitMs: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  readonly wantedHeaders?: readonly string[];
   /** If present, the call is a POST. */
   readonly body?: string;
 }
@@ -224,7 +226,7 @@ async function callDaemon(
   { url, readToken, timeoutMs }: DaemonClientOptions,
   client: HttpClient,
   path: string,
-  { headers, waitMs, maxBytes, signal, body }: DaemonCall,
+  { headers, wantedHeaders, waitMs, maxBytes, signal, body }: DaemonCall,
 ): Promise<BoundedAnswer> {
   const token = await readToken().catch((cause: unknown) => {
     throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
@@ -240,6 +242,7 @@ async function callDaemon(
       body,
       timeoutMs: timeoutMs + waitMs,
       maxBytes,
+      wantedHeaders,
       signal,
     });
   } catch (error) {

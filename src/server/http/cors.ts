@@ -17,9 +17,9 @@ export interface Cors {
 
 /** The fields of a response that a page may read besides those that every page may. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Request-Id';
-/** The fields that a page may send with a read. */
+/** The fields that a page may send with a read. A server whose public reads need a token takes it in `Authorization`. */
 const ALLOWED_FIELDS =
-  'Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, X-Request-Id, Traceparent, Tracestate';
+  'Range, If-Range, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Authorization, X-Request-Id, Traceparent, Tracestate';
 const PREFLIGHT: FieldList = [
   'Access-Control-Allow-Methods',
   'GET, HEAD',

@@ -1,12 +1,13 @@
 import cluster from 'node:cluster';
-import { AggregatorRegistry, Counter, Gauge } from 'prom-client';
+import { AggregatorRegistry } from 'prom-client';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Lifecycle } from '../../platform/process/lifecycle.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import { createMetricsServer, createRegistry, type Registry } from '../../platform/metrics/metrics.ts';
+import { createMetricsServer, createRegistry } from '../../platform/metrics/metrics.ts';
 import type { ServerConfiguration } from '../config/config.ts';
 import { createListenerProbes } from '../http/listener-probes.ts';
-import { createSupervisor, type Supervisor } from './supervisor.ts';
+import { createSupervisor } from './supervisor.ts';
+import { registerWorkerMetrics } from './worker-metrics.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
 
@@ -81,26 +82,4 @@ function forkWorker(): WorkerProcess {
       });
     },
   };
-}
-
-function registerWorkerMetrics(registry: Registry, supervisor: Supervisor): void {
-  const registers = [registry];
-  const running = new Gauge({
-    name: 'slipway_workers',
-    help: 'Worker processes that accept clients.',
-    registers,
-    collect: () => {
-      running.set(supervisor.running);
-    },
-  });
-  let counted = 0;
-  const restarts = new Counter({
-    name: 'slipway_worker_restarts_total',
-    help: 'Worker processes that were restarted after they died.',
-    registers,
-    collect: () => {
-      restarts.inc(supervisor.restarts - counted);
-      counted = supervisor.restarts;
-    },
-  });
 }

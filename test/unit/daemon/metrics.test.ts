@@ -160,7 +160,7 @@ describe('the metrics of translations', () => {
       built: null,
       units: { ...noUnits(), draft: 5 },
       skippedUnits: { ...noUnits(), draft: 2 },
-      heldUnits: 0,
+      heldUnits: noUnits(),
       leases: { open: 4, expired: 1 },
       failedChunks: 6,
     });

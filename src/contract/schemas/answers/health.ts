@@ -10,7 +10,7 @@ export const HealthAnswer = answer(
     status: z
       .enum(['ok', 'degraded'])
       .describe(
-        '`degraded`: alive, but the daemon does not answer or the official release is not distributable.',
+        '`ok` exactly if the state of `service` is `healthy`, else `degraded`; `service` has the reason and the next step.',
       ),
     version: z.string(),
     uptime_seconds: Count,

@@ -51,6 +51,9 @@ export function createAutomation(options: AutomationOptions): Automation {
   const { engine, triggers } = options;
   const status = (): FollowState => followState(factsOf(options));
   let published: { readonly taskId: string; readonly result: TaskResult } | null = null;
+  // A pass that publishes nothing must not hide what an earlier pass of the task has published. A daemon that was killed has forgotten it.
+  const resultOf = (taskId: string, result: TaskResult): TaskResult =>
+    published?.taskId === taskId ? published.result : result;
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
     await options.refreshTexts();
     const { state, message } = status();
@@ -58,10 +61,7 @@ export function createAutomation(options: AutomationOptions): Automation {
     if (state === 'followed') await options.markTasks(context);
     if (state !== 'due') {
       await options.writer.removeStaging(context.taskId);
-      // A pass that finds nothing to do must not hide what an earlier pass of the task has published.
-      return published?.taskId === context.taskId
-        ? published.result
-        : { published: false, state, reason: message };
+      return resultOf(context.taskId, { published: false, state, reason: message });
     }
     const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
     const automatic = {
@@ -77,7 +77,7 @@ export function createAutomation(options: AutomationOptions): Automation {
     } catch (error) {
       // With globs the states of the units do not tell the coverage, so the publish finds it.
       if (!(error instanceof TaskError) || error.code !== 'coverage_incomplete') throw error;
-      return { published: false, state: 'waiting', reason: error.message };
+      return resultOf(context.taskId, { published: false, state: 'waiting', reason: error.message });
     }
   });
   const catchUp = async (): Promise<void> => {

@@ -45,8 +45,7 @@ export function planStatement(
 ): StatementPlan {
   const official = currentOf(situation, 'official');
   const localized = currentOf(situation, 'localized');
-  const fresh = (release: ReleaseRow): boolean =>
-    isVerifiedInTime(release, limits.maxVerifyAgeSeconds, nowSeconds);
+  const fresh = (release: ReleaseRow): boolean => isFreshAt(release, nowSeconds, limits.maxVerifyAgeSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
     return {
       ok: false,
@@ -87,15 +86,11 @@ export function planStatement(
   };
 }
 
-/**
- * Whether the last full verification of a release still supports a statement about it.
- *
- * @param nowSeconds Unix seconds
- */
-export function isVerifiedInTime(
+/** Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. */
+export function isFreshAt(
   { verified_at: verifiedAt }: Pick<ReleaseRow, 'verified_at'>,
-  maxVerifyAgeSeconds: number,
   nowSeconds: number,
+  maxVerifyAgeSeconds: number,
 ): boolean {
   return (verifiedAt ?? 0) > nowSeconds - maxVerifyAgeSeconds;
 }

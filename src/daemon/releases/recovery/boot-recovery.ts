@@ -14,13 +14,13 @@ import type { ReleaseEvents } from '../../events/release-events.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
-import type { AttestationRepository } from '../records/attestation-repository.ts';
+import type { AttestationRepository, StoredAttestation } from '../records/attestation-repository.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
-import { currentOf } from '../attest/statement-rules.ts';
+import { currentOf, isFreshAt } from '../attest/statement-rules.ts';
 import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
@@ -145,7 +145,7 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     const attested = found.statement[channel];
     if (attested !== null) adoptPointer(deps, channel, attested);
   }
-  adoptWithdrawal(deps, found.statement);
+  adoptWithdrawal(deps, found.statement, stored);
 }
 
 /** A release keeps the server-info document that the attestation names. */
@@ -192,18 +192,26 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
 
 /**
  * A localized release that could be attested, and is not, was taken back after the database was written. One whose last full
- * verification was too old then only waits for the next one, unless it was attested as an earlier release.
+ * verification was too old then only waits for the next one, unless it was attested as an earlier release. A release that was verified
+ * and taken back since is attested as an earlier one for a time only, so a database from before that time does not tell.
+ *
+ * @param stored the last attestation that the database knows
  */
-function adoptWithdrawal(deps: RecoveryDependencies, statement: AttestationStatement): void {
+function adoptWithdrawal(
+  deps: RecoveryDependencies,
+  statement: AttestationStatement,
+  stored: StoredAttestation | null,
+): void {
   const { official, localized, retained, issued_at: issuedAt } = statement;
-  const { releases, database, logger } = deps;
+  const { releases, database, logger, maxVerifyAgeSeconds: maxAge, retention } = deps;
   const current = releases.current('localized');
   if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
-  const wasFresh = (current.verified_at ?? 0) > issuedAt - deps.maxVerifyAgeSeconds;
+  const wasFresh = isFreshAt(current, issuedAt, maxAge);
+  const isRecent = issuedAt - (stored?.issued_at ?? 0) < Math.min(maxAge, retention.maxAgeSeconds);
   const isEarlier = retained.some(
     ({ channel, release_id: id }) => channel === 'localized' && id === current.release_id,
   );
-  if (!wasFresh && !isEarlier) return;
+  if (!wasFresh && !isEarlier && isRecent) return;
   logger.warn(
     { channel: 'localized', release_id: current.release_id },
     'the attestation on the volume has no localized release any longer; the channel is withdrawn',

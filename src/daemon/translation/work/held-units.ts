@@ -1,3 +1,4 @@
+import { noUnits, type UnitCounts, type UnitState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 
@@ -20,7 +21,9 @@ export interface HeldUnit {
 export interface HeldUnits {
   /** How many, at most {@link HELD_COUNT_MAX}. */
   count(buildId: number | null): number;
-  /** The first of them. */
+  /** The same units by the state of their target. */
+  countByState(buildId: number | null): UnitCounts;
+  /** Some of them, in no special order. */
   list(buildId: number): readonly HeldUnit[];
 }
 
@@ -29,11 +32,21 @@ export function createHeldUnits(database: Database, targetLanguage: string): Hel
   const held = `FROM hold CROSS JOIN task_unit USING (unit_id) JOIN task USING (task_seq)
     WHERE hold.target_language = ? AND build_id = ? AND stored_status IS NOT 'skipped'`;
   const count = database.prepare(`SELECT count(*) AS units FROM (SELECT 1 ${held} LIMIT ${HELD_COUNT_MAX})`);
+  const states = database.prepare(`SELECT coalesce(target.state, 'untranslated') AS state, count(*) AS units
+    FROM (SELECT hold.unit_id, hold.target_language ${held} LIMIT ${HELD_COUNT_MAX}) AS held
+    LEFT JOIN target USING (unit_id, target_language) GROUP BY 1`);
   const list = database.prepare(
     `SELECT task_id, hold.unit_id, hold.reviewer, hold.reason, hold.at ${held} LIMIT ${HELD_LISTED_MAX}`,
   );
   return {
     count: (buildId) => Number(count.get(targetLanguage, buildId)?.['units'] ?? 0),
+    countByState: (buildId) => {
+      const counts = noUnits();
+      for (const { state, units } of states.iterate(targetLanguage, buildId)) {
+        counts[state as UnitState] = Number(units);
+      }
+      return counts;
+    },
     list: (buildId) =>
       list.all(targetLanguage, buildId).map((row) => ({
         task_id: String(row['task_id']),

@@ -16,8 +16,8 @@ export interface WorkStatus {
   readonly units: UnitCounts;
   /** Units of its skipped tasks by state. */
   readonly skippedUnits: UnitCounts;
-  /** Units of its other tasks that are on hold, counted up to a bound. */
-  readonly heldUnits: number;
+  /** Units of its other tasks that are on hold by state, in sum at most `HELD_COUNT_MAX`. */
+  readonly heldUnits: UnitCounts;
   /** Chunks that workers have leased. An expired lease was not taken back yet. */
   readonly leases: { readonly open: number; readonly expired: number };
   /** Chunks whose attempts are used up and that still have units without a target. */
@@ -54,7 +54,7 @@ export function createWorkStatus(database: Database, targetLanguage: string): (n
           : { releaseId: String(build['release_id']), generation: Number(build['generation']) },
       units: unitsOf(0),
       skippedUnits: unitsOf(1),
-      heldUnits: held.count(buildId),
+      heldUnits: held.countByState(buildId),
       leases: { open: Number(open), expired: Number(expired) },
       failedChunks: Number(failed.get(buildId)?.['chunks'] ?? 0),
     };

@@ -39,15 +39,11 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
       const daemon = options.daemon();
       const attestation = serving.attestation();
       const verdicts = { official: serving.verdict('official'), localized: serving.verdict('localized') };
-      const isDegraded =
-        options.isShuttingDown() ||
-        !daemon.answers ||
-        refresh.consecutiveFailures > 0 ||
-        !verdicts.official.distributable;
+      const service = options.service();
       const nowSeconds = Math.floor(clock.now() / 1000);
       return jsonAnswer(
         {
-          status: isDegraded ? 'degraded' : 'ok',
+          status: service.state === 'healthy' ? 'ok' : 'degraded',
           version: options.version,
           uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
           refresh: {
@@ -70,7 +66,7 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
             official: renderHealthBrief(verdicts.official),
             localized: renderHealthBrief(verdicts.localized),
           },
-          service: renderServiceState(options.service()),
+          service: renderServiceState(service),
         } satisfies Health,
         { cacheControl: NO_STORE },
       );

@@ -179,7 +179,9 @@ describe('slipway verify of a localized release', () => {
       });
     }
     const { out } = await verify();
-    expect(out).toMatch(/^DAMAGED +localized +r1-l1 /m);
+    expect(out).toMatch(/^DIFFERS +localized +r1-l1 /m);
+    expect(out).toContain('publish it again under a new id, or report it');
+    expect(out).not.toContain('DAMAGE FOUND');
     expect(out).toContain('localized r1-l1: changed_but_not_patched c.ogg\n');
   });
 

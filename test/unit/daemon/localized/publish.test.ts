@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CatalogError } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import { LOCALIZED_FAILPOINTS } from '../../../../src/daemon/localized/publish/localized-failpoints.ts';
 import { RELEASE_FAILPOINTS } from '../../../../src/daemon/releases/jobs/release-failpoints.ts';
+import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { ended } from '../releases/release-world.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -124,6 +125,16 @@ describe('localized-publish of a patch manifest', () => {
     expect((await world.publish({ 'b.txt': OFFICIAL['b.txt']! })).result).toMatchObject({
       replaced_entries: 0,
     });
+  });
+
+  test('is refused when the official object of a given file is not known, and drops no file silently', async () => {
+    const world = await createLocalizedWorld();
+    const official = blake3Hex(Buffer.from(OFFICIAL['a.csv']!));
+    world.database.prepare('DELETE FROM known_object WHERE blake3 = ?').run(official);
+    const failed = await world.publish(PATCHED);
+    expect(failed).toMatchObject({ status: 'failed', failure_code: 'release_incomplete' });
+    expect(failed.failure_reason).toContain('"a.csv"');
+    expect(world.releases.repository.list('localized', 10)).toEqual([]);
   });
 
   test('is refused when a catalog cannot be rewritten', async () => {

@@ -243,4 +243,19 @@ describe('localized-rollback', () => {
     expect(world.attested().localized).toBeNull();
     expect(world.row('1.0-l1')).toBe('superseded');
   });
+
+  test('is kept when the database is older than any verification that counts', async () => {
+    const world = await withLocalized(1);
+    const backup = join(await temporaryDirectory(), 'backup.sqlite');
+    world.database.prepare('VACUUM INTO ?').run(backup);
+    await world.act('localized-rollback');
+    world.clock.jumpAhead(8 * 86_400_000);
+    await world.act('verify');
+    await world.act('refresh', { force: true });
+    expect(world.attested()).toMatchObject({ localized: null, retained: [] });
+    await world.restart({ backup });
+    expect(world.row('1.0-l1')).toBe('superseded');
+    await world.act('verify', { localized_release_id: '1.0-l1' });
+    expect(world.attested().localized).toBeNull();
+  });
 });

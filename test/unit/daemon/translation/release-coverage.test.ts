@@ -10,7 +10,7 @@ const STATUS: WorkStatus = {
   built: { releaseId: 'r1', generation: 3 },
   units: { untranslated: 6, draft: 5, translated: 4, proofread: 30, blocked: 2, stale: 1 },
   skippedUnits: { ...noUnits(), untranslated: 7, proofread: 1 },
-  heldUnits: 3,
+  heldUnits: { ...noUnits(), untranslated: 1, proofread: 2 },
   leases: { open: 0, expired: 0 },
   failedChunks: 0,
 };
@@ -27,6 +27,7 @@ describe('the coverage of the official release', () => {
         blocked: 2,
         skipped: 8,
         by_state: { untranslated: 13, draft: 5, translated: 4, proofread: 31, blocked: 2, stale: 1 },
+        publishable: 28,
       },
       publish_blockers: [
         {
@@ -56,7 +57,9 @@ describe('the coverage of the official release', () => {
 
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
-    expect(coverageOf({ ...STATUS, units, heldUnits: 0 }, 'r1', 'proofread').publish_blockers).toEqual([]);
+    expect(
+      coverageOf({ ...STATUS, units, heldUnits: noUnits() }, 'r1', 'proofread').publish_blockers,
+    ).toEqual([]);
   });
 
   it.each([
@@ -67,12 +70,25 @@ describe('the coverage of the official release', () => {
     expect(blockers.find(({ code }) => code === 'not_proofread')?.count ?? 0).toBe(count);
   });
 
+  it('does not tell how many units are publishable while not all that are on hold are counted', () => {
+    const heldUnits = { ...noUnits(), proofread: 10_000 };
+    const units = { ...noUnits(), proofread: 60_000 };
+    const { coverage } = coverageOf({ ...STATUS, units, heldUnits }, 'r1', 'proofread');
+    expect(coverage.publishable).toBeNull();
+  });
+
   it.each([
     [null, 'no_official_release'],
     ['r2', 'tasks_not_built'],
   ])('is 0 while there are no tasks for the official release %s', (releaseId, code) => {
     const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId, 'proofread');
-    expect(coverage).toMatchObject({ release_id: releaseId, units: 0, accepted: 0, skipped: 0 });
+    expect(coverage).toMatchObject({
+      release_id: releaseId,
+      units: 0,
+      accepted: 0,
+      skipped: 0,
+      publishable: 0,
+    });
     expect(blockers.map((blocker) => blocker.code)).toEqual([code]);
   });
 });

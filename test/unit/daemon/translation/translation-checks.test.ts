@@ -10,7 +10,7 @@ const FACTS: WorkFacts = {
     built: { releaseId: 'r1', generation: 3 },
     units: { ...noUnits(), untranslated: 6, stale: 2, blocked: 1 },
     skippedUnits: noUnits(),
-    heldUnits: 0,
+    heldUnits: noUnits(),
     leases: { open: 2, expired: 0 },
     failedChunks: 0,
   },

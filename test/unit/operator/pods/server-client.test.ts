@@ -46,10 +46,10 @@ describe('a call of the operator to a server', () => {
     expect(health.daemon).toBeUndefined();
   });
 
-  it('is done once, however often it is sent under one key', async () => {
+  it('is done once, however often it is sent under one key, which may be any text', async () => {
     const fake = await startFakeSlipway();
     const origin = `http://127.0.0.1:${fake.port}`;
-    const call = { key: 'one', signal: new AbortController().signal };
+    const call = { key: 'Mon 23 Nov, 翻訳 '.repeat(50), signal: new AbortController().signal };
     const first = await client.control(origin, FAKE_TOKEN, 'sync', {}, call);
     const second = await client.control(origin, FAKE_TOKEN, 'sync', {}, call);
     expect([first.deduplicated, second.deduplicated]).toEqual([false, true]);

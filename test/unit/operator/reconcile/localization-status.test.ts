@@ -35,16 +35,19 @@ describe('the translations of a localized channel', () => {
   });
 
   it('have no coverage before the tasks are built, and never round up to all', () => {
-    expect(localizationRow(translationStatus({ blockers: [['tasks_not_built', 1]] }))).toMatchObject({
-      units: { ready: 0 },
-    });
-    expect(localizationRow(translationStatus({ blockers: [['tasks_not_built', 1]] }))).not.toHaveProperty(
-      'coverage',
-    );
-    const almost = translationStatus({ blockers: [['untranslated', 1]] });
+    const unbuilt = { blockers: [['tasks_not_built', 1]], publishable: 0 } as const;
+    expect(localizationRow(translationStatus(unbuilt))).toMatchObject({ units: { ready: 0 } });
+    expect(localizationRow(translationStatus(unbuilt))).not.toHaveProperty('coverage');
+    const almost = translationStatus({ blockers: [['untranslated', 1]], publishable: 999 });
     almost.coverage.units = 1000;
     expect(localizationRow(almost).coverage).toBe('99%');
     expect(localizationRow(translationStatus()).coverage).toBe('100%');
+  });
+
+  it('have no coverage while more units are on hold than the daemon counts', () => {
+    const row = localizationRow(translationStatus({ blockers: [['on_hold', 10_000]], publishable: null }));
+    expect(row).not.toHaveProperty('coverage');
+    expect(row.units).not.toHaveProperty('ready');
   });
 
   it.each<[string, State, string[]]>([
@@ -69,6 +72,30 @@ describe('the translations of a localized channel', () => {
         'True BaseCurrent: l1 is built on r1',
         'False Incomplete: 10 of 20 units (50%): qa_blocked 2, untranslated 8',
         'False PublishBlocked: 2 because of qa_blocked',
+      ],
+    ],
+    [
+      'are on hold, some of them without a translation',
+      {
+        blockers: [
+          ['on_hold', 8],
+          ['untranslated', 8],
+        ],
+        publishable: 11,
+      },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'False Incomplete: 11 of 20 units (55%): on_hold 8, untranslated 8',
+        'True NothingBlocks: no unit has a blocking finding',
+      ],
+    ],
+    [
+      'are on hold in great number',
+      { blockers: [['on_hold', 10_000]], publishable: null },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'False Incomplete: an unknown part of 20 units, because too many are on hold to be counted: on_hold 10000',
+        'True NothingBlocks: no unit has a blocking finding',
       ],
     ],
     [

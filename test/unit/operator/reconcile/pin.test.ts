@@ -70,6 +70,29 @@ describe('a pin', () => {
     });
   });
 
+  it('of the only localized release, which a rollback took back, stalls while its units are on hold', () => {
+    const history = [releaseRow('localized', 'old', 'superseded')];
+    const planOf = (
+      blockers: ReadonlyArray<readonly [string, number]>,
+      rolledBack: { at: number } | null,
+    ): PinPlan => {
+      const texts = {
+        ...translationStatus({ base: null, blockers }),
+        history: [{ localized_release_id: 'old', rolled_back: rolledBack }],
+      };
+      return plan('localized', 'old', { history, localized: null, texts });
+    };
+    expect(planOf([['on_hold', 2]], { at: 1 })).toMatchObject({
+      kind: 'stalled',
+      obstacle: {
+        reason: 'ReleaseRolledBack',
+        message: expect.stringContaining('review the units on hold, or name a new id') as string,
+      },
+    });
+    expect(planOf([], { at: 1 })).toMatchObject({ kind: 'act', action: 'localized-publish' });
+    expect(planOf([['on_hold', 2]], null)).toMatchObject({ kind: 'act', action: 'localized-publish' });
+  });
+
   it('of a new localized release waits for the texts of the official one, and only for them', () => {
     const texts = (code: string): World => ({ texts: translationStatus({ blockers: [[code, 1]] }) });
     for (const code of ['tasks_not_built', 'no_official_release'])

@@ -44,6 +44,16 @@ describe('the client for our own services', () => {
     expect(parseJsonAnswer(answer)).toEqual(['POST', '/path?a=b', 'Bearer t', 'application/json', 'text']);
   });
 
+  it('hands over the headers that the call wants, and no others', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { ...json, 'x-one': '1', 'x-two': '2' });
+      response.end('{}');
+    });
+    const send = sender();
+    expect((await send(url, { wantedHeaders: ['x-one', 'x-none'] })).headers).toEqual({ 'x-one': '1' });
+    expect((await send(url)).headers).toBeUndefined();
+  });
+
   it('reaches a Unix socket', async () => {
     const socketPath = join(await temporaryDirectory(), 'socket');
     await serve((request, response) => response.end(request.url), { socketPath });

@@ -1,12 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
 import { ProblemSchema, type Problem } from '../../../../src/contract/problems/problem-schema.ts';
+import type { Health } from '../../../../src/contract/schemas/answers/health.ts';
 import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
@@ -291,6 +294,21 @@ describe('a server without a distributable release', () => {
     });
   });
 
+  it('has the status ok exactly while the service is healthy', async () => {
+    const server = await ready();
+    const health = async () => (await ask(server, 'getHealth')).body as Health;
+    await until(async () => (await health()).service.state === 'healthy');
+    expect(await health()).toMatchObject({ status: 'ok' });
+    server.daemon.setConditions([{ code: 'volume_full', message: 'no space', since: now(), next_try: null }]);
+    await until(async () => (await health()).service.state !== 'healthy');
+    expect(await health()).toMatchObject({
+      status: 'degraded',
+      service: { state: 'degraded', reason: 'VolumeFull' },
+      refresh: { consecutive_failures: 0 },
+      verdicts: { official: { distributable: true } },
+    });
+  });
+
   it('turns readiness off first when it shuts down', async () => {
     const server = await ready();
     server.setShuttingDown();
@@ -343,5 +361,22 @@ describe('auth.public = token', () => {
     expect(await status('/v1/release', { authorization: 'Bearer secret-token' })).toBe(200);
     expect(await status('/v1/release?svc_token=wrong', { authorization: 'Bearer secret-token' })).toBe(401);
     expect(closed.log.join('')).not.toContain('secret-token');
+  });
+
+  it('lets no shared cache store files', async () => {
+    const file = join(await temporaryDirectory(), 'token');
+    await writeFile(file, 'secret-token\n');
+    const cacheControl = async (config: Parameters<typeof ready>[0]): Promise<string | null> => {
+      const { url, official } = await ready(config);
+      const answer = await fetch(`${url}/${CDN_HOST}/${official.release_id}/empty`, {
+        headers: { authorization: 'Bearer secret-token' },
+      });
+      await answer.arrayBuffer();
+      return answer.headers.get('cache-control');
+    };
+    expect(await cacheControl({ admin: { tokenFiles: [file] } })).toBe('public, max-age=31536000, immutable');
+    expect(await cacheControl({ auth: { public: 'token' }, admin: { tokenFiles: [file] } })).toBe(
+      'private, max-age=31536000, immutable',
+    );
   });
 });

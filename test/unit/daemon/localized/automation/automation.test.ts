@@ -134,6 +134,17 @@ describe('a localized release', () => {
     expect([world.published, world.marked]).toEqual([[null], 1]);
   });
 
+  it('stays the result of its task when another pass finds too little translated', async () => {
+    const { world, automation, ended } = open();
+    world.duringPublish = async () => {
+      await automation.catchUp();
+      Object.assign(world, { state: 'damaged', isCovered: false });
+    };
+    await automation.catchUp();
+    expect(await ended()).toMatchObject({ result: { published: true, localized_release_id: 'r1-l1' } });
+    expect(automation.status().state).toBe('due');
+  });
+
   it('marks its tasks when the run that published it ended before it could', async () => {
     const { world, engine, ended } = open();
     world.localizedBase = 'r1';

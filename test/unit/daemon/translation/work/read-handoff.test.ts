@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TranslationHandoffReport } from '../../../../../src/contract/reports/report-translation.ts';
 import { unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
+import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { NO_PROVENANCE, type Finding } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import { indexRelease, unitIdOf, type ModelFile } from '../../../../support/index-release.ts';
 import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../../support/translation-work.ts';
@@ -127,7 +128,12 @@ describe('translation.handoff', () => {
         },
       ],
     });
-    expect(work.readStatus(40).heldUnits).toBe(1);
+    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
+    block(work, [finding('tag_mismatch', true)], null);
+    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
+    work.database.prepare('DELETE FROM hold').run();
+    hold.run(unitIdOf('a.json', 'k0'), 'zh-Hans');
+    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), blocked: 1 });
   });
 
   it('lists blocked units with the checks that block them', () => {

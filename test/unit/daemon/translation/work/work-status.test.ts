@@ -13,7 +13,7 @@ describe('the state of the work on translations', () => {
       built: null,
       units: noUnits(),
       skippedUnits: noUnits(),
-      heldUnits: 0,
+      heldUnits: noUnits(),
       leases: { open: 0, expired: 0 },
       failedChunks: 0,
     });
