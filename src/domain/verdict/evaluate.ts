@@ -46,7 +46,7 @@ export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): V
     : verdict;
 }
 
-/** What is damaged by each reason. */
+/** The damage that each reason names. */
 const DAMAGED: Readonly<Record<(typeof FAILURE_REASONS)[number], Parameters<typeof damageFinder>[2]>> = {
   SnapshotMissing: 'manifest',
   ManifestDamaged: 'manifest',

@@ -461,7 +461,7 @@ test('the finder of damage is that of the damage in the message', () => {
   };
   const finderOf = (...damage: ReadonlyArray<ReturnType<typeof found>>) =>
     evaluate({ ...goodEvidence(), damage: new Map(damage) }, OFFICIAL, NOW).found_by;
-  // The attestation told of the first damage, and the scrub found another one.
+  // The attestation reported the first damage, and the scrub found another one.
   expect(finderOf(found('damaged'), found('damaged', 'scrub'))).toBe('scrub');
   // The reason is the missing entry.
   expect(finderOf(found('damaged', 'scrub'), found('missing', 'client'))).toBe('client');
