@@ -8,7 +8,7 @@ import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
-import { usageError } from '../src/platform/terminal/parse-options.ts';
+import { usageError } from '../src/platform/terminal/usage-error.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 

@@ -53,23 +53,24 @@ contexts:
     output: wide
 \`\`\`
 
-\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. An option wins over a context,
-and a context over \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\`. The address and the token of a context belong together: with
-\`--url\`, \`SLIPWAY_CTL_URL\` or the options of a cluster, no context is used. \`kubectl slipway\` uses one only when it is named. The file
-may hold the token itself as \`token\`, but then only its owner may open it (mode 0600); otherwise it is refused.
+\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. With \`--url\` or the options of a cluster, no context is used; with
+\`SLIPWAY_CTL_URL\`, and by \`kubectl slipway\`, only one that is named. The address and the token of a context belong together: a context
+has \`url\` or keys of a cluster, and with a context \`SLIPWAY_CTL_URL\`, \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\` are not read.
+\`--token-file\` and \`--token-secret\` win over the token of a context. The file may hold the token itself as \`token\`, but then only its
+owner may open it (mode 0600); otherwise it is refused.
 
 ## Completion of words
 
 \`source <(slipway completion bash)\` in \`~/.bashrc\`, or \`zsh\` in \`~/.zshrc\` after \`compinit\`; in fish
 \`slipway completion fish > ~/.config/fish/completions/slipway.fish\`. Tab then completes commands, options and their values, actions
 and their fields, and names that the service has: tasks, schedules and releases. They are read with the options of the line, at most
-for three seconds. \`kubectl slipway\` completes words when \`bin/kubectl_complete-slipway\` is in \`PATH\`, too.
+for three seconds, or \`SLIPWAY_CTL_COMPLETION_SECONDS\`. \`kubectl slipway\` completes words when \`bin/kubectl_complete-slipway\` is in \`PATH\`, too.
 
 ## Output
 
 \`-o json\` prints exactly the bytes that the service sent: no number loses a digit, no field is omitted. \`-o yaml\` prints the
-same values. \`status -o json\` prints \`{"readiness":...,"release_status":...}\` with the bytes of both; a part is \`null\` if the
-daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
+same values. \`status -o json\` prints \`{"readiness":...,"health":...,"release_status":...}\` with the bytes of \`/readyz\`,
+\`/healthz\` and the report; \`release_status\` is \`null\` if the daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.
 \`-o name\` prints names alone, for other commands:
 \`slipway ctl tasks --status queued -o name | xargs -n1 slipway ctl task cancel --yes\`. These commands have names:
 ${CTL_COMMANDS.filter(({ hasNames }) => hasNames === true)

@@ -72,3 +72,16 @@ describe('the reference', () => {
     expect(broken).toEqual([]);
   });
 });
+
+describe('the decisions', () => {
+  it('are all in the index, in order, and each row has a page', () => {
+    const folder = join(ROOT, 'docs/adr');
+    const index = readFileSync(join(folder, 'README.md'), 'utf8');
+    const rows = [...index.matchAll(/^\| \[(\d+)\]\(([^)]+)\)/gmu)].map(([, number, file]) => [number, file]);
+    const pages = globSync('*.md', { cwd: folder })
+      .filter((file) => file !== 'README.md')
+      .toSorted()
+      .map((file) => [String(Number(file.slice(0, 4))), file]);
+    expect(rows).toEqual(pages);
+  });
+});

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { completionScript, type CompletionShell } from '../../src/cli/completion/shell-scripts.ts';
 import { startAdminServer } from '../support/admin-client.ts';
@@ -83,6 +83,8 @@ async function typeInto(shell: CompletionShell): Promise<readonly string[]> {
     TERM: 'xterm',
     SLIPWAY_CTL_URL: server.url,
     SLIPWAY_CTL_TOKEN_FILE: server.tokenFile,
+    // Node starts slowly while other tests use the machine.
+    SLIPWAY_CTL_COMPLETION_SECONDS: '60',
   };
   child.stdin.end(
     JSON.stringify({ argv, env, cwd: folder, prompt: 'READY>', lines: LINES.map(([line]) => line) }),
@@ -94,6 +96,11 @@ async function typeInto(shell: CompletionShell): Promise<readonly string[]> {
 }
 
 describe('words in a terminal', () => {
+  // Tab never prepares a checkout: any other command does.
+  beforeAll(() => {
+    expect(spawnSync(join(ROOT, 'bin/slipway'), ['--version']).status).toBe(0);
+  });
+
   it.skipIf(!hasTool('bash') || !hasTool('python3'))('are completed by bash', async () => {
     expect(await typeInto('bash')).toEqual(LINES.map(([, line]) => line));
   });

@@ -74,6 +74,11 @@ describe('bin/slipway', () => {
     // A change of the lock file requires setup again.
     await utimes(join(checkout.directory, 'package-lock.json'), 2_000_000_000, 2_000_000_000);
     expect(await run(checkout, slipway, ['--help'])).toMatchObject({ code: 1, stderr: 'setup\n' });
+    // A shell that completes words does not wait for it.
+    const silent = { code: 0, stdout: '', stderr: '' };
+    expect(await run(checkout, slipway, ['__complete', 'ctl', ''])).toEqual(silent);
+    const kubectl = join(checkout.directory, 'bin/kubectl_complete-slipway');
+    expect(await run(checkout, kubectl, ['ctl', ''])).toEqual(silent);
   });
 
   it('installs Node and the packages when they are missing', async () => {

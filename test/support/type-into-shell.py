@@ -11,8 +11,10 @@ import select
 import sys
 import time
 
+# Longest wait for the prompt and for each line, seconds.
+LONGEST_WAIT = 60
+
 ask = json.load(sys.stdin)
-deadline = time.monotonic() + 60
 child, terminal = pty.fork()
 if child == 0:
     os.chdir(ask["cwd"])
@@ -24,6 +26,7 @@ seen = b""
 def read_until(done):
     """Reads what the terminal shows until something is done."""
     global seen
+    deadline = time.monotonic() + LONGEST_WAIT
     while not done():
         if time.monotonic() > deadline:
             sys.exit("the shell showed: " + seen[-2000:].decode(errors="replace"))

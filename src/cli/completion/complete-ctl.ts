@@ -4,6 +4,7 @@ import { fieldTexts } from '../ctl/actions/field-texts.ts';
 import { CTL_COMMANDS, findCtlCommand } from '../ctl/ctl-commands.ts';
 import type { CtlCommand } from '../ctl/ctl-context.ts';
 import { COMMON_OPTION_TEXTS, CTL_OPTIONS } from '../ctl/ctl-options.ts';
+import { SERVICE_OPTIONS } from '../ctl/ctl-target.ts';
 import { REPORT_PATHS } from '../ctl/report-path.ts';
 import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './completion.ts';
 
@@ -51,7 +52,7 @@ interface Line {
  */
 export async function completeCtl(words: readonly string[], list: ListNames): Promise<Completion> {
   const typed = words.at(-1) ?? '';
-  const line = readLine(words.slice(0, -1));
+  const line = splitLine(words.slice(0, -1));
   const plain = line.words[0] === 'help' ? line.words.slice(1) : line.words;
   const command = findCtlCommand(plain);
   const place = { line, list };
@@ -125,35 +126,40 @@ function nextWords(words: readonly string[]): readonly Candidate[] {
 
 function optionsOf(command: CtlCommand | null): readonly Candidate[] {
   return [...(command?.optionTexts ?? []), ...COMMON_OPTION_TEXTS].flatMap(([option, meaning]) => {
-    const [value] = /--[a-z-]+/.exec(option) ?? [];
-    return value === undefined ? [] : [{ value, meaning }];
+    const name = longNameOf(option);
+    return name === null ? [] : [{ value: `--${name}`, meaning }];
   });
 }
 
 /** The placeholder after an option in its help. */
 function placeholderOf(command: CtlCommand | null, option: string): string {
   const texts = [...(command?.optionTexts ?? []), ...COMMON_OPTION_TEXTS];
-  const found = texts.find(([text]) => new RegExp(`--${option}(?: |$)`).test(text));
+  const found = texts.find(([text]) => longNameOf(text) === option);
   return found?.[0].split(' ').at(-1) ?? '';
+}
+
+/** The long name in the help of an option, without dashes. */
+function longNameOf(text: string): string | null {
+  return /--([a-z-]+)/.exec(text)?.[1] ?? null;
 }
 
 function prefixed(prefix: string, candidates: readonly Candidate[]): readonly Candidate[] {
   return candidates.map(({ value, meaning }) => ({ value: prefix + value, meaning }));
 }
 
-function readLine(words: readonly string[]): Line {
+function splitLine(words: readonly string[]): Line {
   const plain: string[] = [];
   const options: string[] = [];
   let pending: string | null = null;
   for (const word of words) {
     if (pending !== null) {
-      if (isCommon(pending)) options.push(`--${pending}=${word}`);
+      if (SERVICE_OPTIONS.has(pending)) options.push(`--${pending}=${word}`);
       pending = null;
     } else if (word.startsWith('-') && word !== '-') {
       const [name = '', value] = nameOf(word).split('=', 2);
       const takesValue = CTL_OPTIONS[name]?.type === 'string';
       if (takesValue && value === undefined) pending = name;
-      else if (isCommon(name)) options.push(word);
+      else if (SERVICE_OPTIONS.has(name)) options.push(word);
     } else plain.push(word);
   }
   return { words: plain, options, pending };
@@ -164,10 +170,4 @@ function nameOf(word: string): string {
   if (word.startsWith('--')) return word.slice(2);
   const long = Object.entries(CTL_OPTIONS).find(([, { short }]) => short === word.slice(1));
   return long?.[0] ?? '';
-}
-
-/** Whether an option says where the service is, so that names are read from the same one. */
-function isCommon(name: string): boolean {
-  const isFormat = ['color', 'help', 'output', 'timeout', 'version'].includes(name);
-  return !isFormat && COMMON_OPTION_TEXTS.some(([text]) => new RegExp(`--${name}(?: |$)`).test(text));
 }

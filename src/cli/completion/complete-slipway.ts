@@ -38,7 +38,7 @@ function completeByUsage(usage: string, words: readonly string[]): Completion {
   );
   const before = options.find(({ value }) => value === words.at(-2));
   if (before !== undefined && before.placeholder !== '') {
-    return /FILE|DIR|FOLDER|^X$/.test(before.placeholder) ? FILES : NOTHING;
+    return /FILE|DIR/.test(before.placeholder) ? FILES : NOTHING;
   }
   return typed.startsWith('-') ? { candidates: options, files: false } : FILES;
 }

@@ -1,5 +1,5 @@
 import { helpColumns } from '../../platform/terminal/help-columns.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 
 /** The commands of `slipway`, and what each is for. */
 export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [

@@ -1,4 +1,4 @@
-import { usageError } from '../../platform/terminal/parse-options.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
 import type { CtlIo, CtlProgram } from '../ctl/ctl-context.ts';
 import { runCtl } from '../ctl/ctl.ts';
 import { completeCtl, type ListNames } from './complete-ctl.ts';
@@ -9,8 +9,8 @@ import { COMPLETION_SHELLS, completionScript } from './shell-scripts.ts';
 /** The hidden command with which a shell asks for the words at the cursor. */
 export const COMPLETE_COMMAND = '__complete';
 
-/** Longest wait for names of the service after Tab, milliseconds. */
-const NAMES_TIMEOUT_MS = 3000;
+/** Longest wait for names of the service after Tab, seconds. */
+const NAMES_TIMEOUT_SECONDS = 3;
 
 const USAGE = `Usage: slipway completion ${COMPLETION_SHELLS.join('|')}
 
@@ -66,9 +66,15 @@ function listNames(io: CtlIo, program: CtlProgram): ListNames {
   return async (argv) => {
     let text = '';
     const stdout = { write: (part: string | Uint8Array) => (text += part.toString()) };
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(NAMES_TIMEOUT_MS)]);
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(namesTimeoutMs(io.env))]);
     const stderr = { write: () => undefined };
     const code = await runCtl(argv, { ...io, stdout, stderr, signal }, program);
     return code === 0 ? text.split('\n').filter((name) => name !== '') : [];
   };
+}
+
+/** SLIPWAY_CTL_COMPLETION_SECONDS, or the default when it is not a whole number from 1 to 99. */
+function namesTimeoutMs(env: CtlIo['env']): number {
+  const text = env['SLIPWAY_CTL_COMPLETION_SECONDS'] ?? '';
+  return (/^[1-9]\d?$/.test(text) ? Number(text) : NAMES_TIMEOUT_SECONDS) * 1000;
 }

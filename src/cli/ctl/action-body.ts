@@ -5,7 +5,7 @@ import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exa
 import { renderJsonSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
 import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 /** A body as given on the command line. */
@@ -23,7 +23,8 @@ const PROPERTIES = (renderJsonSchema(ControlBodySchema)['properties'] ?? {}) as 
 /**
  * Builds the body of an action from the command line. The schema of a field decides how its text is read: as a number, a
  * boolean, an item of a list (repeat the field for more), or as JSON for an object; `field.member=value` sets a member of
- * an object. The body is checked by the rules of the service before anything is sent.
+ * an object. The body is checked by the rules of the service before anything is sent. The service ignores a field that the
+ * action does not use; here it is refused, because the person who gave it expects an effect.
  *
  * @returns the JSON text to send, `null` for none
  * @throws CtlFailure that names every rejected field
@@ -39,6 +40,13 @@ export function renderActionBody(action: ControlAction, words: BodyWords): strin
       ({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`,
     );
     throw new CtlFailure(CTL_EXITS.usage, [`the body of ${action} is not valid:`, ...lines].join('\n'));
+  }
+  const [ignored] = parsed.value.ignoredFields;
+  if (ignored !== undefined) {
+    throw new CtlFailure(
+      CTL_EXITS.usage,
+      `${action} does not use ${ignored}; run ${action} --help lists its fields`,
+    );
   }
   if (words.json !== null) return words.json;
   return words.fields.length === 0 ? null : stringifyJsonExact(value);

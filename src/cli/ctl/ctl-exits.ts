@@ -80,7 +80,8 @@ export function deniedFailure(
   hasToken: boolean,
   { status, code, detail }: Problem,
 ): CtlFailure {
-  const sources = '--token-file FILE, --token-secret NAME/KEY, SLIPWAY_CTL_TOKEN_FILE or SLIPWAY_CTL_TOKEN';
+  const sources =
+    '--token-file FILE, --token-secret NAME/KEY, the context, or without a context SLIPWAY_CTL_TOKEN_FILE or SLIPWAY_CTL_TOKEN';
   const message = hasToken
     ? `${base} rejects the admin token; check that it is the one of this service, from ${sources}`
     : `${base} needs an admin token, and none is set; give one with ${sources}`;

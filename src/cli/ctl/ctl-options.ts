@@ -1,6 +1,7 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
-import { didYouMean, parseOptions } from '../../platform/terminal/parse-options.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 
 /** Options that every command takes. */
 const COMMON = {
@@ -63,6 +64,9 @@ const SPECIAL = {
 /** Every option with its type and its letter, as `parseArgs` takes them. */
 export const CTL_OPTIONS: ParseArgsOptionsConfig = { ...COMMON, ...SPECIAL };
 
+/** Bounds of `--timeout`, and its default. */
+export const TIMEOUT_SECONDS = { min: 1, max: 3600, fallback: 30 } as const;
+
 /** An option of a single command. */
 export type SpecialOption = keyof typeof SPECIAL;
 
@@ -76,7 +80,7 @@ export interface CtlArguments {
 export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   [
     '--url URL',
-    'URL of the service; default SLIPWAY_CTL_URL, else that of the current context, else http://127.0.0.1:8080',
+    'URL of the service; default that of a named context, else SLIPWAY_CTL_URL, else that of the current context, else http://127.0.0.1:8080',
   ],
   [
     '--ctl-context CONTEXT',
@@ -84,7 +88,7 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ],
   [
     '--token-file FILE',
-    'file that holds the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
+    'file that holds the admin token; default the token of the context; without a context SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
   ],
   [
     '--kubectl',

@@ -10,6 +10,15 @@ const DEFAULT_TARGET = 'service/slipway-admin';
 /** The options that lead through a cluster. */
 export const CLUSTER_OPTIONS = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
 
+/** The options that say which service is asked, and with which token. */
+export const SERVICE_OPTIONS: ReadonlySet<string> = new Set([
+  'url',
+  'ctl-context',
+  'token-file',
+  'token-secret',
+  ...CLUSTER_OPTIONS,
+]);
+
 /** Where the service is. */
 export interface CtlTarget {
   /** The URL; a placeholder while `service` is not forwarded yet. */

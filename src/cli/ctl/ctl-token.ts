@@ -7,9 +7,9 @@ export interface TokenSources {
   /** `--token-file`. */
   readonly file: string | undefined;
   /** A token of the file of contexts. */
-  readonly stored?: { readonly text: string; readonly origin: string } | null;
-  /** The environment. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stored: { readonly text: string; readonly origin: string } | null;
+  /** The environment; `null` when it is not a source, because its token belongs to another address. */
+  readonly env: Readonly<Record<string, string | undefined>> | null;
 }
 
 /**
@@ -19,15 +19,15 @@ export interface TokenSources {
  * @returns `null` when none is set; commands that need no token still work
  * @throws CtlFailure
  */
-export async function readCtlToken({ file, stored = null, env }: TokenSources): Promise<string | null> {
-  if (file === undefined && stored !== null) return checked(stored.text, stored.origin);
-  const path = file ?? env['SLIPWAY_CTL_TOKEN_FILE'];
+export async function readCtlToken({ file, stored, env }: TokenSources): Promise<string | null> {
+  if (file === undefined && stored !== null) return checkToken(stored.text, stored.origin);
+  const path = file ?? env?.['SLIPWAY_CTL_TOKEN_FILE'];
   if (path === undefined) {
-    const text = env['SLIPWAY_CTL_TOKEN'];
-    return text === undefined || text === '' ? null : checked(text, 'SLIPWAY_CTL_TOKEN');
+    const text = env?.['SLIPWAY_CTL_TOKEN'];
+    return text === undefined || text === '' ? null : checkToken(text, 'SLIPWAY_CTL_TOKEN');
   }
   try {
-    return checked(await readTokenFile(path), path);
+    return checkToken(await readTokenFile(path), path);
   } catch (cause) {
     if (!(cause instanceof TokenFileError)) throw cause;
     throw new CtlFailure(CTL_EXITS.usage, cause.message, { cause });
@@ -40,7 +40,7 @@ export async function readCtlToken({ file, stored = null, env }: TokenSources): 
  * @param origin names the source in the message; the token is never quoted
  * @throws CtlFailure
  */
-export function checked(text: string, origin: string): string {
+export function checkToken(text: string, origin: string): string {
   const token = text.trim();
   if (isBearerToken(token)) return token;
   throw new CtlFailure(CTL_EXITS.usage, `${origin} does not hold a usable token: ${BEARER_TOKEN_RULE}`);

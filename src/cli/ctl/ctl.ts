@@ -1,4 +1,4 @@
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { createAdminApi } from './admin-api.ts';
 import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';
@@ -11,6 +11,7 @@ import {
   parseCtlArguments,
   refuseOtherOptions,
   textOption,
+  TIMEOUT_SECONDS,
   type CtlArguments,
 } from './ctl-options.ts';
 import { secretOf, targetOf, warnOfPlainHttp } from './ctl-target.ts';
@@ -19,7 +20,6 @@ import { parseOutputFormat, type OutputFormat } from './output/output-format.ts'
 import { choosePainter } from './output/view.ts';
 import { watchCommand } from './watch.ts';
 
-const LONGEST_TIMEOUT_SECONDS = 3600;
 /** Keeps the process alive while it waits between two requests. */
 const LONG_MS = 2 ** 30;
 
@@ -72,18 +72,17 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
   }
   const applied = await applyContext(args, io, program);
   const output = outputOf(command, applied.args);
-  return await askService(command, { ...surroundings, args: applied.args, output }, applied.token);
+  return await askService(command, { ...surroundings, args: applied.args, output }, applied);
 }
 
 /** Connects to the service and runs a command on it. */
 async function askService(
   command: ServiceCommand,
   local: LocalContext,
-  stored: AppliedContext['token'],
+  { token: stored, isContext }: AppliedContext,
 ): Promise<CtlExit> {
   const { args, program, signal, env } = local;
-  const timeoutMs =
-    numberOption(args, 'timeout', { min: 1, max: LONGEST_TIMEOUT_SECONDS, fallback: 30 }) * 1000;
+  const timeoutMs = numberOption(args, 'timeout', TIMEOUT_SECONDS) * 1000;
   const target = targetOf(args, local, program);
   const secret = secretOf(args);
   const cluster = target.service === null && secret === null ? null : await openClusterOf(args, local);
@@ -91,7 +90,7 @@ async function askService(
   try {
     const token =
       secret === null
-        ? await readCtlToken({ file: textOption(args, 'token-file'), stored, env })
+        ? await readCtlToken({ file: textOption(args, 'token-file'), stored, env: isContext ? null : env })
         : ((await cluster?.readTokenSecret(secret)) ?? null);
     if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
     const url = forward?.url ?? target.url;

@@ -1,11 +1,10 @@
-import type { z } from 'zod';
 import { REPORTS } from '../../contract/reports/reports.ts';
-import type { AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { isDataFormat } from './output/output-format.ts';
 import { printAnswer } from './output/print-answer.ts';
+import { parseReport, readReport, type ReportOf } from './read-report.ts';
 import { reportPath } from './report-path.ts';
 import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
@@ -15,8 +14,7 @@ const MAX_LINES = 2000;
 const DEFAULT_LINES = 200;
 const FOLLOW_EVERY_MS = 1000;
 
-type DaemonLines = z.infer<(typeof REPORTS)['daemon.logs']['answer']['schema']>['lines'];
-type TaskLines = z.infer<(typeof REPORTS)['task.logs']['answer']['schema']>['lines'];
+type DaemonLines = ReportOf<'daemon.logs'>['lines'];
 
 /** `logs` */
 export const LOGS_COMMAND: CtlCommand = {
@@ -69,7 +67,7 @@ export function newLines<T>(previous: readonly T[], next: readonly T[]): readonl
 
 async function followDaemonLog(context: CtlContext, tail: number): Promise<CtlExit> {
   const readLines = async (): Promise<DaemonLines> =>
-    daemonLines(await context.api.get(reportPath('daemon.logs'), { tail: String(MAX_LINES) }));
+    (await readReport(context.api, 'daemon.logs', { tail: String(MAX_LINES) })).lines;
   let seen: DaemonLines | null = null;
   for (;;) {
     const lines: DaemonLines | null = await askAgain(context, readLines, seen !== null);
@@ -105,7 +103,7 @@ async function showTaskLog(
       return CTL_EXITS.ok;
     }
     if (answer !== null) {
-      const lines = taskLines(answer);
+      const lines = parseReport('task.logs', answer).lines;
       const fresh = lines.slice(begun ? 0 : -tail).filter(({ seq }) => seq >= next);
       context.stdout.write(renderLines(context, fresh));
       next = Math.max(next, ...lines.map(({ seq }) => seq + 1));
@@ -132,20 +130,4 @@ async function askAgain<T>(context: CtlContext, ask: () => Promise<T>, patient: 
     context.stderr.write(`${(error as CtlFailure).message}\n`);
     return null;
   }
-}
-
-function daemonLines({ value }: AdminAnswer): DaemonLines {
-  const parsed = REPORTS['daemon.logs'].answer.schema.safeParse(value);
-  if (parsed.success) return parsed.data.lines;
-  throw unreadable();
-}
-
-function taskLines({ value }: AdminAnswer): TaskLines {
-  const parsed = REPORTS['task.logs'].answer.schema.safeParse(value);
-  if (parsed.success) return parsed.data.lines;
-  throw unreadable();
-}
-
-function unreadable(): CtlFailure {
-  return new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a log that this version cannot read');
 }

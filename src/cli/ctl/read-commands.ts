@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
+import { HealthRead } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
@@ -52,13 +52,19 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       if (!parsed.success) {
         throw new CtlFailure(CTL_EXITS.unreachable, '/readyz answered, but the answer is not from Slipway');
       }
-      const health = await healthOf(context);
+      const health = await context.api.get('/healthz');
       if (isDataFormat(context.output)) await printData(context, joinStatus(readiness, health, releases));
       else {
         const report = ReleaseStatusRead.safeParse(releases?.value);
         const status = report.success ? report.data : null;
         const repairs = await repairsOf(context, status);
-        const answers = { readiness: parsed.data, health, releases: status, repairs };
+        const read = HealthRead.safeParse(health.value);
+        const answers = {
+          readiness: parsed.data,
+          health: read.success ? read.data : null,
+          releases: status,
+          repairs,
+        };
         context.stdout.write(renderStatus(answers, viewOf(context)));
       }
       return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
@@ -170,7 +176,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'doctor',
     synopsis: '',
-    summary: 'shows the self-checks of the daemon, worst first',
+    summary: 'shows the checks of the daemon and the server, worst first',
     words: [0, 0],
     options: WATCH_OPTIONS,
     optionTexts: WATCH_TEXTS,
@@ -211,11 +217,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-async function healthOf({ api }: CtlContext): Promise<ReadHealth | null> {
-  const health = HealthRead.safeParse((await api.get('/healthz')).value);
-  return health.success ? health.data : null;
-}
-
 /** The active tasks that repair, if the current releases are damaged. */
 async function repairsOf(
   { api }: CtlContext,
@@ -243,23 +244,19 @@ async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAn
   }
 }
 
-/** Joins the answers into one JSON text; readiness and report keep their bytes. */
-function joinStatus(
-  readiness: AdminAnswer,
-  health: ReadHealth | null,
-  releases: AdminAnswer | null,
-): AdminAnswer {
-  const service = health?.service ?? null;
+/** Joins the answers into one JSON text; each keeps its bytes. */
+function joinStatus(readiness: AdminAnswer, health: AdminAnswer, releases: AdminAnswer | null): AdminAnswer {
   const body = Buffer.concat([
     Buffer.from('{"readiness":'),
     readiness.body,
-    Buffer.from(`,"service":${JSON.stringify(service)}`),
+    Buffer.from(',"health":'),
+    health.body,
     Buffer.from(',"release_status":'),
     releases?.body ?? Buffer.from('null'),
     Buffer.from('}'),
   ]);
   const release_status = releases?.value ?? null;
-  return { body, value: { readiness: readiness.value, service, release_status } };
+  return { body, value: { readiness: readiness.value, health: health.value, release_status } };
 }
 
 function parametersOf(words: readonly string[]): Record<string, string> {

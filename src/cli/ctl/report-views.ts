@@ -1,18 +1,14 @@
-import type { z } from 'zod';
-import type { REPORTS } from '../../contract/reports/reports.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import type { Painter } from '../../platform/terminal/painter.ts';
 import { printable, textBytes, textClock, textFields, textTime } from '../../platform/terminal/text-table.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
+import type { ReportOf } from './read-report.ts';
 
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
 /** Longest result that stands on one line, characters. */
 const RESULT_LINE_MAX = 200;
-
-/** A report as its schema gives it. */
-type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
 /** A task as task.status and task.list give it. */
 export type TaskView = ReportOf<'task.status'>['task'];
@@ -25,7 +21,7 @@ export function renderReleases({ releases }: ReportOf<'release.list'>, view: Vie
   const columns: Array<Column<ReleaseRow>> = [
     { title: 'CHANNEL', cell: ({ channel }) => channel },
     { title: 'RELEASE', cell: ({ release_id: id }) => id },
-    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'STATE', cell: ({ state, stale }) => (stale === true ? `${state}, stale` : state) },
     { title: 'ENTRIES', cell: ({ manifest }) => String(manifest?.entry_count ?? '-') },
     { title: 'SIZE', cell: ({ manifest }) => (manifest === null ? '-' : textBytes(manifest.total_bytes)) },
     { title: 'PUBLISHED', cell: ({ published_at: at }) => textTime(at, now) },

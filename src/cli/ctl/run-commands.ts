@@ -8,7 +8,7 @@ import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { textOption } from './ctl-options.ts';
-import { didYouMean } from '../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../platform/terminal/usage-error.ts';
 
 /** Largest body that the service takes. */
 const BODY_MAX_BYTES = 1024 * 1024;

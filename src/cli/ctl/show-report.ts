@@ -1,10 +1,8 @@
 import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import type { CtlContext } from './ctl-context.ts';
 import { printAnswer, type AnswerText } from './output/print-answer.ts';
+import type { ReportOf } from './read-report.ts';
 import { reportPath } from './report-path.ts';
-
-/** A report as its schema gives it. */
-type Report<N extends ReportName> = ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']>;
 
 /**
  * Reads a report and shows it.
@@ -18,14 +16,14 @@ export async function show<N extends ReportName>(
   context: CtlContext,
   name: N,
   query: Readonly<Record<string, string>>,
-  text: AnswerText<Report<N>>,
-): Promise<Report<N> | null> {
+  text: AnswerText<ReportOf<N>>,
+): Promise<ReportOf<N> | null> {
   const answer = await context.api.get(reportPath(name), query);
   const { render, names } = text;
   return (await printAnswer(context, answer, REPORTS[name].answer.schema, {
-    render: (value, view) => render(value as Report<N>, view),
-    names: names === undefined ? undefined : (value) => names(value as Report<N>),
-  })) as Report<N> | null;
+    render: (value, view) => render(value as ReportOf<N>, view),
+    names: names === undefined ? undefined : (value) => names(value as ReportOf<N>),
+  })) as ReportOf<N> | null;
 }
 
 /** The parameters that have a value. */

@@ -1,9 +1,9 @@
-import { REPORTS } from '../../contract/reports/reports.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import type { AdminAnswer } from './admin-api.ts';
 import type { CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { parseReport } from './read-report.ts';
 import { reportPath } from './report-path.ts';
 import type { TaskView } from './report-views.ts';
 
@@ -21,9 +21,7 @@ export interface SeenTask {
 /** Reads one task. @throws CtlFailure */
 export async function readTask({ api }: Pick<CtlContext, 'api'>, taskId: string): Promise<SeenTask> {
   const answer = await api.get(reportPath('task.status'), { task_id: taskId });
-  const parsed = REPORTS['task.status'].answer.schema.safeParse(answer.value);
-  if (parsed.success) return { task: parsed.data.task, answer };
-  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent a task that this version cannot read');
+  return { task: parseReport('task.status', answer).task, answer };
 }
 
 /** Whether a task has ended. */

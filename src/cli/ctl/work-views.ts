@@ -1,10 +1,7 @@
-import type { z } from 'zod';
-import type { REPORTS } from '../../contract/reports/reports.ts';
 import { countText } from './count-text.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
+import type { ReportOf } from './read-report.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
-
-type ReportOf<N extends keyof typeof REPORTS> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
 type Handoff = ReportOf<'translation.handoff'>;
 type TranslationTask = ReportOf<'translation.tasks'>['items'][number];

@@ -27,11 +27,12 @@ export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DAT
 
 Starts the daemon and the distribution server on one folder.
 
-  --port N        port of the server on 127.0.0.1; 0 picks a free one
-  --data DIR      folder for keys, tokens, configuration, databases and the snapshot
-  --upstream X    a folder; a URL of a server-info document (ends in .json); any other URL is
-                  the root of a manifest upstream (its release.json). Without it: two demo releases.
-  --rules FILE    uses the section parse of this file, as slipway parse --rules does
+  --port N            port of the server on 127.0.0.1; 0 picks a free one
+  --data DIR          folder for keys, tokens, configuration, databases and the snapshot
+  --upstream DIR|URL  a folder; a URL of a server-info document (ends in .json); any other URL is
+                      the root of a manifest upstream (its release.json). Without it: two demo
+                      releases.
+  --rules FILE        uses the section parse of this file, as slipway parse --rules does
 
 next plays the next demo release on the one that runs.
 `;

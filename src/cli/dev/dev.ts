@@ -15,7 +15,7 @@ import {
 } from './dev-files.ts';
 import type { DevLayout } from './dev-files.ts';
 import type { DevIo } from './dev-io.ts';
-import { usageError } from '../../platform/terminal/parse-options.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from './dev-options.ts';
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts } from './free-port.ts';

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
-import { parseOptions, usageError } from '../../platform/terminal/parse-options.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
 import type { DevIo } from './dev-io.ts';
 import { DEFAULT_DATA } from './dev-options.ts';
 import { createDemoUpstream } from './demo-upstream.ts';

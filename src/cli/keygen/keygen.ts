@@ -6,7 +6,8 @@ import { failure, success, type Result } from '../../domain/result.ts';
 import { writeFileDurably } from '../../platform/files/files.ts';
 import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { parseOptions, usageError } from '../../platform/terminal/parse-options.ts';
+import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
 
 /** Where a command writes its text. */
 export interface KeygenIo {

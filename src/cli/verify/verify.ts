@@ -10,7 +10,7 @@ import { checkVolume } from './check-volume.ts';
 import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify-options.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { usageError } from '../../platform/terminal/parse-options.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
 
 /** Where a command writes its text. */
 interface Output {

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { closestName } from '../config/closest-name.ts';
 import { messageOf } from '../errors.ts';
+import { didYouMean } from './usage-error.ts';
 
 type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>;
 
@@ -19,22 +19,6 @@ export function parseOptions<Config extends ParseArgsConfig & { readonly args: s
   } catch (error) {
     return failure(unknownOption(config) ?? shortMessage(messageOf(error)));
   }
-}
-
-/**
- * The text for wrong arguments: what is wrong, and where the help is.
- *
- * @param program such as `slipway verify`
- * @param problem one sentence
- */
-export function usageError(program: string, problem: string): string {
-  return `${program}: ${problem}\nFor help: ${program} --help\n`;
-}
-
-/** The end of a message that names the probably meant word; empty when none is close. */
-export function didYouMean(written: string, names: readonly string[]): string {
-  const meant = closestName(written, names);
-  return meant === null ? '' : `; did you mean "${meant}"?`;
 }
 
 /** Names the first option that does not exist, and the one that was probably meant. */

@@ -1,16 +1,13 @@
-import type { z } from 'zod';
 import type { ControlAction } from '../../../contract/actions/actions.ts';
 import type { ControlBody } from '../../../contract/actions/control-body.ts';
-import { REPORTS, type ReportName } from '../../../contract/reports/reports.ts';
 import { textExcerpt, textFields, textTable } from '../../../platform/terminal/text-table.ts';
 import { countText } from '../count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { viewOf } from '../output/view.ts';
-import { reportPath } from '../report-path.ts';
+import { readReport } from '../read-report.ts';
 import { renderReleases, renderSchedules, renderTasks } from '../report-views.ts';
 
-type ReportOf<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 type Effect = (context: CtlContext, body: ControlBody) => Promise<string>;
 
 /** Most rows of one answer. */
@@ -21,26 +18,29 @@ const MAX_TEXT = 60;
 /** Reads the things that a destructive action takes away, before anyone is asked. `release-cleanup` has a dry run instead. */
 const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   restart: async (context) => {
-    const { items } = await read(context, 'task.list', {});
+    const { items } = await readReport(context.api, 'task.list');
     const running = items.filter(({ status }) => status === 'running' || status === 'cancelling');
     const table = running.length === 0 ? '' : renderTasks(running, viewOf(context));
     return `restarts the daemon; ${countText(running.length, 'task')} ${running.length === 1 ? 'is' : 'are'} running\n${table}`;
   },
   'schedule-remove': async (context, { id = '' }) => {
-    const report = await read(context, 'schedule.list', { id });
-    if (report.items.length === 0) throw missing(`schedule ${id}`);
+    const report = await readReport(context.api, 'schedule.list', { id });
+    if (report.items.length === 0) refuseMissing(`schedule ${id}`);
     return `removes this schedule\n${renderSchedules(report, viewOf(context))}`;
   },
   'task-cancel': async (context, { task_id: id = '' }) => {
-    const { task } = await read(context, 'task.status', { task_id: id });
+    const { task } = await readReport(context.api, 'task.status', { task_id: id });
     return `cancels this task\n${renderTasks([task], viewOf(context))}`;
   },
   'translation-memory-resolve-conflict': async (context, body) => {
     const { winner_record_id: winner = '', translation_memory_path: path } = body;
     const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { translation_memory_path: path }) };
-    const { groups } = await read(context, 'translation.memory.conflicts', query);
+    const { groups, total } = await readReport(context.api, 'translation.memory.conflicts', query);
     const group = groups.find(({ records }) => records.some(({ record_id: id }) => id === winner));
-    if (group === undefined) throw missing(`conflict with the record ${winner}`);
+    if (group === undefined) {
+      refuseMissing(`conflict with the record ${winner}`, total, groups.length);
+      return `resolves the conflict with the record ${winner}\n`;
+    }
     const rows = group.records.map((record) => [
       record.record_id === winner ? 'keeps' : 'supersedes',
       record.record_id,
@@ -53,7 +53,7 @@ const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   'translation-glossary-delete': async (context, body) =>
     `deletes this term\n${await termFields(context, body)}`,
   'localized-rollback': async (context, { localized_release_id: id }) => {
-    const report = await read(context, 'release.list', { channel: 'localized' });
+    const report = await readReport(context.api, 'release.list', { channel: 'localized' });
     const target = id === undefined ? 'the previous localized release, or none,' : id;
     return `makes ${target} current in place of the current one\n${renderReleases(report, viewOf(context))}`;
   },
@@ -78,10 +78,9 @@ async function termFields(
   { term_id: id, glossary_path: path }: ControlBody,
 ): Promise<string> {
   const query = { limit: MOST_ROWS, ...(path === undefined ? {} : { glossary_path: path }) };
-  const { items, total } = await read(context, 'translation.glossary.query', query);
+  const { items, total } = await readReport(context.api, 'translation.glossary.query', query);
   const term = items.find((each) => each.term_id === id);
-  // A Glossary may have more terms than one answer.
-  if (term === undefined && total <= items.length) throw missing(`term ${id ?? ''}`);
+  if (term === undefined) refuseMissing(`term ${id ?? ''}`, total, items.length);
   return textFields([
     ['term', id ?? ''],
     ...(term === undefined
@@ -94,20 +93,8 @@ async function termFields(
   ]);
 }
 
-async function read<N extends ReportName>(
-  { api }: CtlContext,
-  name: N,
-  query: Readonly<Record<string, string>>,
-): Promise<ReportOf<N>> {
-  const { value } = await api.get(reportPath(name), query);
-  const parsed = REPORTS[name].answer.schema.safeParse(value);
-  if (parsed.success) return parsed.data as ReportOf<N>;
-  throw new CtlFailure(
-    CTL_EXITS.unreachable,
-    `the daemon sent a report ${name} that this version cannot read; --yes starts the action without it`,
-  );
-}
-
-function missing(what: string): CtlFailure {
-  return new CtlFailure(CTL_EXITS.failed, `there is no ${what}; nothing was changed`);
+/** Refuses a thing that was not found, unless it may be among the rows beyond one answer. @throws CtlFailure */
+function refuseMissing(what: string, total = 0, seen = 0): void {
+  if (total > seen) return;
+  throw new CtlFailure(CTL_EXITS.failed, `there is no ${what}; nothing was changed`);
 }

@@ -9,7 +9,7 @@ import { textOption } from '../ctl-options.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printAnswer, printData, printValue } from '../output/print-answer.ts';
 import { viewOf } from '../output/view.ts';
-import { renderAccepted, renderTask } from '../report-views.ts';
+import { outcomeOf, renderAccepted, renderTask } from '../report-views.ts';
 import { exitOfTask, watchTask, type SeenTask } from '../task-watch.ts';
 import { waitTimeoutMs } from '../wait-timeout.ts';
 import { confirm } from './confirm.ts';
@@ -29,10 +29,10 @@ export async function startAction(
   action: ControlAction,
   body: string | null,
 ): Promise<CtlExit> {
-  const { destructive } = actionDefinition(action);
+  const { destructive, hasDryRun } = actionDefinition(action);
   const fields = (body === null ? {} : parseJsonExact(body)) as ControlBody;
   if (context.args.values['dry-run'] === true) return await tryAction(context, action, fields);
-  const isTrial = fields.args?.includes(DRY_RUN) === true;
+  const isTrial = hasDryRun === true && fields.args?.includes(DRY_RUN) === true;
   if (destructive && !isTrial) await confirmAction(context, action, fields);
   const key = textOption(context.args, 'idempotency-key') ?? randomUUID();
   const accepted = await post(context, action, body, key);
@@ -60,6 +60,9 @@ async function effectOf(context: CtlContext, action: ControlAction, fields: Cont
   const { taskId } = await post(context, action, withDryRun(fields), randomUUID());
   if (taskId === null) return 'takes something away\n';
   const { task } = await waitFor(context, taskId);
+  if (task.status !== 'succeeded') {
+    throw new CtlFailure(CTL_EXITS.failed, `${action}: ${outcomeOf(task)}; nothing was changed`);
+  }
   return `would do this:\n${renderTask(task, viewOf(context))}`;
 }
 

@@ -4,7 +4,7 @@ import { connectCluster } from '../../../platform/kubernetes/cluster-connection.
 import { KubeConfigError, loadKubeConfig } from '../../../platform/kubernetes/kube-config.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes-error.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { checked } from '../ctl-token.ts';
+import { checkToken } from '../ctl-token.ts';
 import { resolveTarget, type ForwardTarget } from './forward-target.ts';
 import { forwardPort, type PortForward } from './port-forward.ts';
 
@@ -60,7 +60,7 @@ export async function openCluster(options: ClusterAccessOptions): Promise<Cluste
       if (encoded === undefined) {
         throw new CtlFailure(CTL_EXITS.usage, `the Secret ${secret} has no key "${key}"`);
       }
-      return checked(Buffer.from(encoded, 'base64').toString('utf8'), `the Secret ${name}`);
+      return checkToken(Buffer.from(encoded, 'base64').toString('utf8'), `the Secret ${name}`);
     },
     forward: async (target) => {
       const podPort = await named(`${target.target} in namespace "${namespace}"`, async () =>

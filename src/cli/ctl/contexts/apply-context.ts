@@ -1,4 +1,4 @@
-import { didYouMean } from '../../../platform/terminal/parse-options.ts';
+import { didYouMean } from '../../../platform/terminal/usage-error.ts';
 import type { CtlIo, CtlProgram } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption, type CtlArguments } from '../ctl-options.ts';
@@ -10,11 +10,14 @@ export interface AppliedContext {
   readonly args: CtlArguments;
   /** A token that the file of contexts holds, and where; `null` for none. */
   readonly token: { readonly text: string; readonly origin: string } | null;
+  /** Whether a context gave the address. The token of the environment does not belong to it. */
+  readonly isContext: boolean;
 }
 
 /**
  * Adds the values of a context to a command line that names none of them. The address and the token of a context belong
- * together: with another address, none of its values is used.
+ * together: with another address, none of its values is used. A named context comes before SLIPWAY_CTL_URL, the current one
+ * after it.
  *
  * @throws CtlFailure
  */
@@ -30,10 +33,11 @@ export async function applyContext(
   }
   const named = asked ?? env['SLIPWAY_CTL_CONTEXT'];
   const hasAddress = address !== undefined || env['SLIPWAY_CTL_URL'] !== undefined || program.plugin;
-  if (address !== undefined || (named === undefined && hasAddress)) return { args, token: null };
+  if (address !== undefined || (named === undefined && hasAddress))
+    return { args, token: null, isContext: false };
   const file = await readContextFile(env);
   const name = named ?? file.current;
-  if (name === null) return { args, token: null };
+  if (name === null) return { args, token: null, isContext: false };
   return withContext(args, file, name, findContext(file, name), env);
 }
 
@@ -75,5 +79,6 @@ function withContext(
     args: { ...args, values: { ...given, ...args.values } },
     token:
       hasToken || token === undefined ? null : { text: token, origin: `the context ${name} of ${file.path}` },
+    isContext: true,
   };
 }

@@ -5,13 +5,13 @@ import { writeFileDurably } from '../../../platform/files/files.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { CtlCommand, LocalContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { textOption } from '../ctl-options.ts';
+import { numberOption, textOption, TIMEOUT_SECONDS } from '../ctl-options.ts';
 import { parseUrl } from '../ctl-target.ts';
 import { isDataFormat, parseOutputFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { itemTable, viewOf } from '../output/view.ts';
 import { findContext } from './apply-context.ts';
-import { checkContextName, readContextFile, type CtlServiceContext } from './context-file.ts';
+import { checkContextName, parseContexts, readContextFile, type CtlServiceContext } from './context-file.ts';
 
 /** Only the owner reads the file: a person may put a token into it. */
 const FILE_MODE = 0o600;
@@ -75,7 +75,7 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     name: 'context set',
     synopsis: 'CONTEXT [OPTIONS]',
     summary:
-      'stores --url or the options of a cluster, --token-file or --token-secret, --timeout and --output as a context; the first one becomes the current one',
+      'stores --url or the options of a cluster, --token-file or --token-secret, --timeout and --output as a context, in place of an earlier one with this name; the first one becomes the current one',
     words: [1, 1],
     options: [],
     optionTexts: [],
@@ -83,13 +83,13 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => {
       const [name = ''] = context.words;
       checkContextName(name);
-      const values = Object.entries(valuesOf(context)).filter(([, value]) => value !== undefined);
-      if (values.length === 0) {
+      const given = Object.entries(valuesOf(context)).filter(([, value]) => value !== undefined);
+      if (given.length === 0) {
         throw new CtlFailure(CTL_EXITS.usage, 'give what to store, for example --url URL --token-file FILE');
       }
       const { current } = await readContextFile(context.env);
       await change(context, (document) => {
-        for (const [key, value] of values) document.setIn(['contexts', name, key], value);
+        document.setIn(['contexts', name], Object.fromEntries(given));
         if (current === null) document.setIn(['current'], name);
       });
       context.stdout.write(`${name} is stored\n`);
@@ -133,7 +133,7 @@ function valuesOf({ args }: LocalContext): CtlServiceContext {
     kubeContext: textOption(args, 'context'),
     target: textOption(args, 'target'),
     targetPort: textOption(args, 'target-port'),
-    timeoutSeconds: timeout === undefined ? undefined : Number(timeout),
+    timeoutSeconds: timeout === undefined ? undefined : numberOption(args, 'timeout', TIMEOUT_SECONDS),
     output: output === undefined ? undefined : parseOutputFormat(output),
   };
 }
@@ -148,8 +148,10 @@ async function change({ env }: LocalContext, apply: Change): Promise<void> {
     const source = await readFile(path, 'utf8').catch(() => '');
     const document = source.trim() === '' ? new Document({}) : parseDocument(source);
     apply(document);
+    parseContexts(document.toJS(), `${path} stays as it is, because it would not be valid`);
     await writeFileDurably(path, document.toString(), noFailpoints, FILE_MODE);
   } catch (error) {
+    if (error instanceof CtlFailure) throw error;
     throw new CtlFailure(CTL_EXITS.failed, `${path} cannot be written: ${messageOf(error)}`, {
       cause: error,
     });

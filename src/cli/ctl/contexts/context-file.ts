@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { TIMEOUT_SECONDS } from '../ctl-options.ts';
 import { OUTPUT_FORMATS } from '../output/output-format.ts';
 
 /** Names of contexts: letters, digits and a few marks, so that no shell needs quotes. */
@@ -11,7 +12,10 @@ const CONTEXT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 /** Rights of the group and of all others. */
 const RIGHTS_OF_OTHERS = 0o077;
 
-const text = z.string().min(1);
+const text = z.string().min(1, 'must not be empty');
+/** Keys that lead through a cluster. */
+const CLUSTER_KEYS = ['kubectl', 'namespace', 'kubeContext', 'target', 'targetPort'] as const;
+const TOKEN_KEYS = ['tokenFile', 'tokenSecret', 'token'] as const;
 
 const ContextSchema = z
   .strictObject({
@@ -24,10 +28,23 @@ const ContextSchema = z
     kubeContext: text,
     target: text,
     targetPort: z.union([text, z.int()]),
-    timeoutSeconds: z.int().min(1),
+    timeoutSeconds: z.int().min(TIMEOUT_SECONDS.min).max(TIMEOUT_SECONDS.max),
     output: z.enum(OUTPUT_FORMATS),
   })
-  .partial();
+  .partial()
+  .superRefine((context, issues) => {
+    const given = (keys: ReadonlyArray<keyof typeof context>): readonly string[] =>
+      keys.filter((key) => context[key] !== undefined && context[key] !== false);
+    const cluster = given(CLUSTER_KEYS);
+    const tokens = given(TOKEN_KEYS);
+    const hasUrl = context.url !== undefined;
+    if (!hasUrl && cluster.length === 0) {
+      issues.addIssue(`needs an address: url, or one of ${CLUSTER_KEYS.join(', ')}`);
+    }
+    if (hasUrl && cluster.length > 0)
+      issues.addIssue(`has url and ${cluster.join(', ')}; leave one of them out`);
+    if (tokens.length > 1) issues.addIssue(`has ${tokens.join(' and ')}; leave one of them out`);
+  });
 
 const FileSchema = z.strictObject({
   current: z.string().optional(),
@@ -72,17 +89,25 @@ export async function readContextFile(env: Environment): Promise<ContextFile> {
   const { parseConfigurationFile } = await import('../../../platform/config/configuration-file.ts');
   const mapping = parseConfigurationFile(source, path);
   if (!mapping.ok) throw invalid(mapping.error.join('\n'));
-  const parsed = FileSchema.safeParse(mapping.value);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw invalid([`config file ${path} is not valid:`, ...lines].join('\n'));
-  }
-  const { current, contexts } = parsed.data;
+  const { current, contexts } = parseContexts(mapping.value, `config file ${path} is not valid`);
   const holdsToken = Object.values(contexts).some(({ token }) => token !== undefined);
   if (holdsToken && ((await stat(path)).mode & RIGHTS_OF_OTHERS) !== 0) {
     throw invalid(`${path} holds a token, and others can open it; run chmod 600 ${path}, or use tokenFile`);
   }
   return { path, current: current ?? null, contexts };
+}
+
+/**
+ * Parses the content of the file.
+ *
+ * @param problem the first line of the message when it is not valid
+ * @throws CtlFailure
+ */
+export function parseContexts(value: unknown, problem: string): z.infer<typeof FileSchema> {
+  const parsed = FileSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw invalid([`${problem}:`, ...lines].join('\n'));
 }
 
 /**

@@ -7,6 +7,7 @@ import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.t
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
+import { readReport } from '../read-report.ts';
 import { reportPath } from '../report-path.ts';
 
 /** A term as the service reports it. */
@@ -43,10 +44,7 @@ export async function queryTerms(
   filter: { readonly source_text?: string; readonly review_status?: ReviewStatus },
 ): Promise<{ readonly total: number; readonly items: readonly ReportedTerm[] }> {
   const query = { ...filter, limit: String(LIMIT) };
-  const answer = await api.get(reportPath('translation.glossary.query'), query);
-  const parsed = REPORTS['translation.glossary.query'].answer.schema.safeParse(answer.value);
-  if (parsed.success) return parsed.data;
-  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent terms that this version cannot read');
+  return await readReport(api, 'translation.glossary.query', query);
 }
 
 /** Sends one action of the Glossary. @returns the id of the term @throws CtlFailure */

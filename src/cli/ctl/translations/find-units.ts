@@ -1,9 +1,9 @@
 import type { UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { AdminApi } from '../admin-api.ts';
+import { readReport } from '../read-report.ts';
 import { createUnitMatcher, type FileUnit, type UnitMatcher } from './match-units.ts';
 import {
   eachTask,
-  readReport,
   unitPages,
   withOneIndex,
   type IndexState,

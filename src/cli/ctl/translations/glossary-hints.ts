@@ -2,7 +2,8 @@ import { createAutomaton } from '../../../domain/glossary/automaton.ts';
 import { foldText } from '../../../domain/glossary/fold.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { readReport, type ServiceUnit } from './service-pages.ts';
+import { readReport } from '../read-report.ts';
+import type { ServiceUnit } from './service-pages.ts';
 
 /** Gives what the Glossary says about the source of a unit, one hint a line. */
 export type GlossaryHints = (unit: ServiceUnit) => Promise<readonly string[]>;
@@ -18,7 +19,7 @@ const MAX_TERMS = 1000;
  * @returns `null` when the Glossary cannot be read
  */
 export async function createGlossaryHints(api: Pick<AdminApi, 'get'>): Promise<GlossaryHints | null> {
-  const summary = await whileAvailable(async () => await readReport(api, 'translation.glossary.summary', {}));
+  const summary = await whileAvailable(async () => await readReport(api, 'translation.glossary.summary'));
   if (summary === null || !summary.available) return null;
   const { approved = 0, deprecated = 0 } = summary.counts;
   if (approved + deprecated === 0) return async () => await Promise.resolve([]);

@@ -1,20 +1,16 @@
-import type { z } from 'zod';
-import { REPORTS, type ReportName } from '../../../contract/reports/reports.ts';
 import type { UnitLanguages, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { reportPath } from '../report-path.ts';
-
-type Answer<N extends ReportName> = z.output<(typeof REPORTS)[N]['answer']['schema']>;
+import { readReport, type ReportOf } from '../read-report.ts';
 
 /** A unit of the text-units report. */
-export type ServiceUnit = Answer<'parse.text_units'>['items'][number];
+export type ServiceUnit = ReportOf<'parse.text_units'>['items'][number];
 
 /** A translation task of the tasks report. */
-export type ServiceTask = Answer<'translation.tasks'>['items'][number];
+export type ServiceTask = ReportOf<'translation.tasks'>['items'][number];
 
 /** The history of one unit, newest last. */
-export type UnitHistory = NonNullable<Answer<'parse.text_units'>['history']>;
+export type UnitHistory = NonNullable<ReportOf<'parse.text_units'>['history']>;
 
 /** The release and the index that pages belong to. */
 export interface IndexState {
@@ -37,25 +33,6 @@ const MAX_RESTARTS = 10;
 
 /** The service shows another release, or the same one by other rules, than on the page before. */
 class IndexChanged extends Error {}
-
-/**
- * Reads a report.
- *
- * @throws CtlFailure, also for an answer of another version
- */
-export async function readReport<N extends ReportName>(
-  api: Pick<AdminApi, 'get'>,
-  report: N,
-  query: Readonly<Record<string, string>>,
-): Promise<Answer<N>> {
-  const { value } = await api.get(reportPath(report), query);
-  const parsed = REPORTS[report].answer.schema.safeParse(value);
-  if (parsed.success) return parsed.data as Answer<N>;
-  throw new CtlFailure(
-    CTL_EXITS.unreachable,
-    `the daemon sent a report ${report} that this version cannot read; use the slipway of the daemon's version`,
-  );
-}
 
 /**
  * Does something with pages of one index. It begins again when the service shows another one meanwhile.
@@ -91,7 +68,7 @@ export async function* unitPages(
   let index = before;
   let offset: number | null = 0;
   while (offset !== null) {
-    const page: Answer<'parse.text_units'> = await readReport(api, 'parse.text_units', {
+    const page: ReportOf<'parse.text_units'> = await readReport(api, 'parse.text_units', {
       ...query,
       limit: String(PAGE_ENTRIES),
       offset: String(offset),
@@ -107,7 +84,7 @@ export async function* unitPages(
 }
 
 /** The languages of the translations of a page. @throws CtlFailure while there are no translations */
-function languagesOf({ translations }: Answer<'parse.text_units'>): UnitLanguages {
+function languagesOf({ translations }: ReportOf<'parse.text_units'>): UnitLanguages {
   const { available, reason, source_language, target_language, tasks_built } = translations;
   if (!available || source_language === null || target_language === null) {
     throw new CtlFailure(
@@ -128,7 +105,7 @@ export async function* eachTask(
   query: Readonly<Record<string, string>>,
 ): AsyncGenerator<ServiceTask> {
   for (let offset = 0; ; offset += PAGE_ENTRIES) {
-    const page: Answer<'translation.tasks'> = await readReport(api, 'translation.tasks', {
+    const page: ReportOf<'translation.tasks'> = await readReport(api, 'translation.tasks', {
       ...query,
       limit: String(PAGE_ENTRIES),
       offset: String(offset),

@@ -2,7 +2,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { noFailpoints } from '../../../platform/files/failpoints.ts';
 import { createHashPool } from '../../../platform/hashing/hash-pool.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
-import { usageError } from '../../../platform/terminal/parse-options.ts';
+import { usageError } from '../../../platform/terminal/usage-error.ts';
 import { createCopyThread } from '../copy-thread.ts';
 import { DataLockHeldError } from '../../database/data-lock.ts';
 import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
-import { usageError } from '../../../platform/terminal/parse-options.ts';
+import { usageError } from '../../../platform/terminal/usage-error.ts';
 import { destinationKeys } from '../container/destination-keys.ts';
 import { createParseWorker } from '../process/parse-worker.ts';
 import { jsonPrinter } from './json-printer.ts';

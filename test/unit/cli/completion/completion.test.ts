@@ -5,6 +5,7 @@ import { completeSlipway } from '../../../../src/cli/completion/complete-slipway
 import { renderCompletion, wordsOnly } from '../../../../src/cli/completion/completion.ts';
 import { answerShell, runCompletion } from '../../../../src/cli/completion/run-completion.ts';
 import { CTL_COMMANDS } from '../../../../src/cli/ctl/ctl-commands.ts';
+import { DEV_USAGE } from '../../../../src/cli/dev/dev-options.ts';
 import { VERIFY_USAGE } from '../../../../src/cli/verify/verify-options.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 
@@ -53,6 +54,8 @@ describe('the words of slipway ctl', () => {
     [['run', 'nonsense', ''], [], []],
     [['nonsense', ''], [], []],
     [['tasks', '--limit', ''], [], []],
+    [['--[='], [], []],
+    [['--(a+)+=x', 'tasks', '--stat.*='], [], []],
   ])('%j', async (words, values, asked) => {
     const found = await complete(...words);
     expect([found.files, found.asked]).toEqual([false, asked]);
@@ -98,6 +101,9 @@ describe('the answer to a shell', () => {
     ]);
     expect((await completeSlipway(['verify', ''], sources)).files).toBe(true);
     expect((await completeSlipway(['verify', '--release', ''], sources)).files).toBe(false);
+    const dev = { ...sources, usageOf: async () => await Promise.resolve(DEV_USAGE) };
+    expect((await completeSlipway(['dev', '--upstream', ''], dev)).files).toBe(true);
+    expect((await completeSlipway(['dev', '--port', ''], dev)).files).toBe(false);
     expect((await completeSlipway(['completion', ''], sources)).candidates).toHaveLength(3);
     let [out, err] = ['', ''];
     const io = {

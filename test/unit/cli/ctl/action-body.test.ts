@@ -46,6 +46,11 @@ describe('the body of an action from arguments', () => {
     ['a field twice', ['force=true', 'force=false'], 'force: given twice'],
     ['bad JSON', ['source={'], 'source: must be JSON'],
     ['a number beyond int64', ['count=9223372036854775808'], '/count: must be an integer'],
+    [
+      'a field that the action does not use',
+      ['reviewer=r', 'task_id=T'],
+      'release-cleanup does not use task_id',
+    ],
     ['a rule of the action', ['count=0'], '/count: must be at least 1'],
   ])('refuses %s before it sends anything', (_what, fields, message) => {
     expect(() => body('release-cleanup', ...fields)).toThrow(message);
@@ -57,6 +62,9 @@ describe('the body of an action from arguments', () => {
     for (const bad of ['{', '[]', '{"count":1,"count":2}', '{"other":1}']) {
       expect(() => renderActionBody('release-cleanup', { fields: [], json: bad })).toThrow(/body|other/);
     }
+    expect(() => renderActionBody('restart', { fields: [], json: '{"args":["dry_run=true"]}' })).toThrow(
+      'restart does not use args',
+    );
     expect(() => renderActionBody('sync', { fields: ['force=true'], json: '{}' })).toThrow('not both');
   });
 });

@@ -1,5 +1,9 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { confirm } from '../../../../src/cli/ctl/actions/confirm.ts';
 import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
+import { startAction } from '../../../../src/cli/ctl/actions/start-action.ts';
+import type { CtlContext } from '../../../../src/cli/ctl/ctl-context.ts';
 import { fieldsOfPairs } from '../../../../src/contract/actions/field-schemas.ts';
 import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
@@ -71,6 +75,9 @@ describe('destructive actions', () => {
       const refused = await run(argv);
       expect([refused.code, refused.out, sent()]).toEqual([2, '', 0]);
       expect(refused.err).toContain('nothing was changed. Add --yes');
+      const hasTrial = action === 'release-cleanup';
+      expect((await run([...argv, 'args=dry_run=true'])).code).toBe(hasTrial ? 0 : 2);
+      expect([posts(daemon).length, sent()]).toEqual([hasTrial ? 1 : 0, 0]);
       const declined = await run(argv, { rows: 24, stdin: 'n\n' });
       expect([declined.code, sent()]).toEqual([1, 0]);
       expect(declined.err).toContain(text);
@@ -87,6 +94,42 @@ describe('destructive actions', () => {
     },
   );
 
+  it('end on Ctrl-C at the question, though the terminal gives no line', async () => {
+    const interrupt = new AbortController();
+    const stdin = Object.assign(new Readable({ read: () => undefined }), { isTTY: true });
+    const stderr = { write: () => setImmediate(() => interrupt.abort(new Error('SIGINT'))) };
+    const context = { args: { words: [], values: {} }, stdin, stderr, signal: interrupt.signal };
+    await expect(confirm(context as unknown as CtlContext, 'restart')).rejects.toThrow('SIGINT');
+  });
+
+  it('whose trial fails say why, and ask nothing', async () => {
+    const { run, daemon } = await ctlService();
+    const { task, ...report } = endedTask('failed') as { task: object };
+    const failure = { failure_code: 'unknown_release', failure_reason: 'no release has this id' };
+    daemon.setReport('task.status', { ...report, task: { ...task, ...failure } });
+    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+    const { code, err } = await run(['run', 'release-cleanup', 'id=r9'], { rows: 24, stdin: 'y\n' });
+    expect([code, err]).toEqual([
+      1,
+      'slipway ctl: release-cleanup: unknown_release: no release has this id; nothing was changed\n',
+    ]);
+    expect(posts(daemon)).toHaveLength(1);
+  });
+
+  it('ask about a conflict beyond the first answer, and refuse one that is not there', async () => {
+    const { run, daemon } = await ctlService();
+    const report = reportExample('translation.memory.conflicts');
+    const trusted = [WINNER, LOSER].map((id) => `expected_trusted_record_ids=${id}`);
+    const words = ['winner_record_id=tm_none', ...trusted, 'expected_trusted_record_ids=tm_none'];
+    const argv = ['run', 'translation-memory-resolve-conflict', ...words, 'reviewer=r', 'reason=x'];
+    const shown = async (total: number): Promise<string> => {
+      daemon.setReport('translation.memory.conflicts', { ...report, total });
+      return (await run(argv, { rows: 24, stdin: 'n\n' })).err;
+    };
+    expect(await shown(1)).toContain('there is no conflict with the record tm_none; nothing was changed');
+    expect(await shown(1500)).toContain('resolves the conflict with the record tm_none\nContinue?');
+  });
+
   it('say that the thing is not there, and send nothing', async () => {
     const { run, daemon } = await ctlService();
     daemon.setReport('schedule.list', { ...reportExample('schedule.list'), total: 0, items: [] });
@@ -100,6 +143,14 @@ describe('destructive actions', () => {
     daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
     expect((await run(['run', 'release-cleanup', 'args=dry_run=true'])).code).toBe(0);
     expect(posts(daemon)).toHaveLength(1);
+  });
+
+  it('without a dry run ask also when a whole body has dry_run=true', async () => {
+    const api = { post: async () => await Promise.reject(new Error('sent')) };
+    const context = { args: { words: [], values: {} }, stdin: Readable.from([]), api };
+    const body = '{"id":"nightly-verify","args":["dry_run=true"]}';
+    const started = startAction(context as unknown as CtlContext, 'schedule-remove', body);
+    await expect(started).rejects.toThrow('nothing was changed');
   });
 
   it('task cancel asks, too', async () => {

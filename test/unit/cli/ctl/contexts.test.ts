@@ -79,6 +79,30 @@ describe('contexts', () => {
     expect((await run(['--ctl-context', 'a', '--url', service.url, 'tasks'])).err).toContain('not both');
   });
 
+  it('keep the token and the address of the environment apart, unless an option gives the token', async () => {
+    const service = await ctlService();
+    service.daemon.setReport('task.list', reportExample('task.list'));
+    const { write, run } = await home();
+    await write(`current: a\ncontexts:\n  a: { url: '${service.url}' }\n`);
+    const env = { SLIPWAY_CTL_TOKEN: ADMIN_TOKEN, SLIPWAY_CTL_TOKEN_FILE: service.tokenFile };
+    for (const argv of [['tasks'], ['--ctl-context', 'a', 'tasks']]) {
+      expect((await run(argv, env)).err).toContain('needs an admin token, and none is set');
+      expect((await run([...argv, '--token-file', service.tokenFile], env)).code).toBe(0);
+    }
+    const elsewhere = { ...env, SLIPWAY_CTL_URL: 'http://127.0.0.1:1' };
+    expect((await run(['--ctl-context', 'a', 'tasks'], elsewhere)).code).toBe(4);
+    expect((await run(['tasks'], elsewhere)).code).toBe(3);
+  });
+
+  it('replace an earlier one with the same name', async () => {
+    const { path, run } = await home();
+    await run(['context', 'set', 'a', '-n', 'games', '--token-secret', 'slipway-admin/token']);
+    expect((await run(['context', 'set', 'a', '--url', 'http://h/', '--token-file', '/f'])).code).toBe(0);
+    expect(await readFile(path, 'utf8')).toBe(
+      'contexts:\n  a:\n    url: http://h/\n    tokenFile: /f\ncurrent: a\n',
+    );
+  });
+
   it('may hold a token only in a file that is closed to others, and never show it', async () => {
     const service = await ctlService();
     service.daemon.setReport('task.list', reportExample('task.list'));
@@ -98,6 +122,9 @@ describe('contexts', () => {
   it.each([
     ['contexts:\n  a: { ulr: x }\n', 'contexts.a: Unrecognized key'],
     ['contexts: [\n', 'line 2'],
+    ['contexts:\n  a: { tokenFile: f, kubectl: false }\n', 'contexts.a: needs an address'],
+    ['contexts:\n  a: { url: u, namespace: n }\n', 'contexts.a: has url and namespace'],
+    ['contexts:\n  a: { url: u, token: t, tokenFile: f }\n', 'contexts.a: has tokenFile and token'],
     ['contexts:\n  "a b": {}\n', 'contexts.a b'],
   ])('in a file such as %j are refused, and the file stays', async (text, message) => {
     const { path, write, run } = await home();
@@ -114,9 +141,18 @@ describe('contexts', () => {
     [['context', 'set', 'a b', '--url', 'http://h/'], 'cannot be the name of a context'],
     [['context', 'set', 'a', '--url', 'ftp://h/'], 'give an http or https URL'],
     [['--ctl-context', 'none', 'tasks'], 'has no context "none"'],
-  ])('%j is refused', async (argv, message) => {
-    const { run } = await home();
+    ...['30s', '1.5', '0', '5000'].map((seconds): [string[], string] => [
+      ['context', 'set', 'a', '--url', 'http://h/', '--timeout', seconds],
+      `--timeout ${seconds}: must be a whole number from 1 to 3600`,
+    ]),
+    [['context', 'set', 'a', '--namespace', ''], 'contexts.a.namespace: must not be empty'],
+    [['context', 'set', 'a', '--target-port', ''], 'contexts.a.targetPort: '],
+    [['context', 'set', 'a', '--token-file', 'f'], 'contexts.a: needs an address'],
+    [['context', 'set', 'a', '--url', 'http://h/', '-n', 'n'], 'contexts.a: has url and namespace'],
+  ])('%j is refused, and nothing is stored', async (argv, message) => {
+    const { path, run } = await home();
     const { code, err } = await run(argv);
-    expect([code, err.includes(message)]).toEqual([2, true]);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+    await expect(readFile(path)).rejects.toThrow('ENOENT');
   });
 });

@@ -182,8 +182,13 @@ describe('reads', () => {
     const { code, out } = await run(['status', '-o', 'json']);
     expect([code, JSON.parse(out)]).toMatchObject([
       1,
-      { readiness: { distributable: false }, service: { state: 'starting' }, release_status: null },
+      {
+        readiness: { distributable: false },
+        health: { status: 'degraded', service: { state: 'starting' } },
+        release_status: null,
+      },
     ]);
+    expect(Object.keys(JSON.parse(out) as object)).toEqual(['readiness', 'health', 'release_status']);
   });
 
   it('doctor ends with 1 only when something is failing, and lists the worst first', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PLAIN } from '../../../../src/platform/terminal/painter.ts';
-import { renderTask, renderTasks } from '../../../../src/cli/ctl/report-views.ts';
+import { renderReleases, renderTask, renderTasks } from '../../../../src/cli/ctl/report-views.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 
 const NOW = 1_700_000_000;
@@ -28,5 +28,18 @@ describe('the text of a task', () => {
     const text = renderTask(ended({ written: 3, note: `${'y'.repeat(200)}\u202e` }), VIEW);
     expect(text).toContain('result:\n  {\n    "written": 3,\n');
     expect(text).not.toContain('\u202e');
+  });
+});
+
+describe('the list of releases', () => {
+  it('says that a localized release is stale', () => {
+    const { schema, example } = REPORTS['release.list'].answer;
+    const report = schema.parse(example);
+    const [row] = report.releases;
+    if (row === undefined) throw new Error('the example has no release');
+    const text = (stale: boolean): string =>
+      renderReleases({ ...report, releases: [{ ...row, channel: 'localized', stale }] }, VIEW);
+    expect(text(true)).toMatch(/ current, stale /);
+    expect(text(false)).not.toContain('stale');
   });
 });

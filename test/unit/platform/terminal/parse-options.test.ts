@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions, usageError } from '../../../../src/platform/terminal/parse-options.ts';
+import { parseOptions } from '../../../../src/platform/terminal/parse-options.ts';
+import { usageError } from '../../../../src/platform/terminal/usage-error.ts';
 
 const OPTIONS = { output: { type: 'string', short: 'o' }, wait: { type: 'boolean' } } as const;
 
