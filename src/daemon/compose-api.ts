@@ -159,6 +159,7 @@ function composeConditions(
       return state === 'stopped' ? since : null;
     },
     repairsAutomatically: () => settings.current().configuration.repair.automatic,
+    maxVerifyAgeSeconds: () => settings.current().configuration.attestation.maxVerifyAgeSeconds,
     clock,
   };
   return createConditionBoard({ find: () => conditionsOf(collectFacts(sources)), bootId, clock });

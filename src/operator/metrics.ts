@@ -88,8 +88,14 @@ function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers:
       },
     });
   };
-  each('ready', 'Whether the ReleaseChannel is Ready: 1 or 0.', ({ status }) =>
-    conditionOf(status, 'Ready')?.status === 'True' ? 1 : 0,
+  each(
+    'ready',
+    'Whether the ReleaseChannel is Ready: 1 or 0; absent while there is nothing to serve (NothingPublished).',
+    ({ status }) => {
+      const ready = conditionOf(status, 'Ready');
+      if (ready?.status === 'Unknown' && ready.reason === 'NothingPublished') return null;
+      return ready?.status === 'True' ? 1 : 0;
+    },
   );
   each(
     'sync_failures',

@@ -245,6 +245,22 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     ).toBe('');
   });
 
+  it('let a first sync end, or a start, before they say that the official release is not served', async () => {
+    const check = (exp_alerts: readonly object[]) => [
+      { eval_time: '30m', alertname: 'SlipwayOfficialNotServed', exp_alerts },
+    ];
+    const refused = {
+      [`slipway_verdict{${JOB},channel="official",reason="AttestationUnavailable"}`]: '1x60',
+    };
+    const state = `slipway_service_state{${JOB},channel="official",state="starting"}`;
+    const because = (reason: string) =>
+      `slipway_service_reason{${JOB},channel="official",reason="${reason}"}`;
+    const starts = { ...refused, [state]: '1x60' };
+    expect(await runCases({ ...starts, [because('Syncing')]: '1x60' }, check([]))).toBe('');
+    expect(await runCases({ ...starts, [because('Syncing')]: '0x60' }, check([]))).not.toBe('');
+    expect(await runCases({ ...starts, [because('DaemonUnreachable')]: '1x60' }, check([]))).not.toBe('');
+  });
+
   it('are quiet while all is well', async () => {
     const checks = rules.flatMap(({ alert }) =>
       ['10m', '30m', '55m'].map((at) => ({ eval_time: at, alertname: alert, exp_alerts: [] })),

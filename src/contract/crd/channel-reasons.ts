@@ -43,7 +43,7 @@ export const CHANNEL_REASONS = {
   DaemonCrashLoop:
     'A daemon crashes repeatedly. Serving continues. Check the log of its container and the doctor check `process`.',
   TaskFailed:
-    'The task that should make spec.release current failed. Check its log; change the spec to retry.',
+    'The task that should make spec.release current failed. Check its log; change the spec or the annotation to retry.',
   ReleaseChanging:
     'The daemon is still making spec.release current, or the pods still serve the release before.',
   PinOutdated:

@@ -2,6 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
+import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { ReleaseRow } from '../releases/records/release-row.ts';
@@ -15,7 +16,7 @@ import type { ConditionFacts, DamagedRelease } from './conditions-of.ts';
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'damageOf' | 'damageCounts'>;
-  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
   readonly engine: Pick<TaskEngine, 'historyOf' | 'runningSince'>;
   readonly syncState: () => SyncState;
@@ -25,6 +26,8 @@ export interface FactSources {
   /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
   readonly publishingStoppedSince: () => number | null;
   readonly repairsAutomatically: () => boolean;
+  /** Seconds after which the last full verification of a release no longer supports a statement. */
+  readonly maxVerifyAgeSeconds: () => number;
   readonly clock: Clock;
 }
 
@@ -34,7 +37,8 @@ export function collectFacts(sources: FactSources): ConditionFacts {
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = sources.syncState();
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const { failingSince } = engine.historyOf(SYNC_JOB.kind);
-  const failed = sources.attempts.lastFailure();
+  const damaged = damagedRow(releases, 'official') ?? damagedRow(releases, 'localized');
+  const failed = damaged === null ? null : sources.attempts.lastFailureOf(damaged);
   const now = unixSeconds(clock);
   return {
     hasOfficial: releases.pointer('official') !== null,
@@ -46,7 +50,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       nextAt,
     },
     full: fullVolume(sources, code, failingSince),
-    damaged: damagedRelease(releases, 'official') ?? damagedRelease(releases, 'localized'),
+    damaged: damaged === null ? null : damageOf(releases, damaged),
     failedRepair:
       failed === null ? null : { triedAt: failed.tried_at, nextAt: Math.floor(failed.next_at_ms / 1000) },
     nextRepairAt: nextRepairAt(sources, now),
@@ -54,6 +58,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
     crashLoopSince: sources.crashLoopSince(),
     stale: staleRelease(releases),
+    unverified: unverifiedRelease(sources, now),
     publishingStoppedSince: sources.publishingStoppedSince(),
     now,
   };
@@ -84,10 +89,13 @@ function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | nul
   return found?.status === 'failing' ? found.since : null;
 }
 
-function damagedRelease(releases: FactSources['releases'], channel: Channel): DamagedRelease | null {
-  const current: ReleaseRow | null = releases.current(channel);
-  if (current?.state !== 'damaged') return null;
-  const { release_id: releaseId, damaged_at: damagedAt } = current;
+function damagedRow(releases: FactSources['releases'], channel: Channel): ReleaseRow | null {
+  const current = releases.current(channel);
+  return current?.state === 'damaged' ? current : null;
+}
+
+function damageOf(releases: FactSources['releases'], damaged: ReleaseRow): DamagedRelease {
+  const { channel, release_id: releaseId, damaged_at: damagedAt } = damaged;
   const [first] = releases.damageOf(channel, releaseId, 1);
   return {
     releaseId,
@@ -109,4 +117,13 @@ function staleRelease(releases: FactSources['releases']): ConditionFacts['stale'
   const current = releases.current('localized');
   if (current === null || !isStale(current, releases.pointer('official')?.release_id ?? null)) return null;
   return { releaseId: current.release_id, since: current.stale_since };
+}
+
+function unverifiedRelease(
+  { releases, maxVerifyAgeSeconds }: FactSources,
+  now: number,
+): ConditionFacts['unverified'] {
+  const current = releases.current('localized');
+  if (current === null || current.state === 'damaged') return null;
+  return isFreshAt(current, now, maxVerifyAgeSeconds()) ? null : { releaseId: current.release_id };
 }

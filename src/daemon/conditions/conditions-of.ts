@@ -1,5 +1,5 @@
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
-import type { DamageFinder } from '../releases/records/damage-records.ts';
+import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
 /** The damage of one current release. */
 export interface DamagedRelease {
@@ -7,7 +7,7 @@ export interface DamagedRelease {
   /** Damaged entries; 0 when the manifest or the record is at fault. */
   readonly count: number;
   /** The finder of the first of them; `null` when the manifest or the record is at fault. */
-  readonly foundBy: DamageFinder | null;
+  readonly foundBy: DaemonDamageFinder | null;
   /** Unix seconds. */
   readonly since: number | null;
 }
@@ -27,7 +27,7 @@ export interface ConditionFacts {
   /** The volume that is full, and since when that is known. */
   readonly full: { readonly volume: 'snapshot' | 'data'; readonly since: number | null } | null;
   readonly damaged: DamagedRelease | null;
-  /** The last automatic repair of something that is still damaged. */
+  /** The last automatic repair of `damaged` that failed. */
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
@@ -35,13 +35,14 @@ export interface ConditionFacts {
   readonly isDatabaseDamaged: boolean;
   readonly crashLoopSince: number | null;
   readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
+  /** The current localized release whose last full verification is too old for the attestation. */
+  readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
   readonly now: number;
 }
 
 /** The names of finders of damage. */
-const FINDERS: Readonly<Record<DamageFinder, string>> = {
-  server: 'a server',
+const FINDERS: Readonly<Record<Exclude<DaemonDamageFinder, 'server'>, string>> = {
   verify: 'verify',
   refresh: 'refresh',
   repair: 'a repair',
@@ -95,7 +96,8 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   const { releaseId, count, foundBy, since } = damaged;
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
-  const finder = foundBy === null ? '' : `, found by ${FINDERS[foundBy]},`;
+  // A server that found the damage tells more of it in its own message.
+  const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]},`;
   if (failedRepair !== null) {
     return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
       since: failedRepair.triedAt,
@@ -113,13 +115,22 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   );
 }
 
-function localizedConditions({ stale, publishingStoppedSince }: ConditionFacts): readonly DaemonCondition[] {
+function localizedConditions({
+  stale,
+  unverified,
+  publishingStoppedSince,
+}: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
       stale !== null,
       'localized_stale',
       `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`,
       { since: stale?.since ?? null },
+    ),
+    ...when(
+      unverified !== null,
+      'localized_unverified',
+      `the last full verification of localized release ${unverified?.releaseId ?? ''} is too old`,
     ),
     ...when(
       publishingStoppedSince !== null,

@@ -130,7 +130,7 @@ export interface Releases {
   lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
   /** The attempts to repair damage. */
-  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'lastFailureOf' | 'nextAtMs'>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the

@@ -14,6 +14,8 @@ export const DAEMON_CONDITIONS = {
   repairing: 'Damaged files of a current release are being repaired.',
   repair_failed: 'The last repair failed, and the damage remains.',
   localized_stale: 'The localized release was made for an earlier official release.',
+  localized_unverified:
+    'The last full verification of the localized release is too old, so the attestation leaves it out.',
   publishing_stopped: 'Automatic publishing is stopped after a rollback.',
 } as const;
 

@@ -1,5 +1,5 @@
 import { CHANNELS, type Channel } from '../release/channel.ts';
-import type { DamageFinder } from '../verdict/damage-finder.ts';
+import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
 import type { Reason } from '../verdict/reasons.ts';
 import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
 import { instant } from './instant.ts';
@@ -50,7 +50,7 @@ const STATE_OF: Readonly<Record<Reason, ServiceStateName>> = {
 };
 
 /** How each finder of damage is named. */
-const FINDERS: Readonly<Record<DamageFinder, string>> = {
+const FINDERS: Readonly<Record<ServerDamageFinder, string>> = {
   client: 'found when a client read it',
   scrub: 'found by the scrub',
   loading: 'found when the release was read',
@@ -109,7 +109,7 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
   const finding: Finding = { state, reason, message: verdict.message, since };
   switch (state) {
     case 'damaged':
-      return damagedFinding(facts, verdict, finding);
+      return damagedFinding(facts, channel, finding);
     case 'expired':
       return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING));
     case 'starting':
@@ -126,7 +126,7 @@ const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_fail
 
 /** Conditions that need attention while a channel is served, the most urgent first. */
 const ATTENTION = {
-  official: [...ISSUING, 'volume_full', 'repair_failed', 'sync_failed'],
+  official: [...ISSUING, 'volume_full', 'sync_failed'],
   localized: [...ISSUING, 'volume_full', 'publishing_stopped'],
 } as const satisfies Record<Channel, readonly string[]>;
 
@@ -148,7 +148,8 @@ function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Fi
 }
 
 /** Damage is mended by the daemon, so the remedy depends on what the daemon does. */
-function damagedFinding(facts: ServiceFacts, verdict: JudgedVerdict, finding: Finding): Finding {
+function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
+  const verdict = facts.verdicts[channel];
   const finder = verdict.found_by === undefined ? '' : ` (${FINDERS[verdict.found_by]})`;
   const message = `${verdict.message}${finder}`;
   const absence = absenceOf(facts);
@@ -159,18 +160,24 @@ function damagedFinding(facts: ServiceFacts, verdict: JudgedVerdict, finding: Fi
       next: { ...absence.next, text: `${absence.next.text} It repairs the release.` },
     };
   }
-  const hindrance = firstCondition(facts, [
-    'starting',
-    'database_damaged',
-    'crash_loop',
-    'volume_full',
-    'repair_failed',
-  ]);
+  const hindrance = firstCondition(facts, ['starting', 'database_damaged', 'crash_loop', 'volume_full']);
   if (hindrance !== null) {
     return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
   }
+  // No upstream has patched files, so a repair cannot bring them back.
+  const isPublishedAgain = channel === 'localized' && ENTRY_DAMAGE.has(finding.reason);
+  const failed = firstCondition(facts, ['repair_failed']);
+  if (failed !== null) {
+    const next = isPublishedAgain ? PUBLISH_AGAIN : failed.next;
+    return { ...finding, message: `${message}; ${failed.message}`, next };
+  }
   const repairing = conditionOf(facts, 'repairing');
-  if (repairing === null) return { ...finding, message };
+  if (repairing === null) {
+    if (isPublishedAgain) return { ...finding, message, next: PUBLISH_AGAIN };
+    // A daemon that tells its conditions, but no repair, waits for a request.
+    const isIdle = facts.conditions !== null && AUTOMATIC.has(finding.reason);
+    return { ...finding, message, ...(isIdle ? { next: RUN_REPAIR } : {}) };
+  }
   const next = { text: 'Wait for the end of the repair.', action: null };
   return {
     ...finding,
@@ -178,6 +185,17 @@ function damagedFinding(facts: ServiceFacts, verdict: JudgedVerdict, finding: Fi
     next: withNextTry(next, repairing.next_try),
   };
 }
+
+/** Damage of files of the release. */
+const ENTRY_DAMAGE: ReadonlySet<ServiceReason | null> = new Set(['EntryMissing', 'EntryDamaged']);
+/** Damage whose remedy is to wait for the automatic repair. */
+const AUTOMATIC: ReadonlySet<ServiceReason | null> = new Set([...ENTRY_DAMAGE, 'ManifestDamaged']);
+
+const RUN_REPAIR: NextStep = { text: 'Run repair.', action: 'repair' };
+const PUBLISH_AGAIN: NextStep = {
+  text: 'Publish it again, which builds its patched files again. Run repair for files that are those of the official release.',
+  action: 'localized-publish',
+};
 
 function startingFinding(facts: ServiceFacts, finding: Finding): Finding {
   const cause = absenceOf(facts) ?? firstCondition(facts, ISSUING);
@@ -194,6 +212,12 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
   // The attestation names a release and withdraws it without a cause, as daemons of earlier versions do.
   if (releaseId !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') {
+    // The daemon has a current release and leaves it out of the attestation.
+    const leftOut = firstCondition(facts, ['localized_stale', 'localized_unverified']);
+    if (leftOut !== null) {
+      const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
+      return { state, ...leftOut, since: leftOut.since ?? finding.since };
+    }
     return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
   }
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC]);

@@ -15,6 +15,7 @@ const REASON_OF = {
   repairing: null,
   repair_failed: 'RepairFailed',
   localized_stale: 'BaseReleaseChanged',
+  localized_unverified: 'LocalizedUnverified',
   publishing_stopped: 'PublishingStopped',
 } as const satisfies Record<DaemonConditionCode, ServiceReason | null>;
 

@@ -36,6 +36,7 @@ export const SERVICE_REASONS = {
   NeverSynced: 'No official release was ever synced.',
   SyncFailed: 'The last sync failed.',
   RepairFailed: 'The last repair failed, and the damage remains.',
+  LocalizedUnverified: 'The last full verification of the localized release is too old.',
   PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
   NothingPublished: 'No localized release is published. This is not a failure.',
 } as const;
@@ -85,6 +86,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'Correct the cause that the check "verification" of the doctor names, then run repair.',
     'repair',
   ),
+  LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
     'Publish with args ["resume=true"] when the cause of the rollback is mended.',
     'localized-publish',

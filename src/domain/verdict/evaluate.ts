@@ -46,15 +46,22 @@ export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): V
     : verdict;
 }
 
-const DAMAGE: ReadonlySet<Reason | null> = new Set<Reason>(FAILURE_REASONS);
+/** The damage that each reason names. */
+const DAMAGED: Readonly<Record<(typeof FAILURE_REASONS)[number], Parameters<typeof damageFinder>[2]>> = {
+  SnapshotMissing: 'manifest',
+  ManifestDamaged: 'manifest',
+  EntryMissing: 'missing',
+  EntryDamaged: 'damaged',
+};
 
 function finderOf(
   evidence: Evidence,
   snapshotId: SnapshotId | null,
   reason: Reason | null,
 ): Pick<Verdict, 'found_by'> {
-  if (snapshotId === null || !DAMAGE.has(reason)) return {};
-  const foundBy = damageFinder(evidence, snapshotId);
+  const known = FAILURE_REASONS.find((each) => each === reason);
+  if (snapshotId === null || known === undefined) return {};
+  const foundBy = damageFinder(evidence, snapshotId, DAMAGED[known]);
   return foundBy === undefined ? {} : { found_by: foundBy };
 }
 

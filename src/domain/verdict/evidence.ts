@@ -3,7 +3,7 @@ import type { Blake3Hex, SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
 import { SERVER_INFO_NAME, type ServerInfoDocument } from '../release/server-info-document.ts';
 import type { VerifiedAttestation } from './attestation.ts';
-import type { DamageFinder } from './damage-finder.ts';
+import type { ServerDamageFinder } from './damage-finder.ts';
 import type { Reason } from './reasons.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -81,7 +81,7 @@ export interface DamageReport {
   readonly blake3: Blake3Hex;
   readonly kind: 'missing' | 'damaged';
   readonly message: string;
-  readonly found_by?: DamageFinder | undefined;
+  readonly found_by?: ServerDamageFinder | undefined;
 }
 
 /** Damage, and the snapshots that hold the damaged bytes in their entries. */
@@ -169,15 +169,23 @@ export function snapshotTrouble(
   return { missing, damaged };
 }
 
-/** The finder of the first known damage of a snapshot; `undefined` when its damage is known from an attestation only. */
+/**
+ * The finder of the first known damage of this kind in a snapshot; `undefined` when such damage is known from an
+ * attestation only.
+ */
 export function damageFinder(
   { damage, snapshots }: Pick<Evidence, 'damage' | 'snapshots'>,
   snapshotId: SnapshotId,
-): DamageFinder | undefined {
-  for (const { report, holders } of damage.values()) if (holders.has(snapshotId)) return report.found_by;
+  kind: DamageReport['kind'] | 'manifest',
+): ServerDamageFinder | undefined {
+  for (const { report, holders } of damage.values()) {
+    const { found_by: foundBy } = report;
+    if (report.kind === kind && foundBy !== undefined && holders.has(snapshotId)) return foundBy;
+  }
   const snapshot = snapshots.get(snapshotId);
+  if (snapshot === undefined) return undefined;
   const isFoundByReader =
-    snapshot !== undefined && (snapshot.manifest !== 'ok' || snapshot.missing.count > 0);
+    snapshot.manifest === 'ok' ? kind === 'missing' && snapshot.missing.count > 0 : kind === 'manifest';
   return isFoundByReader ? 'loading' : undefined;
 }
 

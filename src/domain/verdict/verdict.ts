@@ -1,7 +1,7 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
-import type { DamageFinder } from './damage-finder.ts';
+import type { ServerDamageFinder } from './damage-finder.ts';
 import type { Reason } from './reasons.ts';
 
 /** Why a check failed. */
@@ -36,7 +36,7 @@ export interface Verdict {
   } | null;
   readonly checks: readonly CheckResult[];
   /** The finder of the damage; only when the reason is damage that this server found. */
-  readonly found_by?: DamageFinder | undefined;
+  readonly found_by?: ServerDamageFinder | undefined;
 }
 
 /** Whether two verdicts on a channel say the same, whatever their wording. */

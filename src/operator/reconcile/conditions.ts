@@ -152,15 +152,15 @@ function readyOf(findings: Findings): Finding {
     );
   }
   const { waiting, wanted, suspended } = findings;
-  // The daemon switches first, and the pods follow its attestation.
+  if (waiting !== null && UNREACHED.has(waiting.reason)) return no(waiting.reason, waiting.message);
+  // The daemon switches first, and the pods follow its attestation. A daemon that does not answer does not excuse them.
   const [served] = releases;
-  if (waiting === null && !suspended && wanted !== null && served !== wanted) {
+  if (!suspended && wanted !== null && served !== wanted) {
     return no(
       'ReleaseChanging',
       `the pods still serve ${served ?? 'nothing'}, and spec.release is ${wanted}`,
     );
   }
-  if (waiting !== null && UNREACHED.has(waiting.reason)) return no(waiting.reason, waiting.message);
   return yes('Distributable', pods[0]?.health?.verdicts[channel].message ?? '');
 }
 

@@ -40,6 +40,17 @@ describe('the metrics of each ReleaseChannel', () => {
     ]);
   });
 
+  it('leave out one that has nothing to serve yet, and count any other unknown as not ready', async () => {
+    const unknown = (name: string, reason: string): ReleaseChannel => ({
+      ...channel(name, null, null),
+      status: { conditions: [{ type: 'Ready', status: 'Unknown', reason }] } as never,
+    });
+    const channels = [unknown('empty', 'NothingPublished'), unknown('silent', 'PodUnreachable')];
+    expect(await samples(channels, 'ready')).toEqual([
+      'slipway_operator_release_channel_ready{namespace="games",name="silent"} 0',
+    ]);
+  });
+
   it('are bounded, whatever users create', async () => {
     const many = Array.from({ length: 1500 }, (_, index) => channel(`c${index}`, 'True', 0));
     expect(await samples(many, 'ready')).toHaveLength(1000);

@@ -12,7 +12,7 @@ import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
 import { requireStore } from './require-store.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
-import type { DamageFinder } from '../records/damage-records.ts';
+import type { DaemonDamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { countedKinds } from '../records/release-failure.ts';
 import { recordOf } from '../records/release-record-of.ts';
@@ -51,7 +51,7 @@ export interface ReleaseCheckOptions {
 export interface CheckOrigin {
   /** Whether every byte was hashed. */
   readonly bytes: boolean;
-  readonly finder: DamageFinder;
+  readonly finder: DaemonDamageFinder;
 }
 
 /** Compares releases with the contents of the volume. Each check throws TaskError `store_unavailable` (retryable). */

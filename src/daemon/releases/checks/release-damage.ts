@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
-import type { DamageFinder, DamageStatus } from '../records/damage-records.ts';
+import type { DaemonDamageFinder, DamageStatus } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { soundState, type ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
@@ -26,7 +26,7 @@ export interface ReleaseDamage {
    *
    * @returns the releases that have become damaged
    */
-  report(objects: readonly DamagedObject[], finder: DamageFinder): Promise<readonly ReleaseRow[]>;
+  report(objects: readonly DamagedObject[], finder: DaemonDamageFinder): Promise<readonly ReleaseRow[]>;
   /** Records damage of the manifest or the record of a release. */
   reportRelease(release: ReleaseRow, problem: ReleaseProblem): void;
   /**
@@ -61,7 +61,10 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     });
   };
   /** Records a damaged object; returns the releases that it withdraws. */
-  const reportObject = ({ blake3, status }: DamagedObject, finder: DamageFinder): readonly ReleaseRow[] => {
+  const reportObject = (
+    { blake3, status }: DamagedObject,
+    finder: DaemonDamageFinder,
+  ): readonly ReleaseRow[] => {
     objects.markDamaged(blake3);
     const holders = releases.holders(blake3);
     for (const release of holders) {

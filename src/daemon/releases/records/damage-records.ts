@@ -7,7 +7,7 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
 /** The first finder of the damage: a server that reads the volume, or a job of the daemon. */
-export type DamageFinder = 'server' | 'verify' | 'refresh' | 'repair' | 'sync' | 'boot';
+export type DaemonDamageFinder = 'server' | 'verify' | 'refresh' | 'repair' | 'sync' | 'boot';
 
 /** A damaged entry of a release. `found_at` is in Unix seconds. */
 export interface DamagedEntry {
@@ -17,7 +17,7 @@ export interface DamagedEntry {
   readonly blake3: Blake3Hex;
   readonly status: DamageStatus;
   readonly found_at: number;
-  readonly found_by: DamageFinder;
+  readonly found_by: DaemonDamageFinder;
 }
 
 /** Numbers of damaged entries of a release. */

@@ -47,6 +47,8 @@ export interface RepairAttempts {
   forgetUpstream(): void;
   /** The newest failed attempt whose damage remains. */
   lastFailure(): FailedRepair | null;
+  /** The newest failed attempt of a release's own manifest, record or files, whose damage remains. */
+  lastFailureOf(release: Pick<ReleaseRow, 'channel' | 'release_id'>): FailedRepair | null;
   /** Deletes attempts that no longer count. */
   forgetOld(nowMs: number): void;
 }
@@ -85,6 +87,12 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
     `SELECT a.problem, a.tried_at, a.next_at_ms FROM repair_attempt a JOIN ${damaged} d USING (subject)
      WHERE a.problem IS NOT NULL ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
   );
+  const failureOf = database.prepare(
+    `SELECT a.problem, a.tried_at, a.next_at_ms FROM repair_attempt a JOIN ${damaged} d USING (subject)
+     WHERE a.problem IS NOT NULL AND (a.subject = :manifest OR a.subject IN
+       (SELECT blake3 FROM damaged_entry WHERE channel = :channel AND release_id = :release_id))
+     ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
+  );
   const forget = database.prepare('DELETE FROM repair_attempt WHERE next_at_ms < :before');
   const forgetSubject = database.prepare('DELETE FROM repair_attempt WHERE subject = :subject');
 
@@ -118,6 +126,12 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
       forgetSubject.run({ subject: UPSTREAM_SUBJECT });
     },
     lastFailure: () => oneRow<FailedRepair>(failure, {}),
+    lastFailureOf: ({ channel, release_id }) =>
+      oneRow<FailedRepair>(failureOf, {
+        manifest: manifestSubject({ channel, release_id }),
+        channel,
+        release_id,
+      }),
     forgetOld: (nowMs) => {
       forget.run({ before: nowMs - FORGET_MS });
     },

@@ -13,6 +13,7 @@ const CALM: ConditionFacts = {
   isDatabaseDamaged: false,
   crashLoopSince: null,
   stale: null,
+  unverified: null,
   publishingStoppedSince: null,
   now: 500,
 };
@@ -72,6 +73,11 @@ describe('the conditions of the daemon', () => {
         },
       ],
     ],
+    [
+      'damage that a server found, whose finder it tells itself',
+      { damaged: { ...DAMAGED, foundBy: 'server' }, nextRepairAt: 0 },
+      [{ code: 'repairing', message: 'the daemon repairs 2 damaged files of release r1' }],
+    ],
     ['damage that nobody repairs', { damaged: DAMAGED }, []],
     [
       'a failed repair',
@@ -90,6 +96,16 @@ describe('the conditions of the daemon', () => {
           code: 'localized_stale',
           message: 'localized release l1 was made for an earlier official release',
           since: 4,
+        },
+      ],
+    ],
+    [
+      'a localized release that was not verified in time',
+      { unverified: { releaseId: 'l1' } },
+      [
+        {
+          code: 'localized_unverified',
+          message: 'the last full verification of localized release l1 is too old',
         },
       ],
     ],

@@ -107,6 +107,46 @@ describe('the state of the service', () => {
     expect(answer.caused).toContainEqual({ what: 'localized channel', since: 1000 });
   });
 
+  it('has damaged files of the localized release published again, because no repair brings them back', () => {
+    for (const told of [[condition('repair_failed')], []]) {
+      const answer = decide({ localized: refused('EntryDamaged', 'l1') }, { conditions: told });
+      expect(answer).toMatchObject({ state: 'degraded', next_step: { action: 'localized-publish' } });
+      // The official channel is sound.
+      expect(answer.channels.official.state).toBe('healthy');
+    }
+    const full = decide(
+      { localized: refused('EntryDamaged', 'l1') },
+      { conditions: [condition('volume_full')] },
+    );
+    expect(full.channels.localized.next_step?.action).toBe('release-cleanup');
+    const manifest = decide(
+      { localized: refused('ManifestDamaged', 'l1') },
+      { conditions: [condition('repair_failed')] },
+    );
+    expect(manifest.next_step?.action).toBe('repair');
+  });
+
+  it('says that a repair must be run when the daemon neither repairs nor has tried', () => {
+    const text = (conditions: ServiceFacts['conditions']): string | undefined =>
+      decide({ official: refused('EntryDamaged') }, { conditions }).next_step?.text;
+    expect(text([])).toBe('Run repair.');
+    expect(text([condition('repairing')])).toBe('Wait for the end of the repair.');
+    // A daemon that tells nothing may repair.
+    expect(text(null)).toMatch(/^Wait for the automatic repair/);
+  });
+
+  it.each([
+    ['localized_stale', 'stale', 'BaseReleaseChanged'],
+    ['localized_unverified', 'starting', 'LocalizedUnverified'],
+  ] as const)('does not take a localized release that is left out (%s) for none', (code, state, reason) => {
+    const answer = decide(
+      { localized: refused('ReleaseNotAuthorized', null) },
+      { conditions: [condition(code)] },
+    );
+    expect(answer).toMatchObject({ state: 'degraded', reason });
+    expect(answer.channels.localized.state).toBe(state);
+  });
+
   it('is degraded by a localized release that is stale, and not by one that was never published', () => {
     expect(decide({}).state).toBe('healthy');
     const stale = decide({ localized: refused('BaseReleaseChanged', 'l1') });

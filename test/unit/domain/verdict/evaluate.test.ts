@@ -452,6 +452,22 @@ describe('a retained release', () => {
   });
 });
 
+test('the finder of damage is that of the damage in the message', () => {
+  const { snapshot_id } = attestedRelease(NAME.official);
+  const found = (kind: DamageReport['kind'], found_by?: DamageReport['found_by']) => {
+    const blake3 = `${kind} ${found_by}` as Blake3Hex;
+    const report: DamageReport = { blake3, destination: 'a', kind, message: 'bad', found_by };
+    return [blake3, { report, holders: new Map([[snapshot_id, { count: 1, examples: ['a'] }]]) }] as const;
+  };
+  const finderOf = (...damage: ReadonlyArray<ReturnType<typeof found>>) =>
+    evaluate({ ...goodEvidence(), damage: new Map(damage) }, OFFICIAL, NOW).found_by;
+  // The attestation reported the first damage, and the scrub found another one.
+  expect(finderOf(found('damaged'), found('damaged', 'scrub'))).toBe('scrub');
+  // The reason is the missing entry.
+  expect(finderOf(found('damaged', 'scrub'), found('missing', 'client'))).toBe('client');
+  expect(finderOf(found('damaged', 'scrub'), found('missing'))).toBeUndefined();
+});
+
 describe('the server-info document beside the manifest', () => {
   const blake3 = (letter: string): Blake3Hex => letter.repeat(64) as Blake3Hex;
   const attesting = (evidence: Evidence, server_info: AttestedRelease['server_info']): Evidence =>

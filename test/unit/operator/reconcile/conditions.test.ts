@@ -79,6 +79,13 @@ describe('the conditions', () => {
       Reconciling: 'True ReleaseChanging',
       Serving: 'True Serving',
     });
+    // Nor while a daemon that does not answer cannot change it.
+    const silentDaemon = { reason: 'AdminUnavailable', message: 'm' } as const;
+    expect(brief(conditions({ wanted: 'r2', waiting: silentDaemon }))).toMatchObject({
+      Ready: 'False ReleaseChanging',
+      Reconciling: 'True AdminUnavailable',
+    });
+    expect(brief(conditions({ wanted: 'r1', waiting: silentDaemon }))['Ready']).toBe('True Distributable');
     expect(brief(conditions({ wanted: 'r1' }))['Ready']).toBe('True Distributable');
     expect(brief(conditions({ wanted: 'r2', suspended: true }))['Ready']).toBe('True Distributable');
   });

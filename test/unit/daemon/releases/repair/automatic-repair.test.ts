@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { DAMAGE_REPAIR_JOB } from '../../../../../src/daemon/releases/jobs/release-jobs.ts';
+import { createRepairAttempts } from '../../../../../src/daemon/releases/records/repair-attempts.ts';
 import { callOf } from '../../../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../../../src/daemon/tasks/task.ts';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
@@ -349,4 +350,25 @@ test('missing and wrong bytes are each named by their kind', async () => {
     entry_count: 3,
     missing_count: 2,
   });
+});
+
+test('a failed attempt is that of the releases that hold what it was to repair', async () => {
+  const world = await synced(false);
+  const { repository } = world.releases;
+  const attempts = createRepairAttempts(world.database);
+  const [one, two] = ['one', 'two'].map((content) => blake3Hex(Buffer.from(content)));
+  const current = repository.current('official')!;
+  const damage = {
+    channel: 'official',
+    release_id: current.release_id,
+    found_at: 1,
+    found_by: 'verify',
+  } as const;
+  repository.addDamage({ ...damage, destination: 'a', blake3: one!, status: 'missing' });
+  attempts.record([
+    { subject: one!, problem: 'no answer', nowMs: 2000, nextAtMs: 3000 },
+    { subject: two!, problem: 'not damaged', nowMs: 4000, nextAtMs: 5000 },
+  ]);
+  expect(attempts.lastFailureOf(current)).toMatchObject({ problem: 'no answer', tried_at: 2 });
+  expect(attempts.lastFailureOf({ ...current, channel: 'localized' })).toBeNull();
 });
