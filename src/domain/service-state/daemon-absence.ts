@@ -1,4 +1,4 @@
-import { instant } from './instant.ts';
+import { instant } from '../instant.ts';
 import { REMEDIES, type NextStep } from './service-reasons.ts';
 
 /** Why a daemon does not answer: nothing accepts the connection, or no answer comes in time. */

@@ -2,7 +2,7 @@ import { CHANNELS, type Channel } from '../release/channel.ts';
 import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
 import type { Reason } from '../verdict/reasons.ts';
 import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
-import { instant } from './instant.ts';
+import { instant } from '../instant.ts';
 import { conditionOf, lastingConditions } from './lasting-conditions.ts';
 import { REMEDIES, type NextStep, type ServiceReason } from './service-reasons.ts';
 import type {

@@ -1,6 +1,7 @@
 import type { ChannelReason, ConditionType } from '../../contract/crd/channel-reasons.ts';
 import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/channel-reasons.ts';
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
+import { instant } from '../../domain/instant.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
@@ -74,7 +75,7 @@ export function conditionsOf(
   };
   const localized = findings.channel === 'localized' ? localizedConditions(textsOf(findings)) : {};
   const all: Partial<Record<ConditionType, Finding>> = { ...found, ...localized };
-  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  const now = instant(nowMs / 1000);
   const types = Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES }) as ConditionType[];
   return types.flatMap((type) => {
     const finding = all[type];

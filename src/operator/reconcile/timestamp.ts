@@ -1,5 +1,6 @@
-/** Unix seconds as RFC 3339 without fractions, as metav1.Time is written. */
+import { instant } from '../../domain/instant.ts';
+
+/** Unix seconds as metav1.Time is written; `undefined` for none. */
 export function timestamp(unixSeconds: number | null | undefined): string | undefined {
-  if (unixSeconds === null || unixSeconds === undefined) return undefined;
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
+  return unixSeconds === null || unixSeconds === undefined ? undefined : instant(unixSeconds);
 }
