@@ -2,9 +2,8 @@ import { actionDefinition, CONTROL_ACTIONS, type ControlAction } from '../../../
 import type { ActionDefinition } from '../../../contract/actions/action-definition.ts';
 import type { LocalCommand } from '../ctl-context.ts';
 import { CTL_EXITS } from '../ctl-exits.ts';
-import { isDataFormat } from '../output/output-format.ts';
-import { printValue } from '../output/print-answer.ts';
-import { itemTable, viewOf, type Column } from '../output/view.ts';
+import { printItems } from '../output/print-answer.ts';
+import type { Column } from '../output/view.ts';
 
 interface ListedAction extends Omit<ActionDefinition, 'fields'> {
   readonly action: ControlAction;
@@ -35,9 +34,7 @@ export const ACTIONS_COMMAND: LocalCommand = {
       const { fields: _schemas, ...facts } = actionDefinition(action);
       return { action, ...facts };
     });
-    if (isDataFormat(context.output)) await printValue(context, actions);
-    else if (context.output === 'name') context.stdout.write(`${CONTROL_ACTIONS.join('\n')}\n`);
-    else context.stdout.write(itemTable(actions, COLUMNS, viewOf(context)));
+    await printItems(context, actions, COLUMNS, ({ action }) => action);
     return CTL_EXITS.ok;
   },
 };

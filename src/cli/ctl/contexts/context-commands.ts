@@ -7,11 +7,17 @@ import type { CtlCommand, LocalContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { numberOption, textOption, TIMEOUT_SECONDS } from '../ctl-options.ts';
 import { parseUrl } from '../ctl-target.ts';
-import { isDataFormat, parseOutputFormat } from '../output/output-format.ts';
-import { printValue } from '../output/print-answer.ts';
-import { itemTable, viewOf } from '../output/view.ts';
+import { parseOutputFormat } from '../output/output-format.ts';
+import { printItems } from '../output/print-answer.ts';
+import type { Column } from '../output/view.ts';
 import { findContext } from './apply-context.ts';
-import { checkContextName, parseContexts, readContextFile, type CtlServiceContext } from './context-file.ts';
+import {
+  checkContextName,
+  parseContexts,
+  readContextFile,
+  type ContextFile,
+  type CtlServiceContext,
+} from './context-file.ts';
 
 /** Only the owner reads the file: a person may put a token into it. */
 const FILE_MODE = 0o600;
@@ -21,6 +27,20 @@ type Change = (document: {
   setIn(path: string[], value: unknown): void;
   deleteIn(path: string[]): unknown;
 }) => void;
+
+interface ListedContext {
+  readonly name: string;
+  readonly current: boolean;
+  readonly service: string;
+  readonly token: string;
+}
+
+const COLUMNS: ReadonlyArray<Column<ListedContext>> = [
+  { title: 'CURRENT', cell: ({ current }) => (current ? '*' : '') },
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'SERVICE', cell: ({ service }) => service },
+  { title: 'TOKEN', cell: ({ token }) => token },
+];
 
 /** The commands for the file of contexts. */
 export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
@@ -35,23 +55,13 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     isLocal: true,
     run: async (context) => {
       const { current, contexts } = await readContextFile(context.env);
-      const rows = Object.entries(contexts).map(([name, each]) => ({
+      const rows = Object.entries(contexts).map(([name, each]): ListedContext => ({
         name,
         current: name === current,
         service: serviceOf(each),
         token: tokenOf(each),
       }));
-      if (isDataFormat(context.output)) await printValue(context, rows);
-      else if (context.output === 'name') context.stdout.write(rows.map(({ name }) => `${name}\n`).join(''));
-      else {
-        const columns = [
-          { title: 'CURRENT', cell: (row: (typeof rows)[number]) => (row.current ? '*' : '') },
-          { title: 'NAME', cell: (row: (typeof rows)[number]) => row.name },
-          { title: 'SERVICE', cell: (row: (typeof rows)[number]) => row.service },
-          { title: 'TOKEN', cell: (row: (typeof rows)[number]) => row.token },
-        ];
-        context.stdout.write(itemTable(rows, columns, viewOf(context)));
-      }
+      await printItems(context, rows, COLUMNS, ({ name }) => name);
       return CTL_EXITS.ok;
     },
   },
@@ -65,8 +75,9 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     isLocal: true,
     run: async (context) => {
       const [name = ''] = context.words;
-      findContext(await readContextFile(context.env), name);
-      await change(context, (document) => document.setIn(['current'], name));
+      const file = await readContextFile(context.env);
+      findContext(file, name);
+      await change(file, (document) => document.setIn(['current'], name));
       context.stdout.write(`${name} is the current context\n`);
       return CTL_EXITS.ok;
     },
@@ -87,10 +98,10 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
       if (given.length === 0) {
         throw new CtlFailure(CTL_EXITS.usage, 'give what to store, for example --url URL --token-file FILE');
       }
-      const { current } = await readContextFile(context.env);
-      await change(context, (document) => {
+      const file = await readContextFile(context.env);
+      await change(file, (document) => {
         document.setIn(['contexts', name], Object.fromEntries(given));
-        if (current === null) document.setIn(['current'], name);
+        if (file.current === null) document.setIn(['current'], name);
       });
       context.stdout.write(`${name} is stored\n`);
       return CTL_EXITS.ok;
@@ -108,7 +119,7 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
       const [name = ''] = context.words;
       const file = await readContextFile(context.env);
       findContext(file, name);
-      await change(context, (document) => {
+      await change(file, (document) => {
         document.deleteIn(['contexts', name]);
         if (file.current === name) document.deleteIn(['current']);
       });
@@ -138,10 +149,8 @@ function valuesOf({ args }: LocalContext): CtlServiceContext {
   };
 }
 
-/** Changes the file and keeps its comments. @throws CtlFailure */
-async function change({ env }: LocalContext, apply: Change): Promise<void> {
-  // Refuses a file that is not valid before it is changed.
-  const { path } = await readContextFile(env);
+/** Changes the file that was read and keeps its comments. @throws CtlFailure */
+async function change({ path }: ContextFile, apply: Change): Promise<void> {
   const { Document, parseDocument } = await import('yaml');
   try {
     await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });

@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import { indentJson, type AdminAnswer } from '../admin-api.ts';
-import type { CtlContext } from '../ctl-context.ts';
+import type { CtlContext, LocalContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { isDataFormat } from './output-format.ts';
-import { viewOf, type View } from './view.ts';
+import { itemTable, viewOf, type Column, type View } from './view.ts';
 
 const NEWLINE = 0x0a;
 const UNREADABLE = 'the daemon sent an answer that this version cannot read; -o json shows it';
@@ -50,14 +50,26 @@ export async function printAnswer<T extends z.ZodType>(
   if (isDataFormat(context.output)) await printData(context, answer);
   else if (context.output === 'name' && names !== undefined) {
     if (!parsed.success) throw new CtlFailure(CTL_EXITS.unreachable, UNREADABLE);
-    context.stdout.write(
-      names(parsed.data)
-        .map((name) => `${printable(name)}\n`)
-        .join(''),
-    );
+    printNames(context, names(parsed.data));
   } else if (parsed.success) context.stdout.write(render(parsed.data, viewOf(context)));
   else context.stdout.write(`${indentJson(answer)}\n`);
   return parsed.success ? parsed.data : null;
+}
+
+/** Writes items that the command knows without the service: their values for programs, a table for people. */
+export async function printItems<T>(
+  context: LocalContext,
+  items: readonly T[],
+  columns: ReadonlyArray<Column<T>>,
+  nameOf: (item: T) => string,
+): Promise<void> {
+  if (isDataFormat(context.output)) await printValue(context, items);
+  else if (context.output === 'name') printNames(context, items.map(nameOf));
+  else context.stdout.write(itemTable(items, columns, viewOf(context)));
+}
+
+function printNames({ stdout }: Pick<CtlContext, 'stdout'>, names: readonly string[]): void {
+  stdout.write(names.map((name) => `${printable(name)}\n`).join(''));
 }
 
 /** Loads the library for YAML, which takes some 30 ms, only when it is needed. */
