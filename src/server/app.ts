@@ -90,13 +90,7 @@ export function createServerApp(
 
   return (request, response) => {
     const { traceparent, tracestate } = request.headers;
-    const trace =
-      traceparent === undefined
-        ? null
-        : receiveTrace(
-            { traceparent: textOf(traceparent), tracestate: textOf(tracestate) },
-            options.createSpanId,
-          );
+    const trace = receiveTrace({ traceparent, tracestate }, options.createSpanId);
     if (trace === null) answer(request, response);
     else {
       withTrace(trace, () => {
@@ -104,11 +98,6 @@ export function createServerApp(
       });
     }
   };
-}
-
-/** A field that Node joined if it was repeated. */
-function textOf(field: string | readonly string[] | undefined): string | undefined {
-  return typeof field === 'string' ? field : field?.join(', ');
 }
 
 interface Exchange {

@@ -104,11 +104,8 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
   };
 
   server.on('request', (message, response) => {
-    const { traceparent, tracestate } = message.headersDistinct;
-    const trace = receiveTrace(
-      { traceparent: traceparent?.join(', '), tracestate: tracestate?.join(', ') },
-      options.createSpanId,
-    );
+    const { traceparent, tracestate } = message.headers;
+    const trace = receiveTrace({ traceparent, tracestate }, options.createSpanId);
     void withTrace(trace, async () => await handle(message, response));
   });
 

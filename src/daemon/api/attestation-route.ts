@@ -7,15 +7,15 @@ import type { ConditionSource } from './condition-source.ts';
 
 /** Media type of a DSSE envelope. Source: the DSSE specification, envelope.md, "Standard JSON envelope". */
 const ENVELOPE_TYPE = 'application/vnd.dsse.envelope.v1+json';
+const MAX_WAIT_SECONDS = 60;
+const WAIT = /^[0-9]{1,2}$/;
+const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
+
 /** The sources of the answers. */
 export interface AttestationRouteOptions {
   readonly attestation: AttestationSource;
   readonly conditions: ConditionSource;
 }
-
-const MAX_WAIT_SECONDS = 60;
-const WAIT = /^[0-9]{1,2}$/;
-const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
  * Answers with the newest envelope, byte for byte, and with the conditions of the daemon. A caller that already has both can wait

@@ -19,26 +19,28 @@ const KNOWN_FLAGS = 0x03;
 /** Bytes of `tracestate` that every participant should pass on. */
 const STATE_MAX_LENGTH = 512;
 
+type Field = string | readonly string[] | undefined;
+
 const current = new AsyncLocalStorage<Trace | null>();
 
 /**
  * Reads the trace of a request.
  *
- * @param traceparent the field, if it was sent exactly once
+ * @param fields of the request; a field that was repeated is joined, as Node does
  * @param createSpanId makes 16 hexadecimal digits that are not all zero
  * @returns `null` without a valid field; this service begins no traces
  *
  * Source: W3C Trace Context, sections 3.2 and 4.
  */
 export function receiveTrace(
-  {
-    traceparent,
-    tracestate,
-  }: { readonly traceparent?: string | undefined; readonly tracestate?: string | undefined },
+  fields: { readonly traceparent?: Field; readonly tracestate?: Field },
   createSpanId: () => string,
 ): Trace | null {
+  const traceparent = joined(fields.traceparent);
+  if (traceparent === undefined) return null;
+  const tracestate = joined(fields.tracestate);
   const [, version = '', traceId = '', parentId = '', flags = '', further] =
-    TRACEPARENT.exec(traceparent ?? '') ?? [];
+    TRACEPARENT.exec(traceparent) ?? [];
   const isKnown = version === '00' && further === undefined;
   const isLater = version > '00' && version !== 'ff';
   if (!(isKnown || isLater) || ZEROS.test(traceId) || ZEROS.test(parentId)) return null;
@@ -48,6 +50,10 @@ export function receiveTrace(
     flags: (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0'),
     state: tracestate === undefined || tracestate.length > STATE_MAX_LENGTH ? null : tracestate,
   };
+}
+
+function joined(field: Field): string | undefined {
+  return typeof field === 'string' ? field : field?.join(', ');
 }
 
 /** Runs work as part of a trace, or with `null` as part of none. Log lines and calls of this work carry the trace. */

@@ -64,7 +64,7 @@ export function installFastPath(server: Server, options: FastPathOptions): FastP
         route,
         requestId: () => requestId(head.requestId, createRequestId),
       };
-      const trace = head.traceparent === undefined ? null : receiveTrace(head, createSpanId);
+      const trace = receiveTrace(head, createSpanId);
       if (trace === null) record(finished);
       else withTrace(trace, () => record(finished));
     },
