@@ -97,7 +97,7 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
   // A server that found the damage tells more of it in its own message.
-  const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]},`;
+  const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]}`;
   if (failedRepair !== null) {
     return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
       since: failedRepair.triedAt,
@@ -107,7 +107,7 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
   return when(
     nextRepairAt !== null,
     'repairing',
-    `the daemon repairs ${what} of release ${releaseId}${finder}`.replace(/,$/, ''),
+    `the daemon repairs ${what} of release ${releaseId}${finder}`,
     {
       since,
       next_try: nextRepairAt !== null && nextRepairAt > now ? nextRepairAt : null,
