@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
+import { HealthRead } from '../../src/contract/schemas/answers/health.ts';
 import { startFakeCluster } from '../support/fake-cluster.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -38,6 +39,12 @@ async function operatedSystem(): Promise<
     server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
   });
   return { ...system, tokenFile, upstream };
+}
+
+/** The state of the service as the server tells it. */
+async function stateOf({ serverUrl }: Pick<TestSystem, 'serverUrl'>): Promise<string | undefined> {
+  const health = HealthRead.parse(await (await fetch(`${serverUrl}/healthz`)).json());
+  return health.service?.state;
 }
 
 /** Runs one of the programs as a user does. */
@@ -203,6 +210,8 @@ describe('slipway ctl in front of a real service', () => {
 
   it('reaches a pod that is not ready, so that it can say why', async () => {
     const system = await operatedSystem();
+    // A server that starts before the daemon has made the volume misses it for a moment, and the doctor fails with it.
+    await until(async () => (await stateOf(system)) === 'unpublished');
     const cluster = await startFakeCluster({
       secret: ADMIN_TOKEN,
       forwardTo: portOf(system),
