@@ -27,7 +27,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard is accessible', () => {
       every_seconds: 86_400,
       delay_seconds: 3600,
     });
-    await system.run('verify');
+    const verified = await system.run('verify');
     const opened = await openPage(look);
     const { page, violations, screenshot } = opened;
     const check = async (place: string): Promise<void> => {
@@ -48,7 +48,7 @@ describe.skipIf(!hasTool('chromium'))('the dashboard is accessible', () => {
       await check(view);
     }
     await page.goto(`${system.dashboardUrl}#/tasks`);
-    await page.getByRole('rowheader').first().getByRole('link').click();
+    await page.locator(`a[href="#/tasks/${verified.task_id}"]`).click();
     await page.getByText('verify succeeded', { exact: true }).waitFor();
     await check('task');
     await page.goto(`${system.dashboardUrl}#/schedules`);
