@@ -10,9 +10,10 @@ import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer
 import { badEncoding } from '../http/public-route.ts';
 import { isWellEncoded } from '../http/request-target.ts';
 import type { AdminGate } from './admin-gate.ts';
-import { renderAdminIndex } from './admin-index.ts';
+import { renderAdminIndex, renderHistory } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
+import type { ServerHistory } from '../history/server-history.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
 import type { AddServerChecks } from './reports/server-checks.ts';
@@ -51,15 +52,20 @@ export interface AdminReadsOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly exposeControl: boolean;
+  readonly history: Pick<ServerHistory, 'read'>;
   /** Version of the program. */
   readonly version: string;
+  /** Of this machine or pod. */
+  readonly hostName: string;
 }
 
 /** Makes the function that answers the index and the reports. */
 export function createAdminReads({
   gate,
   exposeControl,
+  history,
   version,
+  hostName,
   ...options
 }: AdminReadsOptions): AdminReads {
   const answerReport = createReportRoute(options);
@@ -73,8 +79,9 @@ export function createAdminReads({
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
     }
     if (route.kind === 'index') {
-      checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
-      return jsonAnswer(index, { cacheControl: NO_STORE });
+      const { history_minutes: count } = checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
+      const told = Number(count) === 0 ? null : renderHistory(hostName, history.read(Number(count)));
+      return jsonAnswer({ ...index, history: told }, { cacheControl: NO_STORE });
     }
     const values = checkAdminQuery(route.operation, query, text);
     const { headers, httpVersion } = request;

@@ -79,9 +79,10 @@ function emptySlot(number: number): Slot {
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
   const slots = Array.from({ length: config.workers }, (_, number) => emptySlot(number));
-  const relay = createEvidenceRelay<Slot>((from, message) => {
+  const sendToOthers = (from: Slot, message: PrimaryMessage): void => {
     for (const { process } of slots) if (process !== from.process) process?.send(message);
-  });
+  };
+  const relay = createEvidenceRelay<Slot>(sendToOthers);
   const metrics = new MetricsCollection(clock);
   const startup = createStartup(slots, run);
   const end = createEnd();
@@ -103,6 +104,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         return;
       case 'slipway:damage':
         relay.takeDamage(slot, message.change);
+        return;
+      case 'slipway:minute':
+        sendToOthers(slot, message);
         return;
       case 'slipway:metrics':
         metrics.take(process, message.id, message.metrics);

@@ -1,6 +1,7 @@
 import type { MetricObject } from 'prom-client';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { MinuteOfProcess } from '../history/server-history.ts';
 import type { DamageChange } from '../serving/serving.ts';
 
 /** Messages of the first process to a worker. Both run the same program, so messages are not validated. */
@@ -19,6 +20,7 @@ export type PrimaryMessage =
     }
   | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
   | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
+  | { readonly kind: 'slipway:minute'; readonly minute: MinuteOfProcess }
   | { readonly kind: 'slipway:metrics'; readonly id: number }
   | { readonly kind: 'slipway:ping' }
   | { readonly kind: 'slipway:stop'; readonly reason: string };
@@ -30,6 +32,7 @@ export type WorkerMessage =
   | { readonly kind: 'slipway:listening'; readonly url: string; readonly hashing: string }
   | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
   | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
+  | { readonly kind: 'slipway:minute'; readonly minute: MinuteOfProcess }
   | { readonly kind: 'slipway:metrics'; readonly id: number; readonly metrics: readonly MetricObject[] };
 
 /** An attestation sent from one process to another. */
@@ -41,7 +44,7 @@ export interface SharedEnvelope {
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(
-  ['start', 'damage', 'attestation', 'metrics', 'ping', 'pong', 'stop', 'hello', 'listening'].map(
+  ['start', 'damage', 'attestation', 'minute', 'metrics', 'ping', 'pong', 'stop', 'hello', 'listening'].map(
     (name) => `slipway:${name}`,
   ),
 );
