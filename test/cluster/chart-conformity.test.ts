@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { CHART_VALUES } from '../support/chart-values.ts';
 import { CHART, runHelm } from '../support/helm.ts';
 import { startKubeControlPlane } from '../support/kube-control-plane.ts';
-import { kubeTools } from '../support/kube-tools.ts';
+import { FOREIGN_CRDS, kubeTools } from '../support/kube-tools.ts';
 import { runKubeconform, writeKindSchemas } from '../support/kubeconform.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -22,8 +22,7 @@ const programs = kubeTools(
   'kubectl',
   'kubeconform',
   'kube-score',
-  'httproutes.yaml',
-  'servicemonitors.yaml',
+  ...FOREIGN_CRDS,
 );
 
 /** The complaints of kube-score that we accept, each with the reason. */
@@ -31,7 +30,7 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   'container-image-pull-policy':
     'releases are pinned by tag or digest, and a node must start a pod without the registry',
   'container-resources': 'a limit on CPU throttles hashing and downloads; memory and disk are limited',
-  'deployment-strategy': 'a volume has one writer, so the old pod must be gone first; several pods roll',
+  'deployment-strategy': 'no second pod can have a claim that is ReadWriteOncePod; all others roll',
   'deployment-replicas': 'one pod is right for one volume; several pods have volumes of their own',
   'pod-networkpolicy': 'the pod of helm test lives for seconds and is not reachable',
 };
@@ -81,7 +80,7 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     const cluster = await startKubeControlPlane();
     if (cluster === null) throw new Error('the control plane is missing');
     try {
-      const files = [CRD_FILE, programs['httproutes.yaml'], programs['servicemonitors.yaml']];
+      const files = [CRD_FILE, ...FOREIGN_CRDS.map((name) => programs[name])];
       const args = ['apply', '--server-side', ...files.flatMap((file) => ['-f', file])];
       const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home };
       const run = spawnSync(programs.kubectl, args, { encoding: 'utf8', env });
@@ -89,6 +88,8 @@ describe.skipIf(programs === null)('the rendered chart', () => {
       await writeKindSchemas(cluster, schemas, [
         'dev.slipway.v1alpha1.ReleaseChannel',
         'io.k8s.networking.gateway.v1.HTTPRoute',
+        'com.coreos.monitoring.v1.PodMonitor',
+        'com.coreos.monitoring.v1.PrometheusRule',
         'com.coreos.monitoring.v1.ServiceMonitor',
       ]);
     } finally {
@@ -110,6 +111,16 @@ describe.skipIf(programs === null)('the rendered chart', () => {
       expectConforming(readFileSync(join(ROOT, file), 'utf8'));
     },
   );
+
+  it('shows hubs an example of a ReleaseChannel that conforms, too', () => {
+    const { annotations } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as {
+      readonly annotations: Readonly<Record<string, string>>;
+    };
+    const [example] = parse(annotations['artifacthub.io/crdsExamples'] ?? '') as unknown[];
+    expect(conformityOf(stringify(example))).toMatchObject([
+      { kind: 'ReleaseChannel', status: 'statusValid' },
+    ]);
+  });
 
   it.each([
     ['a field that nobody knows', 'replicas:', 'replicaz:', 'replicaz'],
