@@ -195,7 +195,7 @@ async function openDataFolder(
     waiting.onWait('it handed the data folder over to a daemon that waited for it');
     await clock.sleep(HANDOVER_PAUSE_MS, waiting.signal);
   }
-  // Two daemons with nothing to serve would otherwise take the folder from each other again and again.
+  // Two daemons with nothing to serve would otherwise take the folder from each other forever.
   const onTurn = supervision === null || handedOver ? undefined : createHandoverRequest(dir, bootId);
   const lock = await waitForDataLock(dir, { ...waiting, onTurn });
   closers.add('data lock', () => lock.release());

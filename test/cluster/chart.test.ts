@@ -729,7 +729,7 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(Object.keys(CHART_VALUES).length).toBeGreaterThanOrEqual(20);
   });
 
-  it('tells hubs what it is, who makes it, and which CRD it has', () => {
+  it('tells hubs its home, its makers and its CRD', () => {
     const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as {
       readonly annotations: Readonly<Record<string, string>>;
     };

@@ -31,7 +31,7 @@ export function createHandoverRequest(directory: string, bootId: string): () => 
       makePrivateFile(path);
       writeFileSync(path, `${bootId} ${turn}\n`);
     } catch {
-      // The holder keeps the folder, and the wait goes on.
+      // The holder keeps the folder, and this daemon waits for longer.
     }
   };
 }
