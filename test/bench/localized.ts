@@ -63,7 +63,7 @@ export async function run({ quick, rounds, workDirectory }: BenchOptions): Promi
   const files = join(directory, 'files');
   const upstream = await writeLocalizedUpstream(files, size);
   const site = await startSlipwaySite(join(directory, 'slipway'), files, {
-    localized: { minState: 'translated', auto: true, catalogs: { lists: [CATALOG_LIST] } },
+    localized: { minState: 'draft', auto: true, catalogs: { lists: [CATALOG_LIST] } },
   });
   try {
     await untilTasksBuilt(site);

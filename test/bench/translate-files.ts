@@ -2,7 +2,15 @@ import { askSite } from './ask-site.ts';
 import type { SlipwaySite } from './bytes/slipway-site.ts';
 import { hanOf } from './prepared-translations.ts';
 
-const PAGE_UNITS = 1000;
+const PAGE_UNITS = 500;
+
+interface UnitsPage {
+  readonly items: readonly {
+    readonly unit_id: string;
+    readonly source_text: string;
+    readonly translation: { readonly task_id: string } | null;
+  }[];
+}
 
 /** The translation that {@link translateFile} stores for a text. */
 export function targetOf(source: string, edition: number): string {
@@ -21,28 +29,21 @@ export async function translateFile(
   edition: number,
   most = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const where = `destination=${encodeURIComponent(destination)}`;
-  const tasks = (await askSite(site, `reports/translation.tasks?${where}&limit=1000`)) as {
-    items: { task_id: string; status: string }[];
-  };
-  const task = tasks.items.find(({ status }) => status !== 'superseded');
-  if (task === undefined) throw new Error(`${destination} has no task`);
   for (let offset = 0; offset < most;) {
     const limit = Math.min(PAGE_UNITS, most - offset);
-    const page = (await askSite(
-      site,
-      `reports/parse.text_units?${where}&limit=${limit}&offset=${offset}`,
-    )) as { total: number; items: { unit_id: string; source_text: string }[] };
-    if (page.items.length === 0) break;
-    offset += page.items.length;
-    await askSite(site, 'control/translation-task-update', {
-      task_id: task.task_id,
-      ...(offset >= page.total ? { status: 'translated' } : {}),
-      translation_results: page.items.map(({ unit_id, source_text }) => ({
-        unit_id,
-        source_text,
-        translated_text: targetOf(source_text, edition),
-      })),
-    });
+    const query = new URLSearchParams({ destination, limit: `${limit}`, offset: `${offset}` });
+    const { items } = (await askSite(site, `reports/parse.text_units?${query.toString()}`)) as UnitsPage;
+    if (items.length === 0) break;
+    offset += items.length;
+    for (const [taskId, units] of Map.groupBy(items, ({ translation }) => translation?.task_id)) {
+      await askSite(site, 'control/translation-task-update', {
+        task_id: taskId,
+        translation_results: units.map(({ unit_id, source_text }) => ({
+          unit_id,
+          source_text,
+          translated_text: targetOf(source_text, edition),
+        })),
+      });
+    }
   }
 }
