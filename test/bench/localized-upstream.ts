@@ -54,7 +54,7 @@ export async function writeLocalizedUpstream(
   };
   for (const name of files) await list(name);
   await writeCatalog();
-  // In these formats a text can be replaced without writing the whole file anew.
+  // In these formats a text can be replaced without the writer of its format.
   const plain = files.filter((name) => /\.(?:json|csv)$/.test(name));
   let generation = 0;
   return {

@@ -7,7 +7,7 @@ import { loadedRules, parseBytes } from '../support/parse-bytes.ts';
 import { ownProcessorSeconds } from './processor-time.ts';
 import { targetOf } from './translate-files.ts';
 
-/** The work of building some files: nothing but that. */
+/** The work of building some files, and no other work. */
 export interface Building {
   /** Elapsed time, with the start of the process. */
   readonly seconds: number;
@@ -15,7 +15,7 @@ export interface Building {
   readonly processorSeconds: number;
 }
 
-/** Prepares the building of files with a translation of every text; each run builds them anew. */
+/** Prepares the building of files with a translation of every text; each run builds all of them. */
 export async function prepareBuilding(
   directory: string,
   { files, workDirectory }: { readonly files: readonly string[]; readonly workDirectory: string },
