@@ -115,13 +115,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
-  const history = createServerHistory({
-    readState: service,
-    readTraffic: createTrafficReader({ registry, probes: PROBE_ROUTES }),
-    share: deps.shareMinute,
-    clock,
-    logger,
-  });
+  const history = assembleHistory(deps, service);
   const ids = createIds(clock);
   const cdn = createCdnHandler({
     serving: room.serving,
@@ -137,12 +131,8 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRecorder(config, deps, metrics);
-  const tokens = createTokenVerifier({
-    sources: tokenSources(config),
-    secrets: deps.secrets,
-    clock,
-    logger,
-  });
+  const sources = tokenSources(config);
+  const tokens = createTokenVerifier({ sources, secrets: deps.secrets, clock, logger });
   const known = { room, presence, service };
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, known),
@@ -208,6 +198,19 @@ function assembleServiceState(
   });
   registerServiceState(registry, read);
   return read;
+}
+
+function assembleHistory(
+  { registry, shareMinute, clock, logger }: AssemblyDependencies,
+  readState: ReadServiceState,
+): ServerHistory {
+  return createServerHistory({
+    readState,
+    readTraffic: createTrafficReader({ registry, probes: PROBE_ROUTES }),
+    share: shareMinute,
+    clock,
+    logger,
+  });
 }
 
 function assembleAdmin(

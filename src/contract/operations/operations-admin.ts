@@ -8,7 +8,7 @@ import {
 import { AcceptedAnswer, AdminIndexAnswer } from '../schemas/answers/admin.ts';
 import { REPORTS, type ReportName } from '../reports/reports.ts';
 import { ControlBodySchema } from '../actions/control-body.ts';
-import { AdminIndexQuery, AnyQuery, NoQuery } from '../schemas/query.ts';
+import { AnyQuery, NoQuery } from '../schemas/query.ts';
 
 const UNAUTHENTICATED = problem('The admin token is missing or invalid.', 'not_authenticated');
 const INVALID = problem(
@@ -43,7 +43,7 @@ export const ADMIN_OPERATIONS = {
     ...ADMIN,
     path: '/admin/',
     summary: 'Admin links and the allowlisted control actions.',
-    query: AdminIndexQuery,
+    query: NoQuery,
     answers: { 200: json('AdminIndex', AdminIndexAnswer, 'The index.'), 400: INVALID, 401: UNAUTHENTICATED },
   },
   getDiagnostics: read('/admin/diagnostics', 'daemon.doctor', 'The doctor diagnostics of the daemon.'),

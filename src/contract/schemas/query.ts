@@ -10,7 +10,7 @@ import {
   text,
   wideInteger,
 } from './parameters.ts';
-import { HISTORY_MINUTES, REVIEW_STATUSES, SCHEDULE_GROUPS } from './vocabulary.ts';
+import { REVIEW_STATUSES, SCHEDULE_GROUPS } from './vocabulary.ts';
 
 /** Page size where `limit` is left out. */
 const DEFAULT_LIMIT = 100;
@@ -37,14 +37,6 @@ export const NoQuery = z.strictObject({});
 
 /** No parameters; unknown ones are ignored. */
 export const AnyQuery = z.object({});
-
-/** `/admin/`. */
-export const AdminIndexQuery = z.strictObject({
-  history_minutes: integer(
-    { min: 0, max: HISTORY_MINUTES },
-    'Number of the last complete minutes of which the answer tells the history; 0 leaves it out.',
-  ).default(0),
-});
 
 /** `/v1/resources`. */
 export const PageQuery = z.object({ offset, limit });

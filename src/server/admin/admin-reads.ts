@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
+import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
@@ -79,9 +80,9 @@ export function createAdminReads({
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
     }
     if (route.kind === 'index') {
-      const { history_minutes: count } = checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
-      const told = Number(count) === 0 ? null : renderHistory(hostName, history.read(Number(count)));
-      return jsonAnswer({ ...index, history: told }, { cacheControl: NO_STORE });
+      checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
+      const body: AdminIndex = { ...index, history: renderHistory(hostName, history.read()) };
+      return jsonAnswer(body, { cacheControl: NO_STORE });
     }
     const values = checkAdminQuery(route.operation, query, text);
     const { headers, httpVersion } = request;

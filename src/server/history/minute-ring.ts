@@ -2,7 +2,7 @@ import { HISTORY_MINUTES } from '../../contract/schemas/vocabulary.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ServiceStateName } from '../../domain/service-state/service-state.ts';
 
-/** What was sent in some time. */
+/** The traffic of some time. */
 export interface Traffic {
   /** Requests that ended, without those of probes. */
   readonly requests: number;

@@ -27,8 +27,8 @@ export interface ServerHistory {
   readonly loop: Loop;
   /** Adds a minute of another process of this server. */
   add(other: MinuteOfProcess): void;
-  /** Reads the last complete minutes. @param count at most {@link HISTORY_MINUTES} */
-  read(count: number): KeptMinutes;
+  /** Reads the complete minutes of the last 24 hours. */
+  read(): KeptMinutes;
 }
 
 /** Milliseconds between two looks at the state. */
@@ -76,9 +76,9 @@ export function createServerHistory(options: {
       // A record of another process cannot be newer than the minute that has just ended here.
       if (Math.abs(thisMinute() - minute) <= 1) ring.addTraffic(minute, traffic);
     },
-    read: (count) => {
+    read: () => {
       const to = thisMinute();
-      const from = Math.max(first, to - Math.min(count, HISTORY_MINUTES));
+      const from = Math.max(first, to - HISTORY_MINUTES);
       return { from: from * 60, minutes: ring.read(from, to) };
     },
   };

@@ -79,10 +79,9 @@ function emptySlot(number: number): Slot {
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
   const slots = Array.from({ length: config.workers }, (_, number) => emptySlot(number));
-  const sendToOthers = (from: Slot, message: PrimaryMessage): void => {
+  const relay = createEvidenceRelay<Slot>((from, message) => {
     for (const { process } of slots) if (process !== from.process) process?.send(message);
-  };
-  const relay = createEvidenceRelay<Slot>(sendToOthers);
+  });
   const metrics = new MetricsCollection(clock);
   const startup = createStartup(slots, run);
   const end = createEnd();
@@ -96,20 +95,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       case 'slipway:hello':
         process.send(startMessage(slot, config, relay));
         return;
-      case 'slipway:attestation':
-        relay.takeAttestation(slot, message.attestation);
-        return;
       case 'slipway:listening':
         startup.onListening(slot, message);
         return;
-      case 'slipway:damage':
-        relay.takeDamage(slot, message.change);
-        return;
-      case 'slipway:minute':
-        sendToOthers(slot, message);
-        return;
       case 'slipway:metrics':
         metrics.take(process, message.id, message.metrics);
+        return;
+      default:
+        relay.take(slot, message);
     }
   };
 

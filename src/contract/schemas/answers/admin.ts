@@ -7,14 +7,14 @@ import { Count, EXAMPLE, UnixSeconds } from './common.ts';
 const CountsByMinute = z.array(Count.nullable()).max(HISTORY_MINUTES);
 const StatesByMinute = z.array(z.enum(SERVICE_STATE_NAMES).nullable()).max(HISTORY_MINUTES);
 
-/** What one server remembers. Every list has one item for each minute, oldest first; null without a record. */
+/** The history of one server. Every list has one item for each minute, oldest first; null without a record. */
 const ServerHistorySchema = z
   .object({
     server: z
       .string()
       .describe('Host name of the server that answered; each server has a history of its own.'),
     from: UnixSeconds.describe(
-      'Begin of the first minute, Unix seconds. Later than asked for when the server has not run that long.',
+      'Begin of the first minute, Unix seconds. Less than 24 hours ago when the server has not run that long.',
     ),
     requests: CountsByMinute.describe('Requests that ended, without those of probes.'),
     server_errors: CountsByMinute.describe('The part of them that was answered with 5xx.'),
@@ -23,7 +23,7 @@ const ServerHistorySchema = z
       .object({ official: StatesByMinute, localized: StatesByMinute })
       .describe('The worst state of each channel in each minute.'),
   })
-  .describe('The last minutes of this server, in memory; it begins anew with the process.');
+  .describe('The last minutes of this server, in memory; it is empty after a restart.');
 
 /** `/admin/`. */
 export const AdminIndexAnswer = answer(
@@ -33,7 +33,7 @@ export const AdminIndexAnswer = answer(
       exposed: z.boolean().describe('Whether this server forwards control actions.'),
       path: z.string().describe('Where actions are posted to.'),
     }),
-    history: ServerHistorySchema.nullable().describe('Null unless `history_minutes` is positive.'),
+    history: ServerHistorySchema,
     links: z.array(z.object({ id: z.string(), path: z.string(), summary: z.string() })),
     actions: z.array(
       z.object({
@@ -50,7 +50,14 @@ export const AdminIndexAnswer = answer(
   {
     service: { name: 'slipway', version: '0.1.0' },
     control: { exposed: true, path: '/admin/control/{action}' },
-    history: null,
+    history: {
+      server: 'slipway-0',
+      from: EXAMPLE.at,
+      requests: [120, 96],
+      server_errors: [0, 0],
+      sent_bytes: [73_400_320, 41_943_040],
+      states: { official: ['healthy', 'healthy'], localized: ['unpublished', 'unpublished'] },
+    },
     links: [{ id: 'listTasks', path: '/admin/tasks', summary: 'The tasks of the daemon.' }],
     actions: [
       {

@@ -48,7 +48,7 @@ describe('a ring of minutes', () => {
     expect(ring.read(NOW - 1, NOW + 1).map((minute) => minute?.requests ?? null)).toEqual([null, 0]);
   });
 
-  it('forgets what is older than 24 hours', () => {
+  it('forgets minutes of more than 24 hours ago', () => {
     const ring = createMinuteRing();
     ring.addTraffic(NOW, TRAFFIC);
     ring.addTraffic(NOW + 1439, TRAFFIC);
