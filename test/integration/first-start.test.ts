@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** What a server told of its state so far. */
+/** The message of the lines that report a state. */
 const STATES = 'state of the service changed';
 
 async function prepare(): Promise<TestSystem> {
@@ -37,7 +37,7 @@ describe('a healthy first start', () => {
       async (system) => {
         const server = await system.startServer();
         const misses = (text: string): boolean => server.lines.some((line) => line.includes(text));
-        await until(() => misses('DaemonUnreachable') && misses('has not been made yet'));
+        await until(() => misses('token_unreadable') && misses('has not been made yet'));
         await system.startDaemon();
       },
     ],

@@ -45,7 +45,7 @@ export function createServiceStateLog(options: {
 
 /** Working is not worth a warning, and neither is a start. */
 const CALM: ReadonlySet<ServiceState['state']> = new Set(['healthy', 'starting', 'stopping']);
-/** Reasons of a start that goes on, however long it takes. */
+/** Reasons of a start that makes progress, however long it takes. */
 const AT_WORK: ReadonlySet<ServiceState['reason']> = new Set(['Syncing', 'SnapshotLoading']);
 
 function isCalm({ state, reason }: ServiceState): boolean {

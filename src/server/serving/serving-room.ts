@@ -153,7 +153,7 @@ function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null):
 
 /**
  * Counts every poll, and logs a line only when the outcome differs from the last one. Before the first good poll, a daemon that
- * may be about to start is no warning for a while.
+ * may be about to start is logged as information for a while.
  */
 function createOutcomeLog({
   logger,

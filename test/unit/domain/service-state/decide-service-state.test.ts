@@ -147,7 +147,7 @@ describe('the state of the service', () => {
     expect(answer.channels.localized.state).toBe(state);
   });
 
-  it('tells of each channel only its own repair', () => {
+  it('shows for each channel only its own repair', () => {
     const told = (code: DaemonConditionCode, channel: 'official' | 'localized'): DaemonCondition => ({
       ...condition(code),
       channel,
