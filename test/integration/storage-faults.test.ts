@@ -276,6 +276,8 @@ describe.skipIf(!canMount())('the volume', () => {
       fill(data);
       writeFileSync(system.daemonConfiguration, 'verify: { intervalSeconds: 7200 }\n', { flag: 'a' });
       await system.startDaemon();
+      // Its start may take longer than the last attestation is valid.
+      await until(async () => (await fetch(`${system.daemonUrl}/readyz`)).ok, 60_000);
       await expectRenewals(system);
       expect(await check(system, 'data.writable')).toMatchObject({
         message: expect.stringContaining('data_full') as unknown,
