@@ -1,12 +1,11 @@
 /** The entry point of the page. */
 
-import { startApp } from './app.js';
-import { hasExactJson } from './exact-json.js';
-import { createTokenVault } from './token-vault.js';
+import type { ConsoleContract } from '../contract/console/console-contract.ts';
+import { createTokenVault } from './api/token-vault.ts';
+import { startApp } from './shell/start-app.tsx';
+import { hasExactJson } from './text/exact-json.ts';
 
-/** @import { DashboardContract } from '../dashboard-contract.ts' */
-
-const root = /** @type {HTMLElement} */ (document.getElementById('app'));
+const root = document.getElementById('app') as HTMLElement;
 
 try {
   if (!hasExactJson)
@@ -16,7 +15,7 @@ try {
   const response = await fetch('contract.json', { credentials: 'omit' });
   if (!response.ok)
     throw new Error(`The server answered ${response.status} to the request for the contract.`);
-  const contract = /** @type {DashboardContract} */ (await response.json());
+  const contract = (await response.json()) as ConsoleContract;
   root.replaceChildren();
   startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });
 } catch (error) {

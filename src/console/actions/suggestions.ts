@@ -1,25 +1,24 @@
 /** Suggested values for the fields of a form, from the reports that are already loaded. */
 
-import { isActive } from './task-parts.js';
-
-/** @import { App } from './app.js' */
-/** @import { Report } from './wire.d.ts' */
+import type { Report } from '../api/wire.ts';
+import type { App } from '../state/app.ts';
+import { isActive } from '../state/tasks.ts';
 
 /**
- * @param {App} app
- * @param {string} action
- * @param {string} field its name
- * @returns {readonly string[]}
+ * @param action whose form it is
+ * @param field its name
  */
-export function suggestionsFor(app, action, field) {
+export function suggestionsFor(app: App, action: string, field: string): readonly string[] {
   switch (field) {
     case 'task_id':
       return action === 'task-cancel'
-        ? (tasks(app)?.items ?? []).filter(isActive).map(({ task_id: id }) => id)
+        ? (app.pool.state<Report<'task.list'>>('task.list').value?.items ?? [])
+            .filter(isActive)
+            .map(({ task_id: id }) => id)
         : [];
     case 'id':
       return action.startsWith('schedule-')
-        ? (schedules(app)?.items ?? []).map(({ id }) => id)
+        ? (app.pool.state<Report<'schedule.list'>>('schedule.list').value?.items ?? []).map(({ id }) => id)
         : releaseIds(app, 'official');
     case 'localized_release_id':
       return releaseIds(app, 'localized');
@@ -34,29 +33,8 @@ export function suggestionsFor(app, action, field) {
   }
 }
 
-/**
- * @param {App} app
- * @returns {Report<'task.list'> | null}
- */
-function tasks(app) {
-  return app.pool.state('task.list').value;
-}
-
-/**
- * @param {App} app
- * @returns {Report<'schedule.list'> | null}
- */
-function schedules(app) {
-  return app.pool.state('schedule.list').value;
-}
-
-/**
- * @param {App} app
- * @param {'official' | 'localized'} channel
- */
-function releaseIds(app, channel) {
-  /** @type {Report<'release.list'> | null} */
-  const report = app.pool.state('release.list').value;
+function releaseIds(app: App, channel: 'official' | 'localized'): readonly string[] {
+  const report = app.pool.state<Report<'release.list'>>('release.list').value;
   return (report?.releases ?? [])
     .filter((release) => release.channel === channel)
     .map(({ release_id: id }) => id);

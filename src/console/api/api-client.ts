@@ -1,79 +1,86 @@
 /** Sends requests to the server. The token travels in the `Authorization` header, never in a URL. */
 
-import { parseExact } from './exact-json.js';
-
-/** @import { Problem } from './wire.d.ts' */
-/** @import { TokenVault } from './token-vault.js' */
+import { parseExact } from '../text/exact-json.ts';
+import type { TokenVault } from './token-vault.ts';
+import type { Problem } from './wire.ts';
 
 /** The server's own time limit for the daemon is much shorter, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 /** A request that got no answer, or an answer of another kind than requested. */
 export class ApiFailure extends Error {
-  /**
-   * @param {string} message
-   * @param {{ status?: number, problem?: Partial<Problem>, retryAfter?: number | null }} [answer]
-   */
-  constructor(message, { status = 0, problem = {}, retryAfter = null } = {}) {
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly problem: Partial<Problem>;
+  /** Seconds that the server asks the client to wait. */
+  readonly retryAfter: number | null;
+
+  constructor(
+    message: string,
+    {
+      status = 0,
+      problem = {},
+      retryAfter = null,
+    }: {
+      readonly status?: number;
+      readonly problem?: Partial<Problem>;
+      readonly retryAfter?: number | null;
+    } = {},
+  ) {
     super(message);
     this.name = 'ApiFailure';
-    /** 0 when there was no answer. */
     this.status = status;
     this.problem = problem;
-    /** Seconds that the server asks the client to wait. */
     this.retryAfter = retryAfter;
   }
 
   /** Whether there was no answer. */
-  get isOffline() {
+  get isOffline(): boolean {
     return this.status === 0;
   }
 }
 
-/**
- * @typedef {object} ApiClient
- * @property {(path: string, options?: ReadOptions) => Promise<unknown>} read throws ApiFailure
- * @property {(path: string, body: string, idempotencyKey: string) => Promise<unknown>} control throws ApiFailure
- *
- * @typedef {object} ReadOptions
- * @property {Readonly<Record<string, string>>} [query]
- * @property {readonly number[]} [accept] statuses that do not count as failures; default 200
- * @property {AbortSignal} [signal]
- */
+export interface ReadOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  /** Statuses that do not count as failures; default 200. */
+  readonly accept?: readonly number[];
+  readonly signal?: AbortSignal;
+}
 
-/**
- * @param {object} parts
- * @param {typeof globalThis.fetch} parts.fetch
- * @param {Pick<TokenVault, 'get'>} parts.vault
- * @param {() => void} parts.onUnauthorized called when the server refuses the token
- * @param {(date: string) => void} [parts.onDate] gets the `Date` of every answer of the server
- * @returns {ApiClient}
- */
-export function createApiClient({ fetch, vault, onUnauthorized, onDate }) {
-  /**
-   * @param {string} path
-   * @param {RequestInit & { readonly accept: readonly number[] }} init
-   */
-  const send = async (path, { accept, ...init }) => {
+export interface ApiClient {
+  /** @throws ApiFailure */
+  read(path: string, options?: ReadOptions): Promise<unknown>;
+  /** @throws ApiFailure */
+  control(path: string, body: string, idempotencyKey: string): Promise<unknown>;
+}
+
+/** The parts of the page that a client needs. */
+export interface ApiClientParts {
+  readonly fetch: typeof globalThis.fetch;
+  readonly vault: Pick<TokenVault, 'get'>;
+  /** Called when the server refuses the token. */
+  readonly onUnauthorized: () => void;
+  /** Gets the `Date` of every answer of the server. */
+  readonly onDate?: (date: string) => void;
+}
+
+/** Makes the client of one page. */
+export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiClientParts): ApiClient {
+  const send = async (
+    path: string,
+    { accept, ...init }: RequestInit & { readonly accept: readonly number[] },
+  ): Promise<unknown> => {
     const token = vault.get();
     const headers = new Headers(init.headers);
     headers.set('accept', 'application/json');
     if (token !== null) headers.set('authorization', `Bearer ${token}`);
-    const answer = await exchange(fetch, path, { ...init, headers });
-    if (answer.date !== null) onDate?.(answer.date);
-    if (accept.includes(answer.status) && answer.body !== null) return answer.body;
-    if (answer.status === 401) onUnauthorized();
-    const problem = /** @type {Partial<Problem>} */ (
-      typeof answer.body === 'object' && answer.body !== null ? answer.body : {}
-    );
-    throw new ApiFailure(
-      problem.detail ?? `The server returned an unexpected answer with status ${answer.status}.`,
-      {
-        status: answer.status,
-        problem,
-        retryAfter: answer.retryAfter,
-      },
-    );
+    const { status, date, body, retryAfter } = await exchange(fetch, path, { ...init, headers });
+    if (date !== null) onDate?.(date);
+    if (accept.includes(status) && body !== null) return body;
+    if (status === 401) onUnauthorized();
+    const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
+    const message = problem.detail ?? `The server returned an unexpected answer with status ${status}.`;
+    throw new ApiFailure(message, { status, problem, retryAfter });
   };
 
   return {
@@ -94,12 +101,15 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }) {
   };
 }
 
-/**
- * @param {typeof globalThis.fetch} fetch
- * @param {string} path
- * @param {RequestInit} init
- */
-async function exchange(fetch, path, init) {
+interface Exchanged {
+  readonly status: number;
+  readonly date: string | null;
+  readonly retryAfter: number | null;
+  /** `null` for a text that is not JSON, which another program than the server has sent. */
+  readonly body: unknown;
+}
+
+async function exchange(fetch: typeof globalThis.fetch, path: string, init: RequestInit): Promise<Exchanged> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(path, {
@@ -125,12 +135,7 @@ async function exchange(fetch, path, init) {
   }
 }
 
-/**
- * @param {string} contentType
- * @param {string} text
- * @returns {unknown} `null` for a text that is not JSON, which another program than the server has sent
- */
-function jsonOf(contentType, text) {
+function jsonOf(contentType: string, text: string): unknown {
   if (!contentType.includes('json')) return null;
   try {
     return parseExact(text);

@@ -1,100 +1,105 @@
 /** Requests one report repeatedly: at a fixed pace while it is answered, more and more slowly while it fails. */
 
-import { ApiFailure } from './api-client.js';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { ApiFailure } from './api-client.ts';
 
 /** Longest pause between two requests, milliseconds. */
 const MAX_PAUSE_MS = 30_000;
 
-/**
- * @template T
- * @typedef {object} FeedState
- * @property {T | null} value the last answer; a later failure does not clear it
- * @property {number | null} loadedAt time of that answer, milliseconds
- * @property {ApiFailure | null} failure of the last request, `null` if it succeeded
- * @property {number | null} nextAt time of the next request, milliseconds; `null` during one or if none will follow
- */
+export interface FeedState<T> {
+  /** The last answer; a later failure does not clear it. */
+  readonly value: T | null;
+  /** Time of that answer, milliseconds. */
+  readonly loadedAt: number | null;
+  /** Of the last request, `null` if it succeeded. */
+  readonly failure: ApiFailure | null;
+  /** Time of the next request, milliseconds; `null` during one or if none will follow. */
+  readonly nextAt: number | null;
+}
 
-/**
- * @template T
- * @typedef {object} Feed
- * @property {FeedState<T>} state
- * @property {() => void} start
- * @property {() => void} stop
- * @property {() => void} refresh sends a request now
- */
+export interface Feed<T> {
+  readonly state: ReadonlySignal<FeedState<T>>;
+  start(): void;
+  stop(): void;
+  /** Sends a request now. */
+  refresh(): void;
+}
 
-/** @type {FeedState<never>} */
-export const EMPTY_FEED = { value: null, loadedAt: null, failure: null, nextAt: null };
+export const EMPTY_FEED: FeedState<never> = { value: null, loadedAt: null, failure: null, nextAt: null };
 
-/**
- * @template T
- * @param {object} parts
- * @param {(signal: AbortSignal) => Promise<T>} parts.load throws ApiFailure
- * @param {(value: T) => number} parts.pauseAfter milliseconds until the next request after a success
- * @param {() => void} parts.onChange called after every change of the state
- * @param {Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>} [parts.timers]
- * @param {() => number} [parts.now] milliseconds
- * @returns {Feed<T>}
- */
-export function createFeed({ load, pauseAfter, onChange, timers = globalThis, now = Date.now }) {
-  /** @type {Feed<T>} */
-  const feed = { state: EMPTY_FEED, start, stop, refresh };
-  /** @type {AbortController | null} */
-  let running = null;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
+export interface FeedParts<T> {
+  /** @throws ApiFailure */
+  readonly load: (signal: AbortSignal) => Promise<T>;
+  /** Milliseconds until the next request after a success. */
+  readonly pauseAfter: (value: T) => number;
+  /** Called after every answer and every failure. */
+  readonly onChange: () => void;
+  readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Makes a feed that has not started yet. */
+export function createFeed<T>({
+  load,
+  pauseAfter,
+  onChange,
+  timers = globalThis,
+  now = Date.now,
+}: FeedParts<T>): Feed<T> {
+  const state = signal<FeedState<T>>(EMPTY_FEED);
+  let running: AbortController | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
 
-  function start() {
+  function start(): void {
     if (running !== null) return;
     running = new AbortController();
     void ask(running.signal);
   }
 
-  function stop() {
+  function stop(): void {
     timers.clearTimeout(timer);
     running?.abort();
     running = null;
   }
 
-  function refresh() {
+  function refresh(): void {
     if (running === null) return;
     stop();
     start();
   }
 
-  /** @param {AbortSignal} signal */
-  async function ask(signal) {
-    feed.state = { ...feed.state, nextAt: null };
-    let pause;
+  async function ask(stopped: AbortSignal): Promise<void> {
+    state.value = { ...state.peek(), nextAt: null };
+    let pause: number;
     try {
-      const value = await load(signal);
-      if (signal.aborted) return;
+      const value = await load(stopped);
+      if (stopped.aborted) return;
       failures = 0;
       pause = pauseAfter(value);
-      feed.state = { value, loadedAt: now(), failure: null, nextAt: now() + pause };
+      state.value = { value, loadedAt: now(), failure: null, nextAt: now() + pause };
     } catch (error) {
-      if (signal.aborted) return;
+      if (stopped.aborted) return;
       const failure = error instanceof ApiFailure ? error : new ApiFailure(String(error));
       failures += 1;
       pause = pauseAfterFailure(failures, failure.retryAfter);
-      feed.state = { ...feed.state, failure, nextAt: now() + pause };
+      state.value = { ...state.peek(), failure, nextAt: now() + pause };
     }
-    timer = timers.setTimeout(() => void ask(signal), pause);
+    timer = timers.setTimeout(() => void ask(stopped), pause);
     onChange();
   }
 
-  return feed;
+  return { state, start, stop, refresh };
 }
 
 /**
- * Doubles from one second; a `Retry-After` of the server takes precedence.
+ * The pause after a failure, milliseconds. It doubles from one second; a `Retry-After` of the server takes precedence.
  *
- * @param {number} failures in a row, at least 1
- * @param {number | null} retryAfter seconds
- * @returns {number} milliseconds
+ * @param failures in a row, at least 1
+ * @param retryAfter seconds
  */
-export function pauseAfterFailure(failures, retryAfter) {
+export function pauseAfterFailure(failures: number, retryAfter: number | null): number {
   const wished = retryAfter === null ? 1000 * 2 ** (failures - 1) : retryAfter * 1000;
   return Math.min(MAX_PAUSE_MS, Math.max(1000, wished));
 }

@@ -2,25 +2,26 @@
 
 const KEY = 'slipway.admin-token';
 
-/**
- * @typedef {object} TokenVault
- * @property {() => string | null} get
- * @property {(token: string, keep: boolean) => void} set `keep`: the token survives a reload of this tab
- * @property {() => void} forget
- */
+export interface TokenVault {
+  get(): string | null;
+  /** @param keep whether the token survives a reload of this tab */
+  set(token: string, keep: boolean): void;
+  forget(): void;
+}
 
-/**
- * @param {() => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>} session throws if storage is switched off
- * @returns {TokenVault}
- */
-export function createTokenVault(session) {
-  /** @type {string | null} */
+/** @param session throws if storage is switched off */
+export function createTokenVault(
+  session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
+): TokenVault {
   let token = attempt(() => session().getItem(KEY)) ?? null;
   return {
     get: () => token,
     set: (next, keep) => {
       token = next;
-      attempt(() => (keep ? session().setItem(KEY, next) : session().removeItem(KEY)));
+      attempt(() => {
+        if (keep) session().setItem(KEY, next);
+        else session().removeItem(KEY);
+      });
     },
     forget: () => {
       token = null;
@@ -29,12 +30,7 @@ export function createTokenVault(session) {
   };
 }
 
-/**
- * @template T
- * @param {() => T} use
- * @returns {T | undefined}
- */
-function attempt(use) {
+function attempt<T>(use: () => T): T | undefined {
   try {
     return use();
   } catch {

@@ -1,11 +1,11 @@
-// The contract's types of the data that the browser reads. Types only: this file is not served.
+/** The contract's types of the data that the browser reads. Nothing of them is in the bundle. */
 import type { z } from 'zod';
-import type { ProblemSchema } from '../../../contract/problems/problem-schema.ts';
-import type { ReleaseStatusRead } from '../../../contract/reports/report-releases.ts';
-import type { REPORTS, ReportName } from '../../../contract/reports/reports.ts';
-import type { AcceptedAnswer, AdminIndexAnswer } from '../../../contract/schemas/answers/admin.ts';
-import type { ReadHealth } from '../../../contract/schemas/answers/health.ts';
-import type { ReadinessAnswer } from '../../../contract/schemas/answers/verdict.ts';
+import type { ProblemSchema } from '../../contract/problems/problem-schema.ts';
+import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import type { REPORTS, ReportName } from '../../contract/reports/reports.ts';
+import type { AcceptedAnswer, AdminIndexAnswer } from '../../contract/schemas/answers/admin.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 
 export type { ReportName };
 

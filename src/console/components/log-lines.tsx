@@ -1,118 +1,91 @@
-import { renderExact } from './exact-json.js';
-import { absolute, utc } from './format.js';
-import { Component, h } from './preact.js';
-
-/** @import { App } from './app.js' */
+import { untracked } from '@preact/signals';
+import { Component, createRef, type JSX } from 'preact';
+import { useApp } from '../state/app.ts';
+import { renderExact } from '../text/exact-json.ts';
+import { absolute, utc } from '../text/format.ts';
 
 /** The reader counts as at the end within this distance of it, pixels. */
 const NEAR_END = 8;
 
-/**
- * @typedef {object} LogLine
- * @property {number} ts Unix seconds
- * @property {string} level
- * @property {string} msg
- * @property {string | undefined} [task_id]
- * @property {number} [seq]
- * @property {object | undefined} [fields]
- */
+/** One line of a log. */
+export interface LogLine {
+  /** Unix seconds. */
+  readonly ts: number;
+  readonly level: string;
+  readonly msg: string;
+  readonly task_id?: string | undefined;
+  readonly seq?: number;
+  readonly fields?: object | undefined;
+}
 
-/**
- * @typedef {object} LogProps
- * @property {App} app
- * @property {string} label
- * @property {readonly LogLine[]} lines oldest first
- */
+interface LogProps {
+  readonly label: string;
+  /** Oldest first. */
+  readonly lines: readonly LogLine[];
+}
 
-/**
- * A log in a box that stays scrolled to its end until the reader scrolls up.
- *
- * @extends {Component<LogProps>}
- */
-export class LogLines extends Component {
-  /** @param {LogProps} props */
-  constructor(props) {
-    super(props);
-    /** @type {HTMLElement | null} */
-    this.box = null;
-  }
+/** A log in a box that stays scrolled to its end until the reader scrolls up. */
+export class LogLines extends Component<LogProps> {
+  readonly box = createRef<HTMLDivElement>();
 
-  /** @override */
-  componentDidMount() {
+  override componentDidMount(): void {
     this.showEnd();
   }
 
-  /**
-   * @override
-   * @returns {boolean} whether the reader was at the end before the new lines arrived
-   */
-  getSnapshotBeforeUpdate() {
-    return (
-      this.box !== null && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - NEAR_END
-    );
+  /** Whether the reader was at the end before the new lines arrived. */
+  override getSnapshotBeforeUpdate(): boolean {
+    const box = this.box.current;
+    return box !== null && box.scrollTop + box.clientHeight >= box.scrollHeight - NEAR_END;
   }
 
-  /**
-   * @override
-   * @param {LogProps} _props
-   * @param {object} _state
-   * @param {boolean} wasAtEnd
-   */
-  componentDidUpdate(_props, _state, wasAtEnd) {
+  override componentDidUpdate(_props: LogProps, _state: object, wasAtEnd: boolean): void {
     if (wasAtEnd) this.showEnd();
   }
 
-  showEnd() {
-    if (this.box !== null) this.box.scrollTop = this.box.scrollHeight;
+  showEnd(): void {
+    const box = this.box.current;
+    if (box !== null) box.scrollTop = box.scrollHeight;
   }
 
-  /** @override */
-  render() {
-    const { app, label, lines } = this.props;
-    return h(
-      'div',
-      {
-        class: 'log',
-        role: 'region',
-        tabIndex: 0,
-        'aria-label': label,
-        ref: (/** @type {HTMLElement | null} */ element) => {
-          this.box = element;
-        },
-      },
-      h(
-        'ol',
-        null,
-        lines.map((line, index) =>
-          h('li', { key: line.seq ?? index, class: line.level }, lineParts(app, line)),
-        ),
-      ),
+  override render(): JSX.Element {
+    const { label, lines } = this.props;
+    return (
+      <div class="log" role="region" tabIndex={0} aria-label={label} ref={this.box}>
+        <ol>
+          {lines.map((line, index) => (
+            <li key={line.seq ?? index} class={line.level}>
+              <LineParts line={line} />
+            </li>
+          ))}
+        </ol>
+      </div>
     );
   }
 }
 
-/**
- * @param {App} app
- * @param {LogLine} line
- */
-function lineParts(app, { ts, level, msg, fields, task_id: task }) {
-  return [
-    h('time', { datetime: utc(ts), title: utc(ts) }, absolute(ts, app.now())),
-    h('span', { class: 'level' }, level),
-    h(
-      'span',
-      { class: 'message' },
-      msg,
-      fields === undefined ? null : h('span', { class: 'faint' }, ` ${renderExact(fields)}`),
-      task === undefined ? null : ' ',
-      task === undefined
-        ? null
-        : h(
-            'a',
-            { href: `#/tasks/${encodeURIComponent(task)}` },
-            'task',
-            h('span', { class: 'unseen' }, ` ${task}`),
-          ),
-    ),
-  ];
+function LineParts({ line }: { readonly line: LogLine }): JSX.Element {
+  const { ts, level, msg, fields, task_id: task } = line;
+  // Read once per drawing, and not followed: a log of thousands of lines must not be drawn every second.
+  const app = useApp();
+  const now = untracked(() => app.now());
+  return (
+    <>
+      <time dateTime={utc(ts)} title={utc(ts)}>
+        {absolute(ts, now)}
+      </time>
+      <span class="level">{level}</span>
+      <span class="message">
+        {msg}
+        {fields === undefined ? null : <span class="faint">{` ${renderExact(fields)}`}</span>}
+        {task === undefined ? null : (
+          <>
+            {' '}
+            <a href={`#/tasks/${encodeURIComponent(task)}`}>
+              task<span class="unseen">{` ${task}`}</span>
+            </a>
+          </>
+        )}
+      </span>
+    </>
+  );
 }

@@ -1,51 +1,76 @@
 /** Turns the JSON Schema of an action into the fields of its form, and the typed values into the body; pure. */
 
-import { parseExact } from './exact-json.js';
+import type { FieldsSchema } from '../../contract/console/console-contract.ts';
+import { parseExact } from '../text/exact-json.ts';
 
-/** @import { FieldsSchema } from '../dashboard-contract.ts' */
+export type FieldKind =
+  | 'switch'
+  | 'boolean'
+  | 'choice'
+  | 'integer'
+  | 'text'
+  | 'prose'
+  | 'lines'
+  | 'pairs'
+  | 'group'
+  | 'json';
 
-/**
- * @typedef {'switch' | 'boolean' | 'choice' | 'integer' | 'text' | 'prose' | 'lines' | 'pairs' | 'group' | 'json'} FieldKind
- *
- * @typedef {object} Field
- * @property {string} path `source.source_kind` for the member of a group
- * @property {string} name
- * @property {FieldKind} kind
- * @property {boolean} required
- * @property {string} help
- * @property {readonly string[]} options of a choice
- * @property {readonly Field[]} members of a group
- * @property {bigint | null} minimum
- * @property {bigint | null} maximum
- *
- * @typedef {Readonly<Record<string, string | boolean>>} Values typed values, by path
- * @typedef {{ readonly path: string, readonly message: string }} FieldProblem
- *
- * @typedef {object} FieldSchema the part of JSON Schema that the contract uses
- * @property {string} [type]
- * @property {string} [description]
- * @property {readonly string[]} [enum]
- * @property {number} [minimum]
- * @property {number} [maximum]
- * @property {number} [maxLength]
- * @property {FieldSchema} [items]
- * @property {Readonly<Record<string, FieldSchema>>} [properties]
- * @property {readonly string[]} [required]
- * @property {unknown} [additionalProperties]
- */
+/** One field of a form. */
+export interface Field {
+  /** `source.source_kind` for the member of a group. */
+  readonly path: string;
+  readonly name: string;
+  readonly kind: FieldKind;
+  readonly required: boolean;
+  readonly help: string;
+  /** Of a choice. */
+  readonly options: readonly string[];
+  /** Of a group. */
+  readonly members: readonly Field[];
+  readonly minimum: bigint | null;
+  readonly maximum: bigint | null;
+}
+
+/** Typed values, by path. */
+export type Values = Readonly<Record<string, string | boolean>>;
+
+/** What is wrong with the field at a path; the empty path is the whole form. */
+export interface FieldProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The part of JSON Schema that the contract uses. */
+interface FieldSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly items?: FieldSchema;
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** Without a value when nothing was typed. */
+interface Reading {
+  readonly value?: unknown;
+  readonly problems: readonly FieldProblem[];
+}
 
 /** Longer texts get a box of several lines. */
 const LONG_TEXT = 8192;
 
 /**
- * @param {FieldsSchema} schema
- * @param {readonly string[]} [switches] booleans for which only `true` has a meaning
- * @param {string} [prefix]
- * @returns {Field[]} in the order of the schema
+ * The fields of a form, in the order of the schema.
+ *
+ * @param switches booleans for which only `true` has a meaning
+ * @param prefix of the paths
  */
-export function fieldsOf(schema, switches = [], prefix = '') {
+export function fieldsOf(schema: FieldsSchema, switches: readonly string[] = [], prefix = ''): Field[] {
   return Object.entries(schema.properties).map(([name, property]) => {
-    const member = /** @type {FieldSchema} */ (property);
+    const member = property as FieldSchema;
     const path = `${prefix}${name}`;
     const kind = kindOf(member, switches.includes(name));
     return {
@@ -69,12 +94,7 @@ export function fieldsOf(schema, switches = [], prefix = '') {
   });
 }
 
-/**
- * @param {FieldSchema} schema
- * @param {boolean} isSwitch
- * @returns {FieldKind}
- */
-function kindOf(schema, isSwitch) {
+function kindOf(schema: FieldSchema, isSwitch: boolean): FieldKind {
   if (schema.enum !== undefined) return 'choice';
   switch (schema.type) {
     case 'boolean':
@@ -92,24 +112,23 @@ function kindOf(schema, isSwitch) {
   }
 }
 
-/** @param {FieldSchema} schema */
-function groupMembers(schema) {
-  return /** @type {FieldsSchema['properties']} */ (schema.properties ?? {});
+function groupMembers(schema: FieldSchema): FieldsSchema['properties'] {
+  return (schema.properties ?? {}) as FieldsSchema['properties'];
 }
 
 /**
  * Reads a form. It finds only errors in the text itself; the server checks everything else and names the fields.
  *
- * @param {readonly Field[]} fields
- * @param {Values} values
- * @param {Values} [unchanged] initial values: optional fields that still have them are left out
- * @returns {{ body: Record<string, unknown>, problems: FieldProblem[] }} integers beyond 2^53 are bigint
+ * @param unchanged initial values: optional fields that still have them are left out
+ * @returns integers beyond 2^53 are bigint
  */
-export function readFields(fields, values, unchanged = {}) {
-  /** @type {Record<string, unknown>} */
-  const body = {};
-  /** @type {FieldProblem[]} */
-  const problems = [];
+export function readFields(
+  fields: readonly Field[],
+  values: Values,
+  unchanged: Values = {},
+): { readonly body: Record<string, unknown>; readonly problems: readonly FieldProblem[] } {
+  const body: Record<string, unknown> = {};
+  const problems: FieldProblem[] = [];
   for (const field of fields) {
     const isUntouched = unchanged[field.path] !== undefined && unchanged[field.path] === values[field.path];
     if (isUntouched && !field.required) continue;
@@ -123,17 +142,7 @@ export function readFields(fields, values, unchanged = {}) {
   return { body, problems };
 }
 
-/**
- * @typedef {{ readonly value?: unknown, readonly problems: readonly FieldProblem[] }} Reading without a value when
- * nothing was typed
- */
-
-/**
- * @param {Field} field
- * @param {Values} values
- * @returns {Reading}
- */
-function readField(field, values) {
+function readField(field: Field, values: Values): Reading {
   const { path, kind } = field;
   if (kind === 'group') return readGroup(field, values);
   const typed = values[path];
@@ -149,20 +158,16 @@ function readField(field, values) {
   }
 }
 
-/**
- * @param {Field} field
- * @param {Values} values
- * @returns {Reading}
- */
-function readGroup({ members }, values) {
+function readGroup({ members }: Field, values: Values): Reading {
   const isEmpty = members.every(({ path }) => values[path] === undefined || values[path] === '');
   if (isEmpty) return { problems: [] };
   const { body, problems } = readFields(members, values);
   return { value: body, problems };
 }
 
-/** @type {Readonly<Record<Exclude<FieldKind, 'switch' | 'group'>, (text: string, field: Field) => unknown>>} */
-const READERS = {
+const READERS: Readonly<
+  Record<Exclude<FieldKind, 'switch' | 'group'>, (text: string, field: Field) => unknown>
+> = {
   boolean: (text) => text === 'true',
   choice: (text) => text,
   text: (text) => text,
@@ -180,11 +185,7 @@ const READERS = {
   json: readJson,
 };
 
-/**
- * @param {string} text
- * @param {Field} field
- */
-function readInteger(text, { minimum, maximum }) {
+function readInteger(text: string, { minimum, maximum }: Field): bigint {
   if (!/^-?\d{1,19}$/.test(text)) throw new Error('must be a whole number in decimal digits');
   const value = BigInt(text);
   if (minimum !== null && value < minimum) throw new Error(`must be at least ${minimum}`);
@@ -192,16 +193,14 @@ function readInteger(text, { minimum, maximum }) {
   return value;
 }
 
-/** @param {string} text */
-function linesOf(text) {
+function linesOf(text: string): string[] {
   return text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
 }
 
-/** @param {string} text */
-function readJson(text) {
+function readJson(text: string): unknown {
   try {
     return parseExact(text);
   } catch {
@@ -212,13 +211,13 @@ function readJson(text) {
 /**
  * Finds the field that an error of the server is about: the deepest field on the path to the error.
  *
- * @param {string} pointer JSON pointer into the body, or the name of a parameter
- * @param {readonly Field[]} fields
- * @returns {string | null} its path; `null` when the error is about the whole body
+ * @param pointer JSON pointer into the body, or the name of a parameter
+ * @returns its path; `null` when the error is about the whole body
  */
-export function fieldAt(pointer, fields) {
+export function fieldAt(pointer: string, fields: readonly Field[]): string | null {
   const segments = pointer.split('/').filter((segment) => segment !== '');
-  let [level, path] = [fields, /** @type {string | null} */ (null)];
+  let level = fields;
+  let path: string | null = null;
   for (const segment of segments) {
     const field = level.find(({ name }) => name === segment);
     if (field === undefined) break;
@@ -228,13 +227,8 @@ export function fieldAt(pointer, fields) {
   return path;
 }
 
-/**
- * A value of the contract as text in a field.
- *
- * @param {string | number | bigint | readonly string[] | null} value
- * @returns {string}
- */
-export function typedText(value) {
+/** A value of the contract as text in a field. */
+export function typedText(value: string | number | bigint | readonly string[] | null): string {
   if (value === null) return '';
   return typeof value === 'object' ? value.join('\n') : String(value);
 }

@@ -1,81 +1,45 @@
-import { badge, code, empty, prose } from './elements.js';
-import { words } from './format.js';
-import { h } from './preact.js';
-import { actionButton } from './view.js';
-
-/** @import { App } from './app.js' */
-/** @import { View } from './view.js' */
-/** @import { AdminIndex } from './wire.d.ts' */
-
-/** @typedef {AdminIndex['actions'][number]} IndexedAction */
+import type { JSX } from 'preact';
+import { ActionCards, type IndexedAction } from '../actions/action-cards.tsx';
+import { Empty } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import type { View } from '../state/view.ts';
 
 /** By the beginning of the name; all other actions are about the daemon and its releases. */
-const GROUPS = /** @type {const} */ ([
+const GROUPS = [
   ['Schedules', 'schedule-'],
   ['Tasks', 'task-'],
   ['Translation', 'translation-'],
   ['Localized releases', 'localized-'],
-]);
+] as const;
 
-/** @type {View} */
-export const controlView = {
-  id: 'control',
-  title: 'Control',
-  feeds: () => [],
-  render: (app) => {
-    const index = app.index();
-    if (index === null) return empty('Loading …');
-    const { actions } = index;
-    if (!app.canControl()) {
-      return empty([
-        'This server does not forward control actions. Set ',
-        code('admin.exposeControl'),
-        ' in its configuration to allow them.',
-      ]);
-    }
-    const isOther = (/** @type {IndexedAction} */ { action }) =>
-      GROUPS.every(([, prefix]) => !action.startsWith(prefix));
-    return [
-      group(app, 'Releases and daemon', actions.filter(isOther)),
-      GROUPS.map(([title, prefix]) =>
-        group(
-          app,
-          title,
-          actions.filter(({ action }) => action.startsWith(prefix)),
-        ),
-      ),
-    ];
-  },
-};
+/** Every action of the server. */
+export const controlView: View = { feeds: () => [], Body: Control };
 
-/**
- * @param {App} app
- * @param {string} title
- * @param {readonly IndexedAction[]} actions
- */
-export function group(app, title, actions) {
-  return h(
-    'section',
-    { class: 'panel', key: title },
-    h('h2', null, title),
-    h(
-      'ul',
-      { class: 'cards' },
-      actions.map(({ action, summary, mode, destructive }) =>
-        h(
-          'li',
-          { class: 'card', key: action },
-          h(
-            'h3',
-            null,
-            words(action),
-            destructive ? [' ', badge('warn', 'Destructive')] : null,
-            mode === 'inline' ? null : [' ', badge('quiet', 'Runs as a task')],
-          ),
-          h('p', null, prose(summary)),
-          actionButton(app, 'Run …', { action }, { about: action, class: destructive ? 'danger' : '' }),
-        ),
-      ),
-    ),
+function Control(): JSX.Element {
+  const app = useApp();
+  const index = app.index();
+  if (index === null) return <Empty>Loading …</Empty>;
+  if (!app.canControl()) {
+    return (
+      <Empty>
+        This server does not forward control actions. Set <code>admin.exposeControl</code> in its
+        configuration to allow them.
+      </Empty>
+    );
+  }
+  const { actions } = index;
+  const isOther = ({ action }: IndexedAction): boolean =>
+    GROUPS.every(([, prefix]) => !action.startsWith(prefix));
+  return (
+    <>
+      <ActionCards title="Releases and daemon" actions={actions.filter(isOther)} />
+      {GROUPS.map(([title, prefix]) => (
+        <ActionCards
+          key={title}
+          title={title}
+          actions={actions.filter(({ action }) => action.startsWith(prefix))}
+        />
+      ))}
+    </>
   );
 }

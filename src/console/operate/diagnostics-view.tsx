@@ -1,24 +1,23 @@
-import { verdictState } from './banner.js';
-import { badge, code, empty, facts, panel, select, table, time } from './elements.js';
-import { duration, words } from './format.js';
-import { LogLines } from './log-lines.js';
-import { h } from './preact.js';
-import { reportFeed } from './view.js';
+import type { JSX } from 'preact';
+import type { Report } from '../api/wire.ts';
+import { Select } from '../components/controls.tsx';
+import { LogLines } from '../components/log-lines.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Table } from '../components/table.tsx';
+import { Badge, Empty, Facts, Time } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { reportFeed } from '../state/report-feed.ts';
+import { verdictState } from '../state/verdict.ts';
+import type { View } from '../state/view.ts';
+import { duration, words } from '../text/format.ts';
 
-/** @import { App } from './app.js' */
-/** @import { FeedState } from './live-feed.js' */
-/** @import { View } from './view.js' */
-/** @import { Report } from './wire.d.ts' */
-
-const TONES = /** @type {const} */ ({ ok: 'good', degraded: 'warn', failing: 'bad' });
+const TONES = { ok: 'good', degraded: 'warn', failing: 'bad' } as const;
 const WORST_FIRST = ['failing', 'degraded', 'ok'];
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const TAILS = ['100', '500', '2000'];
 
-/** @type {View} */
-export const diagnosticsView = {
-  id: 'diagnostics',
-  title: 'Diagnostics',
+/** The checks of the daemon, its log, and the server itself. */
+export const diagnosticsView: View = {
   feeds: (app) => [
     reportFeed(app, 'daemon.doctor'),
     reportFeed(app, 'daemon.logs', {
@@ -27,86 +26,115 @@ export const diagnosticsView = {
       everyMs: 3000,
     }),
   ],
-  render: (app) => [doctor(app), log(app), server(app)],
+  Body: () => (
+    <>
+      <Doctor />
+      <Log />
+      <Server />
+    </>
+  ),
 };
 
-/** @param {App} app */
-function doctor(app) {
-  /** @type {FeedState<Report<'daemon.doctor'>>} */
-  const feed = app.pool.state('daemon.doctor');
-  const overall = feed.value === null ? null : badge(TONES[feed.value.status], words(feed.value.status));
-  return panel(app, { title: 'Doctor', feed, tools: overall }, ({ checks }) =>
-    table({
-      caption: 'Checks of the daemon, the worst first',
-      rows: checks.toSorted(
-        (left, right) => WORST_FIRST.indexOf(left.status) - WORST_FIRST.indexOf(right.status),
-      ),
-      keyOf: ({ id }) => id,
-      columns: [
-        { head: 'Check', cell: ({ id }) => code(id) },
-        { head: 'Status', cell: ({ status }) => badge(TONES[status], words(status)) },
-        { head: 'Found', class: 'wide', cell: ({ message }) => message },
-        { head: 'Since', cell: ({ since }) => time(app, since) },
-      ],
-    }),
+function Doctor(): JSX.Element {
+  const feed = useApp().pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const overall =
+    feed.value === null ? null : <Badge tone={TONES[feed.value.status]}>{words(feed.value.status)}</Badge>;
+  return (
+    <Panel title="Doctor" feed={feed} tools={overall}>
+      {({ checks }) => (
+        <Table
+          caption="Checks of the daemon, the worst first"
+          rows={checks.toSorted(
+            (left, right) => WORST_FIRST.indexOf(left.status) - WORST_FIRST.indexOf(right.status),
+          )}
+          keyOf={({ id }) => id}
+          columns={[
+            { head: 'Check', cell: ({ id }) => <code>{id}</code> },
+            { head: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{words(status)}</Badge> },
+            { head: 'Found', class: 'wide', cell: ({ message }) => message },
+            { head: 'Since', cell: ({ since }) => <Time at={since} /> },
+          ]}
+        />
+      )}
+    </Panel>
   );
 }
 
-/** @param {App} app */
-function server(app) {
-  return panel(app, { title: 'This server', feed: verdictState(app) }, ({ health }) =>
-    facts([
-      ['Status', badge(health.status === 'ok' ? 'good' : 'warn', words(health.status))],
-      ['Version', health.version],
-      ['Running for', duration(health.uptime_seconds)],
-      ['Last answer of the daemon', time(app, health.refresh.last_success_at, 'never')],
-      ['Consecutive failures', String(health.refresh.consecutive_failures)],
-      ['Last failure', health.refresh.last_error_code],
-      ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
-      ['Issued', time(app, health.attestation?.issued_at)],
-      ['Expires', time(app, health.attestation?.expires_at)],
-    ]),
+function Server(): JSX.Element {
+  return (
+    <Panel title="This server" feed={verdictState(useApp())}>
+      {({ health }) => (
+        <Facts
+          rows={[
+            [
+              'Status',
+              <Badge key="status" tone={health.status === 'ok' ? 'good' : 'warn'}>
+                {words(health.status)}
+              </Badge>,
+            ],
+            ['Version', health.version],
+            ['Running for', duration(health.uptime_seconds)],
+            [
+              'Last answer of the daemon',
+              <Time key="answer" at={health.refresh.last_success_at} otherwise="never" />,
+            ],
+            ['Consecutive failures', String(health.refresh.consecutive_failures)],
+            ['Last failure', health.refresh.last_error_code],
+            ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
+            ['Issued', <Time key="issued" at={health.attestation?.issued_at} />],
+            ['Expires', <Time key="expires" at={health.attestation?.expires_at} />],
+          ]}
+        />
+      )}
+    </Panel>
   );
 }
 
-/** @param {App} app */
-function log(app) {
+function Log(): JSX.Element {
+  const app = useApp();
   const { logTail, logLevel, logText } = app.settings;
-  /** @type {FeedState<Report<'daemon.logs'>>} */
-  const feed = app.pool.state(`daemon.logs:${logTail}`);
-  const tools = [
-    select(
-      'Lines',
-      logTail,
-      TAILS.map((tail) => [tail, tail]),
-      (value) => app.set({ logTail: value }),
-    ),
-    select(
-      'From level',
-      logLevel,
-      LEVELS.map((level) => [level, level]),
-      (value) => app.set({ logLevel: value }),
-    ),
-    h(
-      'div',
-      { class: 'inline' },
-      h('label', { for: 'log-text' }, 'Containing'),
-      h('input', {
-        id: 'log-text',
-        type: 'search',
-        value: logText,
-        onInput: (/** @type {Event} */ event) =>
-          app.set({ logText: /** @type {HTMLInputElement} */ (event.currentTarget).value }),
-      }),
-    ),
-  ];
-  return panel(app, { title: 'Log of the daemon', feed, tools }, ({ lines }) => {
-    const least = LEVELS.indexOf(logLevel);
-    const wanted = logText.toLowerCase();
-    const shown = lines.filter(
-      ({ level, msg }) => LEVELS.indexOf(level) >= least && msg.toLowerCase().includes(wanted),
-    );
-    if (shown.length === 0) return empty('No matching lines.');
-    return h(LogLines, { app, label: 'Lines of the daemon', lines: shown });
-  });
+  const feed = app.pool.state<Report<'daemon.logs'>>(`daemon.logs:${logTail}`);
+  return (
+    <Panel title="Log of the daemon" feed={feed} tools={<LogTools />}>
+      {({ lines }) => {
+        const least = LEVELS.indexOf(logLevel);
+        const wanted = logText.toLowerCase();
+        const shown = lines.filter(
+          ({ level, msg }) => LEVELS.indexOf(level) >= least && msg.toLowerCase().includes(wanted),
+        );
+        if (shown.length === 0) return <Empty>No matching lines.</Empty>;
+        return <LogLines label="Lines of the daemon" lines={shown} />;
+      }}
+    </Panel>
+  );
+}
+
+function LogTools(): JSX.Element {
+  const app = useApp();
+  const { logTail, logLevel, logText } = app.settings;
+  return (
+    <>
+      <Select
+        label="Lines"
+        value={logTail}
+        options={TAILS.map((tail) => [tail, tail])}
+        onChange={(value) => app.set({ logTail: value })}
+      />
+      <Select
+        label="From level"
+        value={logLevel}
+        options={LEVELS.map((level) => [level, level])}
+        onChange={(value) => app.set({ logLevel: value })}
+      />
+      <div class="inline">
+        <label for="log-text">Containing</label>
+        <input
+          id="log-text"
+          type="search"
+          value={logText}
+          onInput={(event) => app.set({ logText: event.currentTarget.value })}
+        />
+      </div>
+    </>
+  );
 }

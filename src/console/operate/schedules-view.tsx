@@ -1,97 +1,108 @@
-import { badge, code, empty, panel, table, time } from './elements.js';
-import { count, duration, words } from './format.js';
-import { typedText } from './form-model.js';
-import { h } from './preact.js';
-import { taskBadge } from './task-parts.js';
-import { actionButton, reportFeed } from './view.js';
+import type { JSX } from 'preact';
+import type { Report, Schedule } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Table } from '../components/table.tsx';
+import { TaskBadge } from '../components/task-parts.tsx';
+import { Badge, Empty, Time } from '../components/text.tsx';
+import { typedText } from '../forms/form-model.ts';
+import { useApp } from '../state/app.ts';
+import { reportFeed } from '../state/report-feed.ts';
+import type { View } from '../state/view.ts';
+import { count, duration, words } from '../text/format.ts';
 
-/** @import { App } from './app.js' */
-/** @import { FeedState } from './live-feed.js' */
-/** @import { View } from './view.js' */
-/** @import { Report, Schedule } from './wire.d.ts' */
+const ORIGINS: Record<Schedule['origin'], string> = {
+  configured: 'configuration',
+  manual: 'a person',
+  controller: 'a ReleaseChannel',
+};
 
-/** @type {Record<Schedule['origin'], string>} */
-const ORIGINS = { configured: 'configuration', manual: 'a person', controller: 'a ReleaseChannel' };
-
-/** @type {View} */
-export const schedulesView = {
-  id: 'schedules',
-  title: 'Schedules',
+/** What the daemon does by itself, and when. */
+export const schedulesView: View = {
   feeds: (app) => [reportFeed(app, 'schedule.list', { everyMs: 4000 })],
-  render: (app) => {
-    /** @type {FeedState<Report<'schedule.list'>>} */
-    const feed = app.pool.state('schedule.list');
-    const tools = actionButton(app, 'Add a schedule', { action: 'schedule-add' }, { class: 'primary' });
-    return panel(app, { title: 'All schedules', feed, tools }, ({ items }) =>
-      items.length === 0
-        ? empty('No schedules yet. Start with a nightly verification.')
-        : table({
-            caption: 'Schedules, by id',
-            rows: items,
-            keyOf: ({ id }) => id,
-            columns: [
-              { head: 'Schedule', cell: ({ id }) => code(id) },
+  Body: Schedules,
+};
+
+function Schedules(): JSX.Element {
+  const feed = useApp().pool.state<Report<'schedule.list'>>('schedule.list');
+  const tools = (
+    <ActionButton request={{ action: 'schedule-add' }} class="primary">
+      Add a schedule
+    </ActionButton>
+  );
+  return (
+    <Panel title="All schedules" feed={feed} tools={tools}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Empty>No schedules yet. Start with a nightly verification.</Empty>
+        ) : (
+          <Table
+            caption="Schedules, by id"
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              { head: 'Schedule', cell: ({ id }) => <code>{id}</code> },
               { head: 'From', cell: ({ origin }) => ORIGINS[origin] },
               { head: 'Runs', cell: what },
               { head: 'State', cell: state },
-              { head: 'Next run', cell: (row) => time(app, asNumber(row.next_run_unix_seconds), 'never') },
+              {
+                head: 'Next run',
+                cell: (row) => <Time at={asNumber(row.next_run_unix_seconds)} otherwise="never" />,
+              },
               {
                 head: 'Every',
                 cell: (row) => (row.every_seconds === null ? 'once' : duration(Number(row.every_seconds))),
               },
               { head: 'Done', cell: done },
-              { head: 'Last', cell: (row) => last(app, row) },
-              { head: 'Actions', class: 'tools', cell: (row) => rowActions(app, row) },
-            ],
-          }),
-    );
-  },
-};
+              { head: 'Last', cell: last },
+              { head: 'Actions', class: 'tools', cell: rowActions },
+            ]}
+          />
+        )
+      }
+    </Panel>
+  );
+}
 
-/** @param {number | bigint | null} value */
-function asNumber(value) {
+function asNumber(value: number | bigint | null): number | null {
   return value === null ? null : Number(value);
 }
 
-/** @param {Schedule} row */
-function what({ action, args, group }) {
-  return [h('span', null, action), ' ', h('span', { class: 'faint' }, [group, ...args].join(' '))];
+function what({ action, args, group }: Schedule): JSX.Element {
+  return (
+    <>
+      <span>{action}</span> <span class="faint">{[group, ...args].join(' ')}</span>
+    </>
+  );
 }
 
-/** @param {Schedule} row */
-function state({ enabled, exhausted, replaced_by: other }) {
-  if (exhausted) return badge('quiet', 'Used up');
+function state({ enabled, exhausted, replaced_by: other }: Schedule): JSX.Element {
+  if (exhausted) return <Badge tone="quiet">Used up</Badge>;
   // A daemon of the previous version leaves it out.
-  if (other) return badge('quiet', `Replaced by ${other}`);
-  return enabled ? badge('good', 'On') : badge('quiet', 'Off');
+  if (other) return <Badge tone="quiet">{`Replaced by ${other}`}</Badge>;
+  return enabled ? <Badge tone="good">On</Badge> : <Badge tone="quiet">Off</Badge>;
 }
 
-/** @param {Schedule} row */
-function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }) {
+function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }: Schedule): string {
   const text = most === null ? count(runs) : `${count(runs)} of ${most}`;
   return skipped === 0 ? text : `${text}, ${count(skipped)} skipped`;
 }
 
-/**
- * @param {App} app
- * @param {Schedule} row
- */
-function last(app, { last_status: status, last_task_id: task, last_run_unix_seconds: at }) {
-  if (status === null) return '–';
-  return [
-    task === null
-      ? taskBadge(status)
-      : h('a', { href: `#/tasks/${encodeURIComponent(task)}` }, words(status)),
-    ' ',
-    time(app, at),
-  ];
+function last({ last_status: status, last_task_id: task, last_run_unix_seconds: at }: Schedule): JSX.Element {
+  if (status === null) return <>–</>;
+  return (
+    <>
+      {task === null ? (
+        <TaskBadge status={status} />
+      ) : (
+        <a href={`#/tasks/${encodeURIComponent(task)}`}>{words(status)}</a>
+      )}{' '}
+      <Time at={asNumber(at)} />
+    </>
+  );
 }
 
-/**
- * @param {App} app
- * @param {Schedule} row
- */
-function rowActions(app, row) {
+function rowActions(row: Schedule): JSX.Element {
   const fixed = { id: row.id };
   const about = row.id;
   const initial = {
@@ -103,17 +114,23 @@ function rowActions(app, row) {
     max_runs: typedText(row.max_runs),
     enabled: String(row.enabled),
   };
-  return [
-    actionButton(
-      app,
-      'Run now',
-      { action: 'schedule-run', fixed, initial: { force: !row.enabled } },
-      { about },
-    ),
-    actionButton(app, 'Edit', { action: 'schedule-update', fixed, initial, changesOnly: true }, { about }),
-    // The configuration would bring it back.
-    row.origin === 'configured'
-      ? null
-      : actionButton(app, 'Remove', { action: 'schedule-remove', fixed }, { class: 'danger', about }),
-  ];
+  return (
+    <>
+      <ActionButton
+        request={{ action: 'schedule-run', fixed, initial: { force: !row.enabled } }}
+        about={about}
+      >
+        Run now
+      </ActionButton>
+      <ActionButton request={{ action: 'schedule-update', fixed, initial, changesOnly: true }} about={about}>
+        Edit
+      </ActionButton>
+      {/* The configuration would bring it back. */}
+      {row.origin === 'configured' ? null : (
+        <ActionButton request={{ action: 'schedule-remove', fixed }} class="danger" about={about}>
+          Remove
+        </ActionButton>
+      )}
+    </>
+  );
 }

@@ -1,94 +1,75 @@
-/** The verdict, at the top of the page. */
+import type { JSX } from 'preact';
+import { Facts, Prose, Time } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { currentVerdict, verdictState } from '../state/verdict.ts';
 
-import { badge, facts, prose, time } from './elements.js';
-import { h } from './preact.js';
-import { summarizeVerdict } from './verdict-summary.js';
-
-/** @import { App } from './app.js' */
-/** @import { FeedState } from './live-feed.js' */
-/** @import { FeedRequest } from './feed-pool.js' */
-/** @import { Verdict, VerdictSummary } from './verdict-summary.js' */
-/** @import { Health, Readiness } from './wire.d.ts' */
-
-const EVERY_MS = 3000;
 const SIGNS = { good: '✓', warn: '!', bad: '✕', unknown: '?' };
 
 /**
- * @param {App} app
- * @returns {FeedRequest}
+ * The verdict, at the top of the page.
+ *
+ * @param props `brief`: a good verdict takes less room
  */
-export function verdictFeed(app) {
-  return {
-    key: 'verdict',
-    pauseAfter: () => EVERY_MS,
-    load: async (signal) => {
-      const [readiness, health] = await Promise.all([
-        app.api.read('/readyz', { query: { verbose: 'true' }, accept: [200, 503], signal }),
-        app.api.read('/healthz', { signal }),
-      ]);
-      return { readiness: /** @type {Readiness} */ (readiness), health: /** @type {Health} */ (health) };
-    },
-  };
-}
-
-/**
- * @param {App} app
- * @returns {FeedState<Verdict>}
- */
-export function verdictState(app) {
-  return app.pool.state('verdict');
-}
-
-/**
- * @param {App} app
- * @returns {VerdictSummary}
- */
-export function currentVerdict(app) {
-  const { value, failure } = verdictState(app);
-  return summarizeVerdict({ verdict: value, failure });
-}
-
-/**
- * @param {App} app
- * @param {{ readonly brief: boolean }} options `brief`: a good verdict takes less room
- */
-export function banner(app, { brief }) {
+export function Banner({ brief }: { readonly brief: boolean }): JSX.Element {
+  const app = useApp();
   const { tone, title, why, todo, unknown, unknownSince, since, until } = currentVerdict(app);
   const { loadedAt, nextAt } = verdictState(app);
   const isBrief = brief && tone === 'good';
-  return h(
-    'section',
-    { class: `verdict ${tone} ${isBrief ? 'brief' : ''}`, 'aria-labelledby': 'verdict-title' },
-    h('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[tone]),
-    h(
-      'div',
-      null,
-      h('h2', { id: 'verdict-title' }, title),
-      why === '' || isBrief ? null : h('p', null, why),
-      todo === null ? null : h('p', { class: 'todo' }, h('strong', null, 'What to do: '), prose(todo)),
-      facts([
-        ['Since', since === null ? null : time(app, since)],
-        [
-          tone === 'good' ? 'Attested until' : 'Served until',
-          until === null ? null : [time(app, until), tone === 'good' ? ' and renewed before that' : null],
-        ],
-        ['Unknown', unknown === null ? null : [`${unknown} since `, time(app, unknownSince)]],
-        [
-          'The server answered',
-          loadedAt === null || isBrief ? null : time(app, app.now() - (Date.now() - loadedAt) / 1000),
-        ],
-        [
-          'Next try',
-          tone === 'unknown' && nextAt !== null
-            ? `in ${Math.max(0, Math.ceil((nextAt - Date.now()) / 1000))} s`
-            : null,
-        ],
-      ]),
-    ),
+  return (
+    <section class={`verdict ${tone} ${isBrief ? 'brief' : ''}`} aria-labelledby="verdict-title">
+      <span class="sign" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>
+      <div>
+        <h2 id="verdict-title">{title}</h2>
+        {why === '' || isBrief ? null : <p>{why}</p>}
+        {todo === null ? null : (
+          <p class="todo">
+            <strong>What to do: </strong>
+            <Prose text={todo} />
+          </p>
+        )}
+        <Facts
+          rows={[
+            ['Since', since === null ? null : <Time key="since" at={since} />],
+            [
+              tone === 'good' ? 'Attested until' : 'Served until',
+              until === null ? null : (
+                <>
+                  <Time at={until} />
+                  {tone === 'good' ? ' and renewed before that' : null}
+                </>
+              ),
+            ],
+            [
+              'Unknown',
+              unknown === null ? null : (
+                <>
+                  {`${unknown} since `}
+                  <Time at={unknownSince} />
+                </>
+              ),
+            ],
+            [
+              'The server answered',
+              loadedAt === null || isBrief ? null : <LocalTime key="answered" at={loadedAt} />,
+            ],
+            ['Next try', tone === 'unknown' && nextAt !== null ? <Countdown key="next" to={nextAt} /> : null],
+          ]}
+        />
+      </div>
+    </section>
   );
 }
 
-/** @param {boolean} distributable */
-export function servedBadge(distributable) {
-  return distributable ? badge('good', 'Served') : badge('bad', 'Not served');
+/** An instant of the reader's clock, milliseconds, told by the server's. */
+function LocalTime({ at }: { readonly at: number }): JSX.Element {
+  const app = useApp();
+  return <Time at={app.now() - (app.localNow() - at) / 1000} />;
+}
+
+/** Seconds until an instant of the reader's clock, milliseconds. */
+function Countdown({ to }: { readonly to: number }): JSX.Element {
+  const app = useApp();
+  return <>{`in ${Math.max(0, Math.ceil((to - app.localNow()) / 1000))} s`}</>;
 }

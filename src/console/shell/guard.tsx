@@ -1,56 +1,41 @@
-import { Component, h } from './preact.js';
+import { Component, type ComponentChildren } from 'preact';
 
-/** @import { ComponentChildren } from './preact.js' */
+interface GuardProps {
+  /** A change makes the guard try again. */
+  readonly news: number;
+  readonly children?: ComponentChildren;
+}
 
-/**
- * @typedef {{ readonly news: number, readonly children?: ComponentChildren }} GuardProps `news`: a change makes the
- * guard try again
- * @typedef {{ readonly news: number, readonly error: string | null }} GuardState
- */
+interface GuardState {
+  readonly news: number;
+  readonly error: string | null;
+}
 
-/**
- * Prevents a view that cannot show its data from breaking the whole page.
- *
- * @extends {Component<GuardProps, GuardState>}
- */
-export class Guard extends Component {
-  /** @param {GuardProps} props */
-  constructor(props) {
+/** Prevents a page that cannot show its data from breaking everything around it. */
+export class Guard extends Component<GuardProps, GuardState> {
+  constructor(props: GuardProps) {
     super(props);
     this.state = { news: props.news, error: null };
   }
 
-  /**
-   * @override
-   * @param {GuardProps} props
-   * @param {GuardState} state
-   * @returns {GuardState | null}
-   */
-  static getDerivedStateFromProps({ news }, state) {
+  static override getDerivedStateFromProps({ news }: GuardProps, state: GuardState): GuardState | null {
     return news === state.news ? null : { news, error: null };
   }
 
-  /**
-   * @override
-   * @param {unknown} error
-   */
-  componentDidCatch(error) {
+  override componentDidCatch(error: unknown): void {
     this.setState({ error: String(error) });
   }
 
-  /** @override */
-  render() {
+  override render(): ComponentChildren {
     const { error } = this.state;
     if (error === null) return this.props.children;
-    return h(
-      'div',
-      { class: 'note bad' },
-      h(
-        'p',
-        null,
-        h('strong', null, 'This view cannot show the data from the server. '),
-        h('span', null, error),
-      ),
+    return (
+      <div class="note bad">
+        <p>
+          <strong>This view cannot show the data from the server. </strong>
+          <span>{error}</span>
+        </p>
+      </div>
     );
   }
 }

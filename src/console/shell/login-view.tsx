@@ -1,38 +1,36 @@
-import { Component, h } from './preact.js';
+import { Component, createRef, type JSX } from 'preact';
 
-/**
- * @typedef {object} LoginProps
- * @property {string | null} message why the page asks for a token
- * @property {(token: string, keep: boolean) => Promise<string | null>} onLogin resolves with the problem, or `null`
- *
- * @typedef {object} LoginState
- * @property {string | null} problem
- * @property {boolean} busy
- */
+interface LoginProps {
+  /** Why the page asks for a token. */
+  readonly message: string | null;
+  /** Resolves with the problem, or `null`. */
+  readonly onLogin: (token: string, keep: boolean) => Promise<string | null>;
+}
+
+interface LoginState {
+  readonly problem: string | null;
+  readonly busy: boolean;
+}
 
 /** The characters that a header can carry. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** @extends {Component<LoginProps, LoginState>} */
-export class LoginView extends Component {
-  /** @param {LoginProps} props */
-  constructor(props) {
+/** Asks for the admin token. */
+export class LoginView extends Component<LoginProps, LoginState> {
+  readonly token = createRef<HTMLInputElement>();
+  keep = false;
+
+  constructor(props: LoginProps) {
     super(props);
-    /** @type {HTMLInputElement | null} */
-    this.token = null;
-    this.keep = false;
     this.state = { problem: null, busy: false };
   }
 
-  /** @override */
-  componentDidMount() {
-    this.token?.focus();
+  override componentDidMount(): void {
+    this.token.current?.focus();
   }
 
-  /** @param {Event} event */
-  async submit(event) {
-    event.preventDefault();
-    const token = this.token?.value.trim() ?? '';
+  async submit(): Promise<void> {
+    const token = this.token.current?.value.trim() ?? '';
     if (!TOKEN.test(token)) {
       this.refuse('Enter a token of visible ASCII characters.');
       return;
@@ -42,66 +40,57 @@ export class LoginView extends Component {
     if (problem !== null) this.refuse(problem);
   }
 
-  /** @param {string} problem */
-  refuse(problem) {
+  refuse(problem: string): void {
     this.setState({ problem, busy: false });
-    this.token?.focus();
-    this.token?.select();
+    this.token.current?.focus();
+    this.token.current?.select();
   }
 
-  /** @override */
-  render() {
+  override render(): JSX.Element {
     const { problem, busy } = this.state;
-    const message = problem ?? this.props.message;
-    return h(
-      'main',
-      { class: 'login', id: 'main' },
-      h('img', { src: 'icon.svg', alt: '', width: 56, height: 56 }),
-      h('h1', null, 'Slipway'),
-      h('p', null, 'Enter the admin token of this server.'),
-      h(
-        'form',
-        { onSubmit: (/** @type {Event} */ event) => void this.submit(event), noValidate: true },
-        h(
-          'div',
-          { class: 'field' },
-          h('label', { for: 'token' }, 'Admin token'),
-          h('input', {
-            id: 'token',
-            type: 'password',
-            autocomplete: 'off',
-            spellcheck: false,
-            'aria-invalid': problem !== null,
-            'aria-describedby': 'token-message',
-            ref: (/** @type {HTMLInputElement | null} */ element) => {
-              this.token = element;
-            },
-          }),
-        ),
-        h('p', { id: 'token-message', class: 'problem', role: 'alert' }, message),
-        h(
-          'div',
-          { class: 'field switch' },
-          h('input', {
-            id: 'keep',
-            type: 'checkbox',
-            onChange: (/** @type {Event} */ event) => {
-              this.keep = /** @type {HTMLInputElement} */ (event.currentTarget).checked;
-            },
-          }),
-          h('label', { for: 'keep' }, 'Keep it until this tab is closed'),
-        ),
-        h(
-          'button',
-          { type: 'submit', class: 'primary', disabled: busy },
-          busy ? 'Checking the token …' : 'Open the dashboard',
-        ),
-      ),
-      h(
-        'p',
-        { class: 'faint' },
-        'The token stays in this tab. The page sends it only to this server, in a header.',
-      ),
+    return (
+      <main class="login" id="main">
+        <img src="icon.svg" alt="" width={56} height={56} />
+        <h1>Slipway</h1>
+        <p>Enter the admin token of this server.</p>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void this.submit();
+          }}
+          noValidate
+        >
+          <div class="field">
+            <label for="token">Admin token</label>
+            <input
+              id="token"
+              type="password"
+              autocomplete="off"
+              spellcheck={false}
+              aria-invalid={problem !== null}
+              aria-describedby="token-message"
+              ref={this.token}
+            />
+          </div>
+          <p id="token-message" class="problem" role="alert">
+            {problem ?? this.props.message}
+          </p>
+          <div class="field switch">
+            <input
+              id="keep"
+              type="checkbox"
+              onChange={(event) => {
+                this.keep = event.currentTarget.checked;
+              }}
+            />
+            <label for="keep">Keep it until this tab is closed</label>
+          </div>
+          <button type="submit" class="primary" disabled={busy}>
+            {busy ? 'Checking the token …' : 'Open the dashboard'}
+          </button>
+        </form>
+        <p class="faint">The token stays in this tab. The page sends it only to this server, in a header.</p>
+      </main>
     );
   }
 }

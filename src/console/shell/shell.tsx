@@ -1,75 +1,97 @@
-import { button } from './elements.js';
-import { Guard } from './guard.js';
-import { h } from './preact.js';
-import { viewOf, VIEWS } from './views.js';
+import type { ReadonlySignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { Button } from '../components/controls.tsx';
+import { Empty } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import type { View } from '../state/view.ts';
+import { Banner } from './banner.tsx';
+import { Guard } from './guard.tsx';
+import { viewOf, VIEWS } from './views.ts';
 
-/** @import { ComponentChildren } from './preact.js' */
-/** @import { App } from './app.js' */
-/** @import { View } from './view.js' */
+interface ShellProps {
+  /** The page of the address; `null` until its file has arrived; a text when it could not be loaded. */
+  readonly view: ReadonlySignal<View | string | null>;
+  /** What screen readers are told. */
+  readonly announcement: ReadonlySignal<string>;
+  /** Changes with every answer. */
+  readonly news: ReadonlySignal<number>;
+  readonly children: ComponentChildren;
+}
 
-/**
- * The frame around every view.
- *
- * @param {App} app
- * @param {object} parts
- * @param {ComponentChildren} parts.banner
- * @param {ComponentChildren} parts.dialog
- * @param {string} parts.announcement
- * @param {number} parts.news changes with every answer
- */
-export function shell(app, { banner, dialog, announcement, news }) {
-  const view = viewOf(app.route);
-  const version = app.index()?.service.version;
-  return h(
-    'div',
-    { class: 'shell' },
-    h('a', { class: 'skip', href: '#main', onClick: skip }, 'Skip to the content'),
-    h(
-      'header',
-      null,
-      h('img', { src: 'icon.svg', alt: '', width: 28, height: 28 }),
-      h('span', { class: 'brand' }, 'Slipway'),
-      h('span', { class: 'faint' }, version === undefined ? '' : version),
-      button('Forget token', app.forgetToken, { class: 'quiet' }),
-    ),
-    h(
-      'nav',
-      { 'aria-label': 'Views' },
-      h(
-        'ul',
-        null,
-        VIEWS.map(({ id, title }) =>
-          h(
-            'li',
-            { key: id },
-            h('a', { href: `#/${id}`, ...(id === view.id ? { 'aria-current': 'page' } : {}) }, title),
-          ),
-        ),
-      ),
-    ),
-    h(
-      'main',
-      { id: 'main', tabIndex: -1 },
-      h('h1', { tabIndex: -1, class: 'unseen' }, view.title),
-      banner,
-      h(Guard, { key: `${view.id}/${app.route.argument}`, news }, h(ViewBody, { app, view })),
-    ),
-    h('div', { role: 'status', 'aria-live': 'polite', class: 'unseen' }, announcement),
-    dialog,
+/** The frame around every page. Its children are the dialog that is open. */
+export function Shell({ view, announcement, news, children }: ShellProps): JSX.Element {
+  const app = useApp();
+  const entry = viewOf(app.route);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <header>
+        <img src="icon.svg" alt="" width={28} height={28} />
+        <span class="brand">Slipway</span>
+        <span class="faint">{app.index()?.service.version ?? ''}</span>
+        <Button onClick={app.forgetToken} class="quiet">
+          Forget token
+        </Button>
+      </header>
+      <nav aria-label="Views">
+        <ul>
+          {VIEWS.map(({ id, title }) => (
+            <li key={id}>
+              <a href={`#/${id}`} {...(id === entry.id ? { 'aria-current': 'page' as const } : {})}>
+                {title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <h1 tabIndex={-1} class="unseen">
+          {entry.title}
+        </h1>
+        <Banner brief={entry.id !== 'overview'} />
+        <Page key={`${entry.id}/${app.route.argument}`} view={view} news={news} />
+      </main>
+      <div role="status" aria-live="polite" class="unseen">
+        {announcement}
+      </div>
+      {children}
+    </div>
   );
 }
 
-/** @param {{ readonly app: App, readonly view: View }} props */
-function ViewBody({ app, view }) {
-  return h('div', { class: 'view' }, view.render(app));
+function Page({ view, news }: Pick<ShellProps, 'view' | 'news'>): JSX.Element {
+  const shown = view.value;
+  if (shown === null) return <Empty>Loading …</Empty>;
+  if (typeof shown === 'string') {
+    return (
+      <div class="note bad" role="alert">
+        <p>{shown}</p>
+        <Button onClick={() => location.reload()}>Load the page again</Button>
+      </div>
+    );
+  }
+  const { Body } = shown;
+  return (
+    <NewsGuard news={news}>
+      <div class="view">
+        <Body />
+      </div>
+    </NewsGuard>
+  );
 }
 
-/**
- * The address names the view, so the link must not change it.
- *
- * @param {Event} event
- */
-function skip(event) {
+/** Follows the news on its own, so that what it guards is not drawn again with each of them. */
+function NewsGuard({
+  news,
+  children,
+}: Pick<ShellProps, 'news'> & { readonly children: ComponentChildren }): JSX.Element {
+  return <Guard news={news.value}>{children}</Guard>;
+}
+
+/** The address names the page, so the link must not change it. */
+function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
 }

@@ -1,29 +1,36 @@
 /** Puts the state of the service into the words of the banner; pure. The server decides the state. */
 
-/** @import { Health, Readiness } from './wire.d.ts' */
-/** @import { ApiFailure } from './api-client.js' */
+import type { ApiFailure } from '../api/api-client.ts';
+import type { Health, Readiness } from '../api/wire.ts';
 
-/** @typedef {NonNullable<Health['service']>} ServiceState */
+export type ServiceState = NonNullable<Health['service']>;
 
-/**
- * @typedef {object} Verdict
- * @property {Readiness} readiness
- * @property {Health} health
- *
- * @typedef {object} VerdictSummary
- * @property {'good' | 'warn' | 'bad' | 'unknown'} tone
- * @property {string} title whether the release is served
- * @property {string} why
- * @property {string | null} todo
- * @property {string | null} action the control action that does it
- * @property {string | null} unknown the things that are unknown because of the cause
- * @property {number | null} unknownSince Unix seconds
- * @property {number | null} since Unix seconds
- * @property {number | null} until Unix seconds: until when it is served if nothing else happens
- */
+/** The answers that belong together. */
+export interface Verdict {
+  readonly readiness: Readiness;
+  readonly health: Health;
+}
 
-/** @type {Readonly<Record<ServiceState['state'], VerdictSummary['tone']>>} */
-const TONES = {
+/** The verdict in words. */
+export interface VerdictSummary {
+  readonly tone: 'good' | 'warn' | 'bad' | 'unknown';
+  /** Whether the release is served. */
+  readonly title: string;
+  readonly why: string;
+  readonly todo: string | null;
+  /** The control action that does it. */
+  readonly action: string | null;
+  /** The things that are unknown because of the cause. */
+  readonly unknown: string | null;
+  /** Unix seconds. */
+  readonly unknownSince: number | null;
+  /** Unix seconds. */
+  readonly since: number | null;
+  /** Unix seconds: until when it is served if nothing else happens. */
+  readonly until: number | null;
+}
+
+const TONES: Readonly<Record<ServiceState['state'], VerdictSummary['tone']>> = {
   healthy: 'good',
   degraded: 'warn',
   starting: 'warn',
@@ -38,12 +45,15 @@ const TONES = {
 /**
  * Puts the state, as the server decides it, into words.
  *
- * @param {object} known
- * @param {Verdict | null} known.verdict the last one received
- * @param {ApiFailure | null} known.failure of the last request
- * @returns {VerdictSummary}
+ * @param known `verdict`: the last one received; `failure`: of the last request
  */
-export function summarizeVerdict({ verdict, failure }) {
+export function summarizeVerdict({
+  verdict,
+  failure,
+}: {
+  readonly verdict: Verdict | null;
+  readonly failure: ApiFailure | null;
+}): VerdictSummary {
   const service = verdict?.health.service;
   if (verdict === null || service === undefined || failure !== null) return unknown(verdict, failure);
   const { state, reason, message, since, next_step: next, caused } = service;
@@ -62,11 +72,7 @@ export function summarizeVerdict({ verdict, failure }) {
   };
 }
 
-/**
- * @param {ServiceState['state']} state
- * @param {Readiness} readiness
- */
-function titleOf(state, { release_id: release }) {
+function titleOf(state: ServiceState['state'], { release_id: release }: Readiness): string {
   switch (state) {
     case 'healthy':
       return `Release ${release ?? ''} is being served`;
@@ -83,12 +89,7 @@ function titleOf(state, { release_id: release }) {
   }
 }
 
-/**
- * @param {Verdict | null} verdict
- * @param {ApiFailure | null} failure
- * @returns {VerdictSummary}
- */
-function unknown(verdict, failure) {
+function unknown(verdict: Verdict | null, failure: ApiFailure | null): VerdictSummary {
   if (failure === null) {
     return { ...NOTHING, tone: 'unknown', title: 'Loading the verdict', why: '' };
   }
@@ -111,7 +112,6 @@ function unknown(verdict, failure) {
 /** A summary without further facts. */
 const NOTHING = { todo: null, action: null, unknown: null, unknownSince: null, since: null, until: null };
 
-/** @param {string} text */
-function capitalized(text) {
+function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

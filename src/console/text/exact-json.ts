@@ -4,12 +4,12 @@
  * Source: the `JSON.parse` source text access proposal (ECMA-262, 2025).
  */
 
-/**
- * @typedef {(this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown} Reviver
- * @typedef {{ parse(text: string, reviver?: Reviver): unknown, rawJSON(text: string): object }} ExactJson
- */
+type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-const EXACT = /** @type {ExactJson} */ (/** @type {unknown} */ (JSON));
+const EXACT = JSON as unknown as {
+  parse(text: string, reviver?: Reviver): unknown;
+  rawJSON(text: string): object;
+};
 
 /** Whether this browser supports it; browsers from 2025 on do. */
 export const hasExactJson = 'rawJSON' in JSON;
@@ -17,11 +17,9 @@ export const hasExactJson = 'rawJSON' in JSON;
 /**
  * Parses JSON; integers outside ±(2^53 - 1) become bigint.
  *
- * @param {string} text
- * @returns {unknown}
  * @throws {SyntaxError} when the text is not JSON
  */
-export function parseExact(text) {
+export function parseExact(text: string): unknown {
   return EXACT.parse(text, (_key, value, { source = '' }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
       ? BigInt(source)
@@ -32,14 +30,12 @@ export function parseExact(text) {
 /**
  * Renders a value as JSON, bigint as bare digits; the inverse of {@link parseExact}.
  *
- * @param {unknown} value
- * @param {number} [indent] spaces; default none
- * @returns {string}
+ * @param indent spaces; default none
  */
-export function renderExact(value, indent = 0) {
+export function renderExact(value: unknown, indent = 0): string {
   return JSON.stringify(
     value,
-    (_key, member) => (typeof member === 'bigint' ? EXACT.rawJSON(String(member)) : member),
+    (_key, member: unknown) => (typeof member === 'bigint' ? EXACT.rawJSON(String(member)) : member),
     indent,
   );
 }

@@ -1,23 +1,18 @@
 /** Times, sizes and counts in words; pure. */
 
-const STEPS = /** @type {const} */ ([
+const STEPS = [
   ['d', 86_400],
   ['h', 3600],
   ['min', 60],
   ['s', 1],
-]);
+] as const;
 
 const COUNT = new Intl.NumberFormat('en');
 
-/**
- * A duration in its two largest units: `1 h 12 min`, `45 s`.
- *
- * @param {number} seconds
- * @returns {string}
- */
-export function duration(seconds) {
+/** A duration in seconds by its two largest units: `1 h 12 min`, `45 s`. */
+export function duration(seconds: number): string {
   let rest = Math.max(0, Math.round(seconds));
-  const parts = [];
+  const parts: string[] = [];
   for (const [unit, size] of STEPS) {
     const whole = Math.floor(rest / size);
     rest -= whole * size;
@@ -31,11 +26,10 @@ export function duration(seconds) {
 /**
  * The distance of an instant from now: `12 s ago`, `in 3 h`, `now`.
  *
- * @param {number} at Unix seconds
- * @param {number} now Unix seconds
- * @returns {string}
+ * @param at Unix seconds
+ * @param now Unix seconds
  */
-export function relative(at, now) {
+export function relative(at: number, now: number): string {
   const distance = Math.round(now - at);
   if (Math.abs(distance) < 2) return 'now';
   // One unit is enough at a glance; the absolute time is next to it.
@@ -46,11 +40,10 @@ export function relative(at, now) {
 /**
  * An instant on the reader's clock: only the time for today, with the date for other days.
  *
- * @param {number} at Unix seconds
- * @param {number} now Unix seconds
- * @returns {string}
+ * @param at Unix seconds
+ * @param now Unix seconds
  */
-export function absolute(at, now) {
+export function absolute(at: number, now: number): string {
   const date = new Date(at * 1000);
   const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   const day = dayOf(date);
@@ -58,29 +51,22 @@ export function absolute(at, now) {
 }
 
 /**
- * @param {number} at Unix seconds
- * @returns {string} the instant in UTC, in the format of RFC 3339
+ * The instant in UTC, in the format of RFC 3339.
+ *
+ * @param at Unix seconds
  */
-export function utc(at) {
+export function utc(at: number): string {
   const date = new Date(at * 1000);
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString().replace('.000', '');
 }
 
-/**
- * @param {number} value
- * @returns {string} with separated thousands
- */
-export function count(value) {
+/** A count with separated thousands. */
+export function count(value: number): string {
   return COUNT.format(value);
 }
 
-/**
- * A size in the largest binary unit of which it has at least one: `6.0 GiB`.
- *
- * @param {number} size
- * @returns {string}
- */
-export function bytes(size) {
+/** A size of bytes in the largest binary unit of which it has at least one: `6.0 GiB`. */
+export function bytes(size: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let [value, unit] = [size, 0];
   while (value >= 1024 && unit < units.length - 1) {
@@ -90,23 +76,16 @@ export function bytes(size) {
   return unit === 0 ? `${size} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
 
-/**
- * `next_run_unix_seconds` becomes `Next run unix seconds`.
- *
- * @param {string} name
- * @returns {string}
- */
-export function words(name) {
+/** `next_run_unix_seconds` becomes `Next run unix seconds`. */
+export function words(name: string): string {
   const text = name.replaceAll(/[-_.]/g, ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** @param {number} value */
-function two(value) {
+function two(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** @param {Date} date */
-function dayOf(date) {
+function dayOf(date: Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }

@@ -1,45 +1,38 @@
-import { ApiFailure } from './api-client.js';
-import { code, failureText, rawText, select } from './elements.js';
-import { renderExact } from './exact-json.js';
-import { fieldAt, fieldsOf, readFields } from './form-model.js';
-import { fieldView } from './form-view.js';
-import { Component, h } from './preact.js';
+import { Component, type JSX } from 'preact';
+import type { ConsoleReport } from '../../contract/console/console-contract.ts';
+import { ApiFailure } from '../api/api-client.ts';
+import { Select } from '../components/controls.tsx';
+import { FailureText } from '../components/failure-text.tsx';
+import { FormField, type Form } from '../components/field.tsx';
+import { RawText } from '../components/text.tsx';
+import { fieldAt, fieldsOf, readFields, type FieldProblem, type Values } from '../forms/form-model.ts';
+import type { App } from '../state/app.ts';
+import { renderExact } from '../text/exact-json.ts';
 
-/** @import { App } from './app.js' */
-/** @import { DashboardReport } from '../dashboard-contract.ts' */
-/** @import { FieldProblem, Values } from './form-model.js' */
+interface ViewerProps {
+  readonly app: App;
+  /** At least one. */
+  readonly reports: readonly ConsoleReport[];
+}
 
-/**
- * @typedef {object} ViewerProps
- * @property {App} app
- * @property {readonly DashboardReport[]} reports at least one
- *
- * @typedef {object} ViewerState
- * @property {string} report
- * @property {Values} values
- * @property {readonly FieldProblem[]} problems
- * @property {ApiFailure | null} failure
- * @property {string | null} answer
- */
+interface ViewerState {
+  readonly report: string;
+  readonly values: Values;
+  readonly problems: readonly FieldProblem[];
+  readonly failure: ApiFailure | null;
+  readonly answer: string | null;
+}
 
-/**
- * Shows any report by its form, with every digit and every field.
- *
- * @extends {Component<ViewerProps, ViewerState>}
- */
-export class ReportViewer extends Component {
-  /** @param {ViewerProps} props */
-  constructor(props) {
+const UNTOUCHED: Omit<ViewerState, 'report'> = { values: {}, problems: [], failure: null, answer: null };
+
+/** Shows any report by its form, with every digit and every field. */
+export class ReportViewer extends Component<ViewerProps, ViewerState> {
+  constructor(props: ViewerProps) {
     super(props);
     this.state = { ...UNTOUCHED, report: props.reports[0]?.report ?? '' };
   }
 
-  /**
-   * @param {Event} event
-   * @param {DashboardReport} report
-   */
-  async submit(event, { path, schema }) {
-    event.preventDefault();
+  async submit({ path, schema }: ConsoleReport): Promise<void> {
     const fields = fieldsOf(schema);
     const { body, problems } = readFields(fields, this.state.values);
     this.setState({ problems, failure: null, answer: null });
@@ -59,47 +52,58 @@ export class ReportViewer extends Component {
     }
   }
 
-  /** @override */
-  render() {
-    const { app, reports } = this.props;
+  override render(): JSX.Element | null {
+    const { reports } = this.props;
     const { report: name, values, problems, failure, answer } = this.state;
     const report = reports.find((each) => each.report === name);
     if (report === undefined) return null;
-    const form = {
+    const form: Form = {
       id: 'report',
       values,
       problems,
-      fixed: /** @type {ReadonlySet<string>} */ (new Set()),
-      onChange: (/** @type {string} */ path, /** @type {string | boolean} */ value) =>
-        this.setState((state) => ({ values: { ...state.values, [path]: value } })),
+      fixed: new Set(),
+      onChange: (path, value) => this.setState((state) => ({ values: { ...state.values, [path]: value } })),
       suggest: () => [],
     };
-    return h(
-      'section',
-      { class: 'panel', 'aria-labelledby': 'report-title' },
-      h('div', { class: 'panel-head' }, h('h2', { id: 'report-title' }, 'Reports')),
-      h(
-        'form',
-        { onSubmit: (/** @type {Event} */ event) => void this.submit(event, report), noValidate: true },
-        select(
-          'Report',
-          name,
-          reports.map((each) => [each.report, each.report]),
-          (value) => this.setState({ ...UNTOUCHED, report: value }),
-        ),
-        h('p', null, report.summary, ' ', code(report.path, { class: 'faint' })),
-        h(
-          'div',
-          { class: 'columns' },
-          fieldsOf(report.schema).map((field) => fieldView(form, field)),
-        ),
-        h('div', { class: 'buttons' }, h('button', { type: 'submit', class: 'primary' }, 'Show')),
-      ),
-      failure === null ? null : h('div', { class: 'note bad', role: 'alert' }, failureText(app, failure)),
-      answer === null ? null : rawText(`Report ${name}`, answer),
+    return (
+      <section class="panel" aria-labelledby="report-title">
+        <div class="panel-head">
+          <h2 id="report-title">Reports</h2>
+        </div>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void this.submit(report);
+          }}
+          noValidate
+        >
+          <Select
+            label="Report"
+            value={name}
+            options={reports.map((each) => [each.report, each.report])}
+            onChange={(value) => this.setState({ ...UNTOUCHED, report: value })}
+          />
+          <p>
+            {report.summary} <code class="faint">{report.path}</code>
+          </p>
+          <div class="columns">
+            {fieldsOf(report.schema).map((field) => (
+              <FormField form={form} field={field} key={field.path} />
+            ))}
+          </div>
+          <div class="buttons">
+            <button type="submit" class="primary">
+              Show
+            </button>
+          </div>
+        </form>
+        {failure === null ? null : (
+          <div class="note bad" role="alert">
+            <FailureText failure={failure} />
+          </div>
+        )}
+        {answer === null ? null : <RawText label={`Report ${name}`} text={answer} />}
+      </section>
     );
   }
 }
-
-/** @type {Omit<ViewerState, 'report'>} */
-const UNTOUCHED = { values: {}, problems: [], failure: null, answer: null };

@@ -1,17 +1,13 @@
-import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS } from '../../contract/actions/actions.ts';
-import type { ActionDefinition } from '../../contract/actions/action-definition.ts';
-import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../../contract/json/json-schema.ts';
-import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
-import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
-import { PROBLEMS } from '../../contract/problems/problems.ts';
-import {
-  CONTROL_SWITCHES,
-  ControlBodySchema,
-  type ControlField,
-} from '../../contract/actions/control-body.ts';
+import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS } from '../actions/actions.ts';
+import type { ActionDefinition } from '../actions/action-definition.ts';
+import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../json/json-schema.ts';
+import type { OperationDefinition } from '../operations/operation-definition.ts';
+import { ADMIN_OPERATIONS } from '../operations/operations-admin.ts';
+import { PROBLEMS } from '../problems/problems.ts';
+import { CONTROL_SWITCHES, ControlBodySchema, type ControlField } from '../actions/control-body.ts';
 
-/** One control action as the dashboard's forms need it. */
-export interface DashboardAction extends Pick<
+/** One control action as the console's forms need it. */
+export interface ConsoleAction extends Pick<
   ActionDefinition,
   'summary' | 'mode' | 'destructive' | 'choices'
 > {
@@ -19,8 +15,8 @@ export interface DashboardAction extends Pick<
   readonly schema: FieldsSchema;
 }
 
-/** One admin read as the dashboard's report viewer needs it. */
-export interface DashboardReport {
+/** One admin read as the console's report viewer needs it. */
+export interface ConsoleReport {
   readonly report: string;
   readonly path: string;
   readonly summary: string;
@@ -35,9 +31,9 @@ export interface FieldsSchema {
 }
 
 /** The part of the contract that the page needs. It contains no data of an installation. */
-export interface DashboardContract {
-  readonly actions: Readonly<Record<string, DashboardAction>>;
-  readonly reports: readonly DashboardReport[];
+export interface ConsoleContract {
+  readonly actions: Readonly<Record<string, ConsoleAction>>;
+  readonly reports: readonly ConsoleReport[];
   /** The meaning of each problem code. */
   readonly problems: Readonly<Record<string, string>>;
   /** Fields for which only `true` has a meaning. */
@@ -45,7 +41,7 @@ export interface DashboardContract {
 }
 
 /** Renders the contract for the page, so that no form and no explanation is written twice. */
-export function renderDashboardContract(): DashboardContract {
+export function renderConsoleContract(): ConsoleContract {
   const { properties } = renderJsonSchema(ControlBodySchema) as {
     readonly properties: Readonly<Record<ControlField, JsonSchema>>;
   };
@@ -82,7 +78,7 @@ export function renderDashboardContract(): DashboardContract {
   };
 }
 
-function renderReport({ daemon, path, summary, query }: OperationDefinition): DashboardReport[] {
+function renderReport({ daemon, path, summary, query }: OperationDefinition): ConsoleReport[] {
   if (daemon === undefined || !('report' in daemon)) return [];
   const parameters = Object.entries(query.shape);
   return [

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createApiClient } from '../../../../../src/server/dashboard/assets/api-client.js';
-import { createTokenVault } from '../../../../../src/server/dashboard/assets/token-vault.js';
+import { createApiClient } from '../../../src/console/api/api-client.ts';
+import { createTokenVault } from '../../../src/console/api/token-vault.ts';
 
 const TOKEN = 'canary-unit-token';
 

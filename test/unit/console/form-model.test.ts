@@ -1,13 +1,13 @@
 import { assert, bigInt, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseControlBody } from '../../../../../src/contract/actions/parse-control-body.ts';
-import { parseJsonExact } from '../../../../../src/contract/json/json-exact.ts';
-import { INT64_MAX, INT64_MIN } from '../../../../../src/contract/schemas/int64.ts';
-import { parseExact, renderExact } from '../../../../../src/server/dashboard/assets/exact-json.js';
-import { fieldAt, fieldsOf, readFields } from '../../../../../src/server/dashboard/assets/form-model.js';
-import { renderDashboardContract } from '../../../../../src/server/dashboard/dashboard-contract.ts';
+import { parseControlBody } from '../../../src/contract/actions/parse-control-body.ts';
+import { parseJsonExact } from '../../../src/contract/json/json-exact.ts';
+import { INT64_MAX, INT64_MIN } from '../../../src/contract/schemas/int64.ts';
+import { parseExact, renderExact } from '../../../src/console/text/exact-json.ts';
+import { fieldAt, fieldsOf, readFields } from '../../../src/console/forms/form-model.ts';
+import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
 
-const CONTRACT = renderDashboardContract();
+const CONTRACT = renderConsoleContract();
 
 function formOf(action: string): ReturnType<typeof fieldsOf> {
   return fieldsOf(CONTRACT.actions[action]!.schema, CONTRACT.switches);

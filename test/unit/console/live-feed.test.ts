@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ApiFailure } from '../../../../../src/server/dashboard/assets/api-client.js';
-import { createFeedPool } from '../../../../../src/server/dashboard/assets/feed-pool.js';
-import { createFeed, pauseAfterFailure } from '../../../../../src/server/dashboard/assets/live-feed.js';
+import { ApiFailure } from '../../../src/console/api/api-client.ts';
+import { createFeedPool } from '../../../src/console/api/feed-pool.ts';
+import { createFeed, pauseAfterFailure } from '../../../src/console/api/live-feed.ts';
 
 describe('a feed', () => {
   beforeEach(() => {
@@ -25,14 +25,14 @@ describe('a feed', () => {
     });
     feed.start();
     await vi.advanceTimersByTimeAsync(6000);
-    expect([asked, feed.state.value, feed.state.failure]).toEqual([3, 3, null]);
+    expect([asked, feed.state.value.value, feed.state.value.failure]).toEqual([3, 3, null]);
     isDown = true;
     await vi.advanceTimersByTimeAsync(3000 + 1000 + 2000 + 4000);
     expect(asked).toBe(7);
-    expect(feed.state).toMatchObject({ value: 3, failure: { message: 'down' } });
+    expect(feed.state.value).toMatchObject({ value: 3, failure: { message: 'down' } });
     isDown = false;
     await vi.advanceTimersByTimeAsync(8000);
-    expect(feed.state).toMatchObject({ value: 8, failure: null });
+    expect(feed.state.value).toMatchObject({ value: 8, failure: null });
     feed.stop();
     await vi.advanceTimersByTimeAsync(100_000);
     expect(asked).toBe(8);
@@ -60,7 +60,7 @@ describe('a feed', () => {
     answers[0]?.('old');
     answers[1]?.('new');
     await vi.advanceTimersByTimeAsync(0);
-    expect([feed.state.value, changes.mock.calls.length]).toEqual(['new', 1]);
+    expect([feed.state.value.value, changes.mock.calls.length]).toEqual(['new', 1]);
     feed.stop();
   });
 

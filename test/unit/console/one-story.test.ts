@@ -1,22 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { REPORTS } from '../../../../../src/contract/reports/reports.ts';
-import { HealthRead } from '../../../../../src/contract/schemas/answers/health.ts';
-import { ReadinessAnswer } from '../../../../../src/contract/schemas/answers/verdict.ts';
-import type { DaemonCondition } from '../../../../../src/domain/service-state/daemon-conditions.ts';
-import type { ServiceReason } from '../../../../../src/domain/service-state/service-reasons.ts';
-import type {
-  ServiceAnswer,
-  ServiceStateName,
-} from '../../../../../src/domain/service-state/service-state.ts';
-import type { AttestedRelease } from '../../../../../src/domain/verdict/attestation.ts';
-import { healthyCondition } from '../../../../../src/operator/reconcile/service-condition.ts';
-import { systemClock } from '../../../../../src/platform/process/clock.ts';
-import { summarizeVerdict } from '../../../../../src/server/dashboard/assets/verdict-summary.js';
-import { createServiceStateLog } from '../../../../../src/server/service/service-state-log.ts';
-import { ctl } from '../../../../support/ctl.ts';
-import { startAdminServer, type AdminServer } from '../../../../support/admin-client.ts';
-import { until } from '../../../../support/until.ts';
+import { REPORTS } from '../../../src/contract/reports/reports.ts';
+import { HealthRead } from '../../../src/contract/schemas/answers/health.ts';
+import { ReadinessAnswer } from '../../../src/contract/schemas/answers/verdict.ts';
+import type { DaemonCondition } from '../../../src/domain/service-state/daemon-conditions.ts';
+import type { ServiceReason } from '../../../src/domain/service-state/service-reasons.ts';
+import type { ServiceAnswer, ServiceStateName } from '../../../src/domain/service-state/service-state.ts';
+import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
+import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
+import { systemClock } from '../../../src/platform/process/clock.ts';
+import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
+import { createServiceStateLog } from '../../../src/server/service/service-state-log.ts';
+import { ctl } from '../../support/ctl.ts';
+import { startAdminServer, type AdminServer } from '../../support/admin-client.ts';
+import { until } from '../../support/until.ts';
 
 const BYTES = 'the bytes of a file';
 const FILE = 'Windows/a.bundle';

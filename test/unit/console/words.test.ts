@@ -1,16 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { HealthAnswer, type ReadHealth } from '../../../../../src/contract/schemas/answers/health.ts';
-import { VERDICT_EXAMPLE } from '../../../../../src/contract/schemas/answers/verdict.ts';
-import { ApiFailure } from '../../../../../src/server/dashboard/assets/api-client.js';
-import {
-  bytes,
-  count,
-  duration,
-  relative,
-  utc,
-  words,
-} from '../../../../../src/server/dashboard/assets/format.js';
-import { summarizeVerdict } from '../../../../../src/server/dashboard/assets/verdict-summary.js';
+import { HealthAnswer, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
+import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
+import { ApiFailure } from '../../../src/console/api/api-client.ts';
+import { bytes, count, duration, relative, utc, words } from '../../../src/console/text/format.ts';
+import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
-import { renderDashboardContract } from '../../../../src/server/dashboard/dashboard-contract.ts';
+import { renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
 
-const CONTRACT = renderDashboardContract();
+const CONTRACT = renderConsoleContract();
 
-describe("the dashboard's copy of the contract", () => {
+describe("the console's copy of the contract", () => {
   it('has every action, with a schema for each field that it requires or uses', () => {
     expect(Object.keys(CONTRACT.actions)).toEqual([...CONTROL_ACTIONS]);
     for (const action of CONTROL_ACTIONS) {
