@@ -19,7 +19,9 @@ try {
   else if (values['if-needed'] === true) await ensureConsole();
   else await buildConsole();
 } catch (error) {
-  console.error(`slipway: the console cannot be built: ${error instanceof Error ? error.message : error}`);
+  console.error(
+    `slipway: the console cannot be built: ${error instanceof Error ? error.message : String(error)}`,
+  );
   process.exitCode = 1;
 }
 

@@ -13,7 +13,7 @@ export function ActionConfirmation({
 }: {
   readonly name: string;
   readonly action: ConsoleAction;
-  /** What will be sent. */
+  /** The request. */
   readonly body: string;
   readonly onBack: () => void;
   readonly onYes: () => void;

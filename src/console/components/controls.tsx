@@ -1,4 +1,4 @@
-/** What the reader presses and chooses. */
+/** Buttons and choices. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useApp, type ActionRequest } from '../state/app.ts';
@@ -11,7 +11,7 @@ interface ButtonProps {
   readonly about?: string;
 }
 
-/** A button that does something at once. */
+/** A plain button. */
 export function Button({ children, onClick, class: name = '', about }: ButtonProps): JSX.Element {
   return (
     <button type="button" class={name} onClick={onClick}>

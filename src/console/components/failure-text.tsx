@@ -3,7 +3,7 @@ import type { ApiFailure } from '../api/api-client.ts';
 import { useApp } from '../state/app.ts';
 import { Prose } from './text.tsx';
 
-/** What failed, its code, and what the daemon said about it. */
+/** A failure with its code, and the words of the daemon about it. */
 export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
   const { contract } = useApp();
   const { code, daemon } = failure.problem;

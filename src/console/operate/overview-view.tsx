@@ -17,7 +17,7 @@ const QUICK_ACTIONS = ['sync', 'verify', 'repair'];
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 
-/** What is served, what runs, and what needs attention. */
+/** The releases that are served, the tasks that run, and everything that needs attention. */
 export const overviewView: View = {
   feeds: (app) => [
     taskListFeed(app),

@@ -17,7 +17,7 @@ const ORIGINS: Record<Schedule['origin'], string> = {
   controller: 'a ReleaseChannel',
 };
 
-/** What the daemon does by itself, and when. */
+/** The actions that the daemon runs by itself, with their times. */
 export const schedulesView: View = {
   feeds: (app) => [reportFeed(app, 'schedule.list', { everyMs: 4000 })],
   Body: Schedules,

@@ -11,7 +11,7 @@ import { viewOf, VIEWS } from './views.ts';
 interface ShellProps {
   /** The page of the address; `null` until its file has arrived; a text when it could not be loaded. */
   readonly view: ReadonlySignal<View | string | null>;
-  /** What screen readers are told. */
+  /** The text for screen readers. */
   readonly announcement: ReadonlySignal<string>;
   /** Changes with every answer. */
   readonly news: ReadonlySignal<number>;
