@@ -25,7 +25,7 @@ Generated from the commands by \`make docs\`; do not edit.
 
 Operates a running service through its admin surface: \`slipway ctl [OPTIONS] COMMAND\`. If \`kubectl-slipway\` is in
 \`PATH\`, \`kubectl slipway COMMAND\` does the same in a cluster and forwards the port itself. The guide is
-[operating](../guides/operating.md).
+[operate](../how-to/operate.md).
 
 ${options(COMMON_OPTION_TEXTS)}
 

@@ -18,7 +18,7 @@ export function renderParseRules(): string {
 Generated from the schema by \`make docs\`; do not edit.
 
 The section \`parse\` of the configuration of the daemon, and of the file of \`slipway parse --rules FILE\`.
-[From release to text](../guides/from-release-to-text.md) explains how to write rules;
+[Write rules for parsing](../how-to/write-parse-rules.md) explains how to write rules;
 [formats](parse-formats.md) says what is read.
 
 ## \`parse\`

@@ -27,7 +27,7 @@ export function renderReleaseChannelPage(): string {
   return `# ReleaseChannel
 
 Generated from the contract by \`make docs\`; do not edit. The guide is
-[release channels](../guides/release-channels.md).
+[release channels](../how-to/release-channels.md).
 
 \`slipway.dev/v1alpha1\`, namespaced, short name \`relch\`. Columns of \`kubectl get\`: ${columns.join(', ')}.
 

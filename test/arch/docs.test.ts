@@ -15,6 +15,23 @@ import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const REFERENCE = join(ROOT, 'docs/reference');
 
+/** A page without the blocks and spans of code, which may look like links. */
+function withoutCode(text: string): string {
+  return text
+    .replaceAll(/^( *)```.*?^\1```/gms, '')
+    .replaceAll(/^#+ .*$|`[^`\n]*`/gm, (piece) => (piece.startsWith('#') ? piece : ''));
+}
+
+/** The anchors of the headings of a page, as GitHub makes them. */
+function headingsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 describe('the reference', () => {
   it('matches the contract', () => {
     const run = spawnSync(process.execPath, ['scripts/reference-docs.ts', '--check'], {
@@ -60,16 +77,32 @@ describe('the reference', () => {
     expect(names.length).toBeGreaterThan(30);
     expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
+});
 
-  it('links only to files that exist', () => {
-    const broken = globSync('docs/reference/*.md', { cwd: ROOT }).flatMap((file) => {
-      const links = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
-      return links
-        .map(([, target = '']) => target)
-        .filter((target) => !existsSync(join(ROOT, dirname(file), target)))
-        .map((target) => `${file}: ${target}`);
+describe('the pages', () => {
+  const pages = globSync('{*,{docs,charts,manifests}/**/*}.md', { cwd: ROOT }).toSorted();
+  const texts = new Map(pages.map((page) => [page, withoutCode(readFileSync(join(ROOT, page), 'utf8'))]));
+  const links = pages.flatMap((page) =>
+    [
+      ...(texts.get(page) ?? '').matchAll(/(?:\]\(|src=")(?!https?:|mailto:)([^)\s"#]*)(?:#([^)\s"]*))?/g),
+    ].map(([link, path = '', anchor = '']) => ({
+      link: `${page}: ${link}`,
+      target: path === '' ? page : join(dirname(page), path),
+      anchor,
+    })),
+  );
+
+  it('link only to files that exist', () => {
+    expect(links.length).toBeGreaterThan(300);
+    expect(links.filter(({ target }) => !existsSync(join(ROOT, target))).map(({ link }) => link)).toEqual([]);
+  });
+
+  it('link only to headings that exist', () => {
+    const wrong = links.filter(({ target, anchor }) => {
+      const text = texts.get(target);
+      return anchor !== '' && text !== undefined && !headingsOf(text).includes(anchor);
     });
-    expect(broken).toEqual([]);
+    expect(wrong.map(({ link }) => link)).toEqual([]);
   });
 });
 

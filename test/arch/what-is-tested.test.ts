@@ -5,32 +5,48 @@ import { PARSE_ERROR_CODES } from '../../src/contract/reports/parse-error-codes.
 import { brokenRows, missingTitles, titledRows } from '../support/titled-rows.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGE = 'docs/guides/what-is-tested.md';
+const FOLDER = 'docs/development/what-is-tested';
+/** The pages with rows; the README lists them. */
+const PAGES = globSync(`${FOLDER}/*.md`, { cwd: ROOT })
+  .filter((page) => !page.endsWith('/README.md'))
+  .toSorted();
+const ROWS = PAGES.flatMap(titledRows);
 
-describe('the page that says what is tested', () => {
-  it('has a row for every topic', () => {
-    const sections = readFileSync(join(ROOT, PAGE), 'utf8').split(/^## /m).slice(1);
+describe('the pages that say what is tested', () => {
+  it('are all in the index', () => {
+    const index = readFileSync(join(ROOT, FOLDER, 'README.md'), 'utf8');
+    const named = [...index.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, page]) => `${FOLDER}/${page}`);
+    expect(named.toSorted()).toEqual(PAGES);
+  });
+
+  it('have a row for every topic', () => {
+    const sections = PAGES.flatMap((page) =>
+      readFileSync(join(ROOT, page), 'utf8')
+        .split(/^## /m)
+        .slice(1)
+        .map((section) => ({ page, section })),
+    );
     expect(sections.length).toBeGreaterThan(10);
-    expect(sections.filter((section) => !section.includes('.test.ts`'))).toEqual([]);
+    expect(sections.filter(({ section }) => !section.includes('.test.ts`'))).toEqual([]);
   });
 
-  it('names only files that exist, with at least one title each', () => {
-    expect(titledRows(PAGE).length).toBeGreaterThan(50);
-    expect(brokenRows(titledRows(PAGE))).toEqual([]);
+  it('name only files that exist, with at least one title each', () => {
+    expect(ROWS.length).toBeGreaterThan(50);
+    expect(brokenRows(ROWS)).toEqual([]);
   });
 
-  it('quotes only titles that occur in their file', () => {
-    expect(missingTitles(titledRows(PAGE))).toEqual([]);
+  it('quote only titles that occur in their file', () => {
+    expect(missingTitles(ROWS)).toEqual([]);
   });
 
-  it('leaves out no file of the integration, cluster and e2e tiers', () => {
-    const named = new Set(titledRows(PAGE).map(({ file }) => file));
+  it('leave out no file of the integration, cluster and e2e tiers', () => {
+    const named = new Set(ROWS.map(({ file }) => file));
     const files = globSync('{integration,cluster,e2e}/**/*.test.ts', { cwd: join(ROOT, 'test') });
     expect(files.filter((file) => !named.has(file))).toEqual([]);
   });
 
-  it('has a row for every error code of the parser', () => {
-    const names = titledRows(PAGE).map(({ name }) => name);
+  it('have a row for every error code of the parser', () => {
+    const names = ROWS.map(({ name }) => name);
     const missing = Object.keys(PARSE_ERROR_CODES).filter(
       (code) => !names.some((name) => name.startsWith(`\`${code}\`, `)),
     );

@@ -8,7 +8,7 @@ import { freePorts } from './free-ports.ts';
 import { openSocket } from './raw-http.ts';
 import { until } from './until.ts';
 
-const GUIDE = resolve(import.meta.dirname, '../../docs/guides/caches.md');
+const GUIDE = resolve(import.meta.dirname, '../../docs/how-to/caches.md');
 
 /** The caches of the guide: the program, and the language of its block in the guide. */
 export const CACHES = [

@@ -15,7 +15,6 @@ export function createGlossaryThread(path: string): Thread<GlossaryCalls> {
     module: new URL('./glossary-worker.ts', import.meta.url),
     data: { path } satisfies GlossaryThreadData,
     limits: THREAD_LIMITS,
-    givesWay: true,
   });
 }
 

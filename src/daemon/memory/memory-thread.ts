@@ -15,6 +15,5 @@ export function createMemoryThread(paths: MemoryPaths): MemoryThread {
     module: new URL('./memory-worker.ts', import.meta.url),
     data: paths,
     limits: THREAD_LIMITS,
-    givesWay: true,
   });
 }

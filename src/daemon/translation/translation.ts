@@ -179,6 +179,5 @@ function createWorkThread({ dataDirectory, configuration }: TranslationOptions):
       targetLanguage: configuration().targetLanguage,
     } satisfies TranslationThreadData,
     limits: THREAD_LIMITS,
-    givesWay: true,
   });
 }

@@ -303,7 +303,7 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
       publicKeyEncoding: { type: 'spki', format: 'pem' },
     });
     const trusted = 'the trusted public keys have changed';
-    // The steps of docs/guides/operating.md.
+    // The steps of docs/how-to/rotate-keys-and-tokens.md.
     const load = await space.startLoad(URL);
     const old = field('signing\\.pub');
     await step('signing.pub', `${old.trimEnd()}\n${publicKey}`, 'server', trusted);
