@@ -55,6 +55,8 @@ export async function bundle(folder: string): Promise<Bundle> {
       '--format=esm',
       '--target=es2024',
       '--minify',
+      // Without the configuration of the type checker, which the image build does not have.
+      '--tsconfig-raw={}',
       '--jsx=automatic',
       '--jsx-import-source=preact',
       '--charset=utf8',

@@ -105,7 +105,7 @@ export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>):
 
 function notBuilt(): Answer {
   const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': NO_STORE };
-  return { status: 503, headers, body: [Buffer.from(NOT_BUILT)] };
+  return { status: 200, headers, body: [Buffer.from(NOT_BUILT)] };
 }
 
 /** One file in the coding that the client prefers, unless the client has it already. */
