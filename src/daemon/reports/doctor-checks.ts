@@ -14,7 +14,7 @@ import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { dataFolderError } from '../database/storage-failure.ts';
-import type { Supervision } from '../supervisor/supervision.ts';
+import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
 
@@ -263,7 +263,9 @@ export function crashLoopSinceOf(supervision: Supervision | null, clock: Clock):
 function processFinding(supervision: Supervision | null, clock: Clock): DoctorFinding {
   const now = unixSeconds(clock);
   // The restart action ends a process with 0.
-  const crashes = (supervision?.ends ?? []).filter(({ code, at }) => code !== 0 && now - at < CRASH_SECONDS);
+  const crashes = (supervision?.ends ?? []).filter(
+    ({ code, at }) => code !== 0 && code !== EXIT_HANDED_OVER && now - at < CRASH_SECONDS,
+  );
   const [first] = crashes;
   const last = crashes.at(-1);
   if (first === undefined || last === undefined) {

@@ -186,7 +186,7 @@ describe('the doctor', () => {
     const look = (...ends: ReturnType<typeof end>[]) =>
       processCheck({ restarts: ends.length, ends }, clock).run(never);
     expect(await processCheck(null, clock).run(never)).toMatchObject({ status: 'ok' });
-    expect(await look(end(7200), end(60, 0))).toMatchObject({ status: 'ok' });
+    expect(await look(end(7200), end(60, 0), end(30, 75))).toMatchObject({ status: 'ok' });
     expect(await look(end(900), end(60))).toMatchObject({ status: 'degraded', since: now - 900 });
     expect(await look(...[50, 40, 30, 20, 10].map((ago) => end(ago, 1)))).toMatchObject({
       status: 'failing',
