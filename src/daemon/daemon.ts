@@ -218,7 +218,10 @@ async function openDataFolder(
     options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
   }
   waiting.signal.throwIfAborted();
-  const { database, rebuilt } = openMainDatabase(join(dir, 'main.db'), new Date(options.clock.now()));
+  const { database, rebuilt } = await openMainDatabase(join(dir, 'main.db'), {
+    now: new Date(options.clock.now()),
+    signal: waiting.signal,
+  });
   closers.add('database', () => database.close());
   if (rebuilt !== null) {
     options.logger.error(

@@ -1,4 +1,4 @@
-import { openSqliteDatabase, type Database } from './sqlite-database.ts';
+import { openSqliteDatabase, type Database, type SqliteDatabaseOptions } from './sqlite-database.ts';
 import type { Migration } from './migrate.ts';
 import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
 import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
@@ -34,6 +34,11 @@ const APPLICATION_ID = 0x53_4c_50_6d;
  * @param path the file; `:memory:` in tests
  * @throws DatabaseError
  */
-export function openDatabase(path: string): Database {
-  return openSqliteDatabase({ path, migrations: MAIN_MIGRATIONS, applicationId: APPLICATION_ID });
+export function openDatabase(path: string, options: Pick<SqliteDatabaseOptions, 'isChecked'> = {}): Database {
+  return openSqliteDatabase({
+    path,
+    migrations: MAIN_MIGRATIONS,
+    applicationId: APPLICATION_ID,
+    ...options,
+  });
 }

@@ -14,7 +14,7 @@ import type { TaskEngine } from './task-engine.ts';
 import { createTaskLog } from './task-log.ts';
 import { recoverTasks } from './task-recovery.ts';
 import { createTaskRepository } from './task-repository.ts';
-import { startTaskRetention } from './task-retention.ts';
+import { createTaskRetention } from './task-retention.ts';
 
 export interface TaskEngineOptions {
   /** The main database. */
@@ -46,7 +46,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const runner = createLaneRunner({ ...options, repository, log, jobs, backoff, traces, onEnded });
   const acceptance = createTaskAcceptance({ ...options, repository, idempotency });
   const cancel = createTaskCancellation({ database, repository, runner, log, clock, onEnded });
-  const stopped = new AbortController();
+  const retention = createTaskRetention({ database, idempotency, clock, logger });
   let recovered = false;
 
   const recover = (): void => {
@@ -101,11 +101,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     start: () => {
       recover();
       runner.start();
-      startTaskRetention({ database, idempotency, clock, logger, signal: stopped.signal });
+      retention.start();
     },
     stop: async (graceMs) => {
-      stopped.abort();
-      await runner.stop(graceMs);
+      await Promise.all([retention.stop(), runner.stop(graceMs)]);
     },
   };
 }
