@@ -303,7 +303,7 @@ async function serveMetrics(
   const registry = createDaemonMetrics({
     ...options,
     syncHistory: () => engine.historyOf(SYNC_JOB.kind),
-    nextSyncAt: () => releases.syncState().next_at,
+    nextSyncAt: () => releases.syncState().report.next_at,
     doctor,
     ...texts,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),

@@ -10,6 +10,7 @@ import { REPAIRS_MIGRATION } from './migrations/0007-repairs.ts';
 import { SERVER_INFO_MIGRATION } from './migrations/0008-server-info-beside-manifest.ts';
 import { RESERVED_VERSIONS_MIGRATION } from './migrations/0009-reserved-versions.ts';
 import { LOCALIZED_MIGRATION } from './migrations/0010-localized.ts';
+import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -23,6 +24,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'server-info-beside-manifest', sql: SERVER_INFO_MIGRATION },
   { version: 9, name: 'reserved-versions', sql: RESERVED_VERSIONS_MIGRATION },
   { version: 10, name: 'localized', sql: LOCALIZED_MIGRATION },
+  { version: 11, name: 'task-traces', sql: TASK_TRACES_MIGRATION },
 ];
 
 /** "SLPm" */

@@ -1,4 +1,3 @@
-import { createTaskTraces } from './task-traces.ts';
 import type { Task } from './task.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -42,8 +41,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const log = createTaskLog({ database, clock, logger });
   const { onEnded, onFinished } = createEndings(logger);
   const backoff = options.backoff ?? DEFAULT_BACKOFF;
-  const traces = createTaskTraces();
-  const runner = createLaneRunner({ ...options, repository, log, jobs, backoff, traces, onEnded });
+  const runner = createLaneRunner({ ...options, repository, log, jobs, backoff, onEnded });
   const acceptance = createTaskAcceptance({ ...options, repository, idempotency });
   const cancel = createTaskCancellation({ database, repository, runner, log, clock, onEnded });
   const retention = createTaskRetention({ database, idempotency, clock, logger });
@@ -71,7 +69,6 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       const job = jobs.find(submission.kind);
       if (job === null) throw new Error(`no job is named ${submission.kind}`);
       const { task, deduplicated } = acceptance.queue(submission, job);
-      if (!deduplicated) traces.note(task.task_id);
       runner.wake();
       return { task: withProgress(runner, task), deduplicated };
     },
