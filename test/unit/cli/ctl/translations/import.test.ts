@@ -330,7 +330,7 @@ describe('slipway ctl translations import', () => {
     ['before the targets are judged', true, []],
     ['after it', false, ['--partial']],
   ] as const)(
-    'tells of a conflict where another import stores targets %s, and of no stored target',
+    'reports a conflict where another import stores targets %s, and no stored target',
     async (_name, isTrialFirst, options) => {
       const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
       const path = await jsonl(row('u1'), row('u2'));
