@@ -55,6 +55,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     nextRepairAt: nextRepairAt(sources, now),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
+    unusable: unusableDatabases(doctor),
     crashLoopSince: sources.crashLoopSince(),
     stale: staleRelease(releases),
     unverified: unverifiedRelease(sources, now),
@@ -92,6 +93,20 @@ function fullVolumes(
 function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | null {
   const found = latest().find((check) => check.id === id);
   return found?.status === 'failing' ? found.since : null;
+}
+
+/** The content of each database with work of people, by its check. */
+const WORK_DATABASES = {
+  'database.translation': 'the translations',
+  'database.memory': 'the Translation Memory',
+  'database.glossary': 'the Glossary',
+} as const;
+
+function unusableDatabases(doctor: Pick<Doctor, 'latest'>): ConditionFacts['unusable'] {
+  return Object.entries(WORK_DATABASES).flatMap(([id, content]) => {
+    const since = isFailing(doctor, id);
+    return since === null ? [] : [{ content, since }];
+  });
 }
 
 /** The damage of the current release of a channel; none when it is sound. */

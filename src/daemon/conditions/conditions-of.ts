@@ -8,6 +8,14 @@ export interface FullVolume {
   readonly since: number | null;
 }
 
+/** A database with work of people that cannot be used. */
+export interface UnusableDatabase {
+  /** Its content, as "the Glossary". */
+  readonly content: string;
+  /** Unix seconds. */
+  readonly since: number;
+}
+
 /** The damage of one current release. */
 export interface DamagedRelease {
   readonly channel: Channel;
@@ -42,6 +50,8 @@ export interface ConditionFacts {
   readonly nextRepairAt: number | null;
   readonly isAttesting: boolean;
   readonly isDatabaseDamaged: boolean;
+  /** The databases with work of people that cannot be used. */
+  readonly unusable: readonly UnusableDatabase[];
   readonly crashLoopSince: number | null;
   readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
@@ -70,7 +80,7 @@ export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] 
 }
 
 function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
-  const { isDatabaseDamaged, crashLoopSince, full, isAttesting } = facts;
+  const { isDatabaseDamaged, unusable, crashLoopSince, full, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
     ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
@@ -87,6 +97,12 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       'volume_full',
       'the snapshot volume has no free space',
       full.snapshot ?? {},
+    ),
+    ...when(
+      unusable.length > 0,
+      'work_database_unusable',
+      `the database of ${unusable.map(({ content }) => content).join(' and of ')} cannot be used`,
+      { since: Math.min(...unusable.map(({ since }) => since)) },
     ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
   ];

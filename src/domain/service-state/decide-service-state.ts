@@ -131,8 +131,8 @@ const FULL = ['volume_full', 'data_volume_full'] as const;
 
 /** Conditions that need attention while a channel is served, the most urgent first. */
 const ATTENTION = {
-  official: [...ISSUING, ...FULL, 'sync_failed'],
-  localized: [...ISSUING, ...FULL, 'publishing_stopped'],
+  official: [...ISSUING, ...FULL, 'work_database_unusable', 'sync_failed'],
+  localized: [...ISSUING, ...FULL, 'work_database_unusable', 'publishing_stopped'],
 } as const satisfies Record<Channel, readonly string[]>;
 
 function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {

@@ -7,6 +7,7 @@ import type { ServiceFacts } from './service-state.ts';
 const REASON_OF = {
   starting: 'DaemonStarting',
   database_damaged: 'DatabaseDamaged',
+  work_database_unusable: 'WorkDatabaseUnusable',
   crash_loop: 'CrashLoop',
   volume_full: 'VolumeFull',
   data_volume_full: 'DataVolumeFull',

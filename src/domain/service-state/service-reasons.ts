@@ -30,6 +30,8 @@ export const SERVICE_REASONS = {
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
   AttestationFailing: 'The daemon cannot issue attestations.',
   DatabaseDamaged: 'The database of the daemon is damaged.',
+  WorkDatabaseUnusable:
+    'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
   CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
   VolumeFull: 'The snapshot volume has no free space.',
   DataVolumeFull: 'The volume of the data folder of the daemon has no free space.',
@@ -78,6 +80,9 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   DatabaseDamaged: step(
     'Restart the daemon: it rebuilds its database from the volume. If the action fails, restart its process.',
     'restart',
+  ),
+  WorkDatabaseUnusable: step(
+    'Read the checks "database." of the doctor; if a file is damaged, stop the daemon, run "slipway restore" with a backup, and start the daemon.',
   ),
   CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
   VolumeFull: step('Run release-cleanup, or enlarge the snapshot volume.', 'release-cleanup'),

@@ -11,6 +11,7 @@ const CALM: ConditionFacts = {
   nextRepairAt: null,
   isAttesting: true,
   isDatabaseDamaged: false,
+  unusable: [],
   crashLoopSince: null,
   stale: null,
   unverified: null,
@@ -127,6 +128,22 @@ describe('the conditions of the daemon', () => {
     ],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
+    [
+      'databases of people that cannot be used',
+      {
+        unusable: [
+          { content: 'the translations', since: 9 },
+          { content: 'the Glossary', since: 7 },
+        ],
+      },
+      [
+        {
+          code: 'work_database_unusable',
+          message: 'the database of the translations and of the Glossary cannot be used',
+          since: 7,
+        },
+      ],
+    ],
     ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],
     [
       'a stale localized release',
