@@ -37,7 +37,8 @@ export const SERVICE_REASONS = {
   SyncFailed: 'The last sync failed.',
   RepairFailed: 'The last repair failed, and the damage remains.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
-  PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
+  PublishingStopped:
+    'Publishing of localized releases is stopped after a rollback: automatic publishing, or the whole channel without an earlier release.',
   NothingPublished: 'No localized release is published. This is not a failure.',
 } as const;
 

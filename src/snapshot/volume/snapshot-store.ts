@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  isStoreFormatDamaged,
   parseStoreFormat,
   renderStoreFormat,
   STORE_FORMAT_MAX_BYTES,
@@ -96,7 +97,7 @@ export async function restoreStoreDirectories(root: string, storeId: string): Pr
 }
 
 /**
- * Whether FORMAT of a volume is missing or damaged. FORMAT of another version is neither.
+ * Whether FORMAT of a volume is missing or damaged. FORMAT of a later version is neither.
  *
  * @throws the file system error
  */
@@ -110,12 +111,7 @@ export async function isFormatLost(root: string): Promise<boolean> {
     if (code === 'ENOENT' || code === 'ELOOP' || code === null) return true;
     throw error;
   }
-  try {
-    JSON.parse(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return isStoreFormatDamaged(text);
 }
 
 /**
