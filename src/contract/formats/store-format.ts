@@ -45,7 +45,7 @@ export function parseStoreFormat(text: string): Result<StoreFormat, string> {
   );
 }
 
-/** What {@link parseStoreFormat} refuses when another version of this program wrote it, and nothing damaged it. */
+/** FORMAT as a later version writes it, which {@link parseStoreFormat} refuses although it is not damaged. */
 const otherVersion = z.looseObject({ format: z.literal(FORMAT_NAME), version: z.int().min(2) });
 
 /**

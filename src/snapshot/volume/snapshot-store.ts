@@ -41,11 +41,13 @@ const LEFTOVER = /^\..*\.tmp$/;
  *   empty volume)
  */
 export async function readStoreFormat(root: string): Promise<StoreFormat> {
-  const parsed = parseStoreFormat(
-    (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8'),
-  );
-  if (!parsed.ok) throw new StoreFormatError(`${formatPath(root)}: ${parsed.error}`);
-  return parsed.value;
+  const text = (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8');
+  const parsed = parseStoreFormat(text);
+  if (parsed.ok) return parsed.value;
+  const next = isStoreFormatDamaged(text)
+    ? 'the daemon that attested the store writes it again; if it does not, restore the file from a backup'
+    : 'use the version of Slipway that wrote it';
+  throw new StoreFormatError(`${formatPath(root)}: ${parsed.error}; ${next}`);
 }
 
 /**
