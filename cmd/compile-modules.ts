@@ -11,9 +11,16 @@ import { createHashPool } from '../src/platform/hashing/hash-pool.ts';
 
 /** The entry of every thread; it loads in a thread only. */
 const THREAD_ENTRY = 'thread-worker.ts';
+const PROGRAMS = [
+  'cmd/compose/*.ts',
+  'src/**/*-worker.ts',
+  // Processes that parse, patch, and rewrite catalogs.
+  'src/daemon/**/{parse,patch,catalog}-process.ts',
+  'src/platform/isolation/orphan-watch.ts',
+];
 
 const root = join(import.meta.dirname, '..');
-const modules = globSync(['cmd/compose/*.ts', 'src/**/*-worker.ts'], { cwd: root });
+const modules = globSync(PROGRAMS, { cwd: root });
 for (const module of modules) {
   if (!module.endsWith(THREAD_ENTRY)) await import(join(root, module));
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import process from 'node:process';
 
 import packageManifest from '../../package.json' with { type: 'json' };
@@ -43,7 +44,15 @@ export async function startServerProcess(
     void lifecycle.shutdown(reason);
   });
   try {
-    const deps = { clock: systemClock, logger, secrets, lifecycle, version, random: Math.random };
+    const deps = {
+      clock: systemClock,
+      logger,
+      secrets,
+      lifecycle,
+      version,
+      hostName: hostname(),
+      random: Math.random,
+    };
     const { url, metricsUrl, hashing } = await startServer(
       config,
       worker === null ? deps : { ...deps, shared: worker.shared },

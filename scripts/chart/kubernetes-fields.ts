@@ -94,7 +94,11 @@ export function pods(what: string) {
       priorityClassName: name.default(''),
       nodeSelector: strings.default({}),
       tolerations: tolerations.default([]),
-      affinity: kubernetesObject.default({}).describe('Empty: the pods of a release are spread over nodes.'),
+      affinity: kubernetesObject
+        .default({})
+        .describe(
+          'Empty: the pods of a release are spread over nodes. Pods that share claims are on one node anyway.',
+        ),
       topologySpreadConstraints: kubernetesList.default([]),
       template: z
         .strictObject({

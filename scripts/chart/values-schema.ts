@@ -86,7 +86,7 @@ function volume(size: string, what: string) {
         .min(1)
         .default(['ReadWriteOnce'])
         .describe(
-          'Access modes of the claim. One pod writes; ReadWriteOncePod makes the cluster enforce it.',
+          'Access modes of the claim, also of an existing one. One pod writes; ReadWriteOncePod makes the cluster enforce it, and each upgrade then has a downtime.',
         ),
       dataSource: kubernetesObject
         .default({})
@@ -103,6 +103,12 @@ const storage = z
       .default('claim')
       .describe(
         'claim: volumes that outlive the pod, for one pod. ephemeral: one claim per pod, deleted with it. emptyDir: disk of the node. The last two allow several pods, each of which syncs by itself.',
+      ),
+    overlap: z
+      .boolean()
+      .default(true)
+      .describe(
+        'For claims: whether the new pod of an upgrade starts beside the old one, on the same node, and the old one stops when the new one serves. The node needs room for both. false: the old pod stops first, with a downtime. A claim that is ReadWriteOncePod forces that.',
       ),
     snapshot: volume('50Gi', 'The snapshot volume: the daemon writes it, the server only reads it.'),
     data: volume('2Gi', 'Databases of the daemon: tasks, releases, Translation Memory, Glossary.'),

@@ -49,7 +49,7 @@ ${NOTE}
 
 Every error, except those inside launcher envelopes, is a problem body (RFC 9457, \`application/problem+json\`) with
 \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` (the request id, which the log also has) and \`code\`. Where they
-apply, it also has \`reason\` (see [reasons](reasons.md)), \`errors\` (a list of \`pointer\` and \`message\`) and \`daemon\`
+apply, it also has \`reason\` (see [reasons](reasons.md)) with its runbook in \`documentation\`, \`errors\` (a list of \`pointer\` and \`message\`) and \`daemon\`
 (the \`status\` and \`code\` of the daemon's answer).
 
 ## Codes of the service

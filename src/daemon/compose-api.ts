@@ -144,7 +144,7 @@ export function daemonSurface(
 /** Creates the conditions that servers get beside the attestation. */
 function composeConditions(
   { options, settings }: DaemonBase,
-  { engine, releases, localized }: DaemonParts,
+  { engine, releases, localized, dataSpace }: DaemonParts,
   doctor: Pick<Doctor, 'latest'>,
 ): ConditionSource {
   const { clock, supervision, bootId } = options;
@@ -152,7 +152,9 @@ function composeConditions(
     ...releases,
     releases: releases.repository,
     engine,
+    hasUpstream: () => settings.current().configuration.upstream.kind !== 'none',
     doctor,
+    dataSpace,
     crashLoopSince: () => crashLoopSinceOf(supervision, clock),
     publishingStoppedSince: () => {
       const { state, since } = localized.automation.status();
@@ -177,12 +179,13 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, texts, localized, keyWatch }: DaemonParts,
+  { engine, releases, schedules, texts, localized, keyWatch, dataSpace }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
     databaseCheck('database.main', database, clock, rebuilt),
     ...dataChecks(configuration.data.dir, bootId),
+    dataSpace.check,
     leaseCheck(lease),
     ...storeChecks(configuration.snapshot.root, writer, bootId),
     ...releaseChecks(releases),

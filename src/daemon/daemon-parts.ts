@@ -14,6 +14,7 @@ import { problemsOfRules } from './parse/rules-state.ts';
 import { createTextParts, type TextParts } from './text-parts.ts';
 import type { Localized } from './localized/localized.ts';
 import { createLocalizedParts } from './localized-parts.ts';
+import { createDataSpace, type DataSpace } from './reports/data-space.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { createReload } from './settings/reload.ts';
@@ -34,6 +35,7 @@ export interface DaemonParts {
   readonly localized: Localized;
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
+  readonly dataSpace: DataSpace;
 }
 
 /** Assembles tasks, releases, events and schedules; nothing runs yet. */
@@ -96,7 +98,8 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     logger,
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
-  return { engine, events, releases, schedules, texts, localized, reload, keyWatch };
+  const dataSpace = createDataSpace({ directory: configuration.data.dir, clock });
+  return { engine, events, releases, schedules, texts, localized, reload, keyWatch, dataSpace };
 }
 
 /** The intervals of the schedules that a configuration asks for. */

@@ -19,12 +19,14 @@ import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { waitForDataLock } from './database/data-lock.ts';
 import { storeWhenPossible, tryToStore } from './database/store-when-possible.ts';
+import { createHandoverRequest, createHandoverWatch, HANDOVER_PAUSE_MS } from './database/handover.ts';
 import { describeStorageError, storageFailureOf, unusableDataFolder } from './database/storage-failure.ts';
 import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
+import { EXIT_HANDED_OVER, hasHandedOver } from './supervisor/supervision.ts';
 import { callOf } from './tasks/job.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
@@ -125,13 +127,14 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       ({ url } = await api.listen(socketPath === undefined ? { host, port } : { socketPath }));
       const shared = { configuration, options, settings, closers };
       const waiting = { clock: options.clock, signal: stopping.signal, onWait };
-      const data = await openDataFolder(shared, waiting);
+      let parts: DaemonParts | null = null;
+      const data = await openDataFolder(shared, waiting, () => parts !== null && canServe(parts));
       const lease = await becomeWriter(shared, data.database, waiting);
       stopping.signal.throwIfAborted();
       readiness = { ready: false, message: 'recovery is not complete' };
       const base = { ...shared, ...data, lease, writer: await openVolume(shared, lease, waiting) };
       stopping.signal.throwIfAborted();
-      const parts = createDaemonParts(base);
+      parts = createDaemonParts(base);
       const doctor = composeDoctor(base, parts);
       closers.add('doctor', async () => await doctor.stop());
       surface = daemonSurface(base, parts, { requestRestart, doctor });
@@ -168,21 +171,57 @@ function startWork(
 
 type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
 
-type Waiting = Parameters<typeof waitForDataLock>[1];
+type Waiting = Pick<Parameters<typeof waitForDataLock>[1], 'clock' | 'signal' | 'onWait'>;
 
-/** Waits until no other process uses the data folder, and opens the database. */
+/** Whether the official channel has a sound release that this daemon can attest. */
+function canServe({ releases }: DaemonParts): boolean {
+  const current = releases.repository.current('official');
+  return current !== null && current.state !== 'damaged' && releases.attestor.status().status !== 'failing';
+}
+
+/**
+ * Waits until no other process uses the data folder, and opens the database. From then on, a daemon with a supervisor
+ * hands the folder over to one that waits for it, while it has nothing to serve.
+ */
 async function openDataFolder(
   { configuration, options, closers }: SharedParts,
   waiting: Waiting,
+  serves: () => boolean,
 ): Promise<MainDatabase> {
   const { dir } = configuration.data;
-  const lock = await waitForDataLock(dir, waiting);
+  const { supervision, bootId, clock } = options;
+  const handedOver = hasHandedOver(supervision);
+  if (handedOver) {
+    waiting.onWait('it handed the data folder over to a daemon that waited for it');
+    await clock.sleep(HANDOVER_PAUSE_MS, waiting.signal);
+  }
+  // Two daemons with nothing to serve would otherwise take the folder from each other forever.
+  const onTurn = supervision === null || handedOver ? undefined : createHandoverRequest(dir, bootId);
+  const lock = await waitForDataLock(dir, { ...waiting, onTurn });
   closers.add('data lock', () => lock.release());
+  if (supervision !== null) {
+    const watch = createHandoverWatch({
+      directory: dir,
+      clock,
+      canServe: serves,
+      onHandover: () => {
+        options.requestShutdown(
+          'a daemon that waits takes over, as this one has nothing to serve',
+          EXIT_HANDED_OVER,
+        );
+      },
+    });
+    closers.add('handover', async () => await watch.stop());
+    watch.start();
+  }
   if (lock.keptAt !== null) {
     options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
   }
   waiting.signal.throwIfAborted();
-  const { database, rebuilt } = openMainDatabase(join(dir, 'main.db'), new Date(options.clock.now()));
+  const { database, rebuilt } = await openMainDatabase(join(dir, 'main.db'), {
+    now: new Date(options.clock.now()),
+    signal: waiting.signal,
+  });
   closers.add('database', () => database.close());
   if (rebuilt !== null) {
     options.logger.error(
@@ -264,7 +303,7 @@ async function serveMetrics(
   const registry = createDaemonMetrics({
     ...options,
     syncHistory: () => engine.historyOf(SYNC_JOB.kind),
-    nextSyncAt: () => releases.syncState().next_at,
+    nextSyncAt: () => releases.syncState().report.next_at,
     doctor,
     ...texts,
     backupHistory: () => engine.historyOf(BACKUP_JOB.kind),

@@ -94,7 +94,9 @@ export function assembleOperator(
       for (const rival of rivalry.rivals(channel)) queue.add(rival.key);
     },
     onService: (namespace, name) => {
-      for (const channel of view.channelsOf(namespace, name)) queue.add(channel.key);
+      // Another Service may lead to the same pods now.
+      for (const service of view.servicesWithPodsOf(namespace, name))
+        for (const channel of view.channelsOf(namespace, service)) queue.add(channel.key);
     },
   });
   const rivalry = createRivalry(view);

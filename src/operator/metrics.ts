@@ -102,6 +102,17 @@ function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers:
     'Failed syncs of the ReleaseChannel in a row; absent without a sync.',
     ({ status }) => status?.sync?.consecutiveFailures ?? null,
   );
+  each(
+    'coverage_ratio',
+    'Share of the units of the official release that are ready for a localized one, 0 to 1; absent while it is not known.',
+    ({ status }) => {
+      const units = status?.localization?.units;
+      // The status has a coverage only while the units of the official release are known.
+      if (units?.ready === undefined || status?.localization?.coverage === undefined) return null;
+      const counted = units.total - units.skipped;
+      return counted === 0 ? 1 : units.ready / counted;
+    },
+  );
 }
 
 function firstByName(channels: Iterable<ReleaseChannel>): ReleaseChannel[] {

@@ -19,6 +19,8 @@ import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
 import type { DashboardFile } from './dashboard/dashboard-files.ts';
+import { createServerHistory, type MinuteOfProcess, type ServerHistory } from './history/server-history.ts';
+import { createTrafficReader } from './history/traffic-reader.ts';
 import { createServerChecks } from './admin/reports/server-checks.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonPresence, type DaemonPresence } from './daemon-client/daemon-presence.ts';
@@ -46,6 +48,10 @@ import { registerServiceState } from './service/service-state-metrics.ts';
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
 import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
 
+const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
+/** The routes that the platform asks for, not clients. */
+const PROBE_ROUTES: ReadonlySet<string> = new Set([getHealth.path, getReadiness.path]);
+
 export interface AssemblyDependencies {
   readonly trustedKeys: TrustedKeyRing;
   readonly client: DaemonClient;
@@ -63,6 +69,10 @@ export interface AssemblyDependencies {
   readonly isShuttingDown: () => boolean;
   /** Version of the program, for health. */
   readonly version: string;
+  /** Of this machine or pod. */
+  readonly hostName: string;
+  /** Sends a minute of the history to the other processes of this server. */
+  readonly shareMinute: (own: MinuteOfProcess) => void;
 }
 
 /** The parts of a server before they run. */
@@ -71,6 +81,8 @@ export interface AssembledServer {
   readonly room: ServingRoom;
   /** The state of the service as of now. */
   readonly service: ReadServiceState;
+  /** Not started. */
+  readonly history: ServerHistory;
   readonly cdn: CdnHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
@@ -103,6 +115,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
+  const history = assembleHistory(deps, service);
   const ids = createIds(clock);
   const cdn = createCdnHandler({
     serving: room.serving,
@@ -118,18 +131,14 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRecorder(config, deps, metrics);
-  const tokens = createTokenVerifier({
-    sources: tokenSources(config),
-    secrets: deps.secrets,
-    clock,
-    logger,
-  });
+  const sources = tokenSources(config);
+  const tokens = createTokenVerifier({ sources, secrets: deps.secrets, clock, logger });
   const known = { room, presence, service };
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, known),
     cdn,
     cdnHost: config.cdn.host,
-    admin: assembleAdmin(config, deps, { ...known, tokens }),
+    admin: assembleAdmin(config, deps, { ...known, tokens, history }),
     dashboard: createDashboardRoute(deps.dashboard),
     tokens: needsToken(config) ? tokens : null,
     cors: createCors(config.cors.origins),
@@ -141,6 +150,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     listener,
     room,
     service,
+    history,
     cdn,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
@@ -190,17 +200,32 @@ function assembleServiceState(
   return read;
 }
 
+function assembleHistory(
+  { registry, shareMinute, clock, logger }: AssemblyDependencies,
+  readState: ReadServiceState,
+): ServerHistory {
+  return createServerHistory({
+    readState,
+    readTraffic: createTrafficReader({ registry, probes: PROBE_ROUTES }),
+    share: shareMinute,
+    clock,
+    logger,
+  });
+}
+
 function assembleAdmin(
   config: ServerConfiguration,
-  { client, forwarder, registry, clock, logger, secrets, version }: AssemblyDependencies,
+  { client, forwarder, registry, clock, logger, secrets, version, hostName }: AssemblyDependencies,
   {
     tokens,
     presence,
     service,
+    history,
   }: {
     readonly tokens: TokenVerifier;
     readonly presence: DaemonPresence;
     readonly service: ReadServiceState;
+    readonly history: ServerHistory;
   },
 ): AdminSurface {
   return createAdminSurface({
@@ -219,7 +244,9 @@ function assembleAdmin(
     secrets,
     exposeControl: config.admin.exposeControl,
     publicBaseUrl: config.publicBaseUrl,
+    history,
     version,
+    hostName,
   });
 }
 
@@ -277,11 +304,10 @@ function createRecorder(
   { logger }: AssemblyDependencies,
   metrics: ServerMetrics,
 ): ReturnType<typeof createRequestRecorder> {
-  const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
   return createRequestRecorder({
     logger,
     metrics,
     access: config.log.access,
-    busyRoutes: new Set([CDN_ROUTE, getHealth.path, getReadiness.path]),
+    busyRoutes: new Set([CDN_ROUTE, ...PROBE_ROUTES]),
   });
 }

@@ -42,6 +42,8 @@ export interface ServerDependencies {
   readonly lifecycle: Lifecycle;
   /** Version of the program, for health and metrics. */
   readonly version: string;
+  /** Of this machine or pod; the history of the server tells it. */
+  readonly hostName: string;
   readonly random: () => number;
   /** Present when this process is one of several; default: it is the only one. */
   readonly shared?: SharedServing;
@@ -65,7 +67,7 @@ export interface StartedServer {
  */
 export async function startServer(
   config: ServerConfiguration,
-  { clock, logger, secrets, lifecycle, version, random, shared }: ServerDependencies,
+  { clock, logger, secrets, lifecycle, version, hostName, random, shared }: ServerDependencies,
 ): Promise<StartedServer> {
   const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
     await loadTrustedKeys(config.attestation.publicKeyFiles);
@@ -92,8 +94,10 @@ export async function startServer(
     random,
     isShuttingDown: () => lifecycle.signal.aborted,
     version,
+    hostName,
+    shareMinute: (own) => shared?.shareMinute(own),
   });
-  const { room, cdn } = assembled;
+  const { room, cdn, history } = assembled;
   const { serving, refresher } = room;
   const inFlight = cdn.parts.budget;
   const scrub =
@@ -109,8 +113,11 @@ export async function startServer(
     lifecycle.onShutdown('state log', async () => await stateLog.stop());
     stateLog.start();
   }
+  lifecycle.onShutdown('history', async () => await history.loop.stop());
+  history.loop.start();
   shared?.join({
     serving,
+    history,
     wake: () => {
       refresher.wake();
     },

@@ -1,4 +1,3 @@
-import type { Failpoints } from '../platform/files/failpoints.ts';
 import { openSnapshotWriter, type SnapshotWriter, type SnapshotWriterOptions } from './snapshot-writer.ts';
 import type { WriteFence } from './volume/store-lease.ts';
 
@@ -10,11 +9,13 @@ import type { WriteFence } from './volume/store-lease.ts';
  * @throws as {@link openSnapshotWriter}
  */
 export async function openFencedWriter(
-  options: SnapshotWriterOptions,
+  options: Omit<SnapshotWriterOptions, 'check'>,
   fence: WriteFence,
 ): Promise<SnapshotWriter> {
-  const failpoints = fenceSteps(options.failpoints, fence);
-  return fenceWriter(await openSnapshotWriter({ ...options, failpoints }), fence);
+  const check = (): void => {
+    fence.check();
+  };
+  return fenceWriter(await openSnapshotWriter({ ...options, check }), fence);
 }
 
 /** Makes every change of the volume, and each removal of a sweep, pass the fence first. */
@@ -47,15 +48,5 @@ function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter 
     sweepManifests: (isLive, olderThanMs, signal) =>
       after(() => writer.sweepManifests(checked(isLive), olderThanMs, signal)),
     sweepQuarantine: (keep, signal) => after(() => writer.sweepQuarantine(keep, signal)),
-  };
-}
-
-/** Checks the fence at every step of a write: each step has a failpoint. */
-function fenceSteps(failpoints: Failpoints, fence: Pick<WriteFence, 'check'>): Failpoints {
-  return {
-    hit: (name) => {
-      fence.check();
-      failpoints.hit(name);
-    },
   };
 }

@@ -13,6 +13,7 @@ import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 import { manifestPath, stagingRoot } from './volume/layout.ts';
 import { STAGING_FAILPOINT } from './volume/snapshot-failpoints.ts';
+import { createWriteSteps, type WriteSteps } from './volume/write-steps.ts';
 import { writeManifestFile, type WrittenManifest } from './manifest/manifest-writer.ts';
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
@@ -103,6 +104,8 @@ export interface SnapshotWriter {
 export interface SnapshotWriterOptions {
   readonly root: string;
   readonly failpoints: Failpoints;
+  /** Called between two steps of a change; throws when it must not continue. */
+  readonly check?: () => void;
   readonly clock: Clock;
   /** Gives the id of a store that is made now; a random UUID by default. */
   readonly newStoreId?: () => string;
@@ -117,9 +120,10 @@ const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
  * @throws StoreFormatError when the volume is something else; the file system error
  */
 export async function openSnapshotWriter(options: SnapshotWriterOptions): Promise<SnapshotWriter> {
-  const { root, failpoints, clock } = options;
+  const { root, clock } = options;
+  const steps = createWriteSteps(options.failpoints, options.check);
   const format = await openStore(root, options.newStoreId ?? randomUUID);
-  const committer = new ObjectCommitter(root, failpoints);
+  const committer = new ObjectCommitter(root, steps);
 
   const inStore = createStoreGuard(root, format.store_id);
   const inOwnDirectories = createStrictGuard(root, format.store_id, inStore);
@@ -139,7 +143,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     listStaging: async () =>
       (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
     removeStaging: async (taskId) => {
-      await removeStaging(root, taskId, failpoints);
+      await removeStaging(root, taskId, steps);
     },
     commitObject: async (object) => {
       await inStore(() => committer.commit(object));
@@ -155,7 +159,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     writeManifest: async (taskId, header, entries) => {
       await committer.flush();
       const staging = await stagingDirectory(taskId);
-      return await writeManifestFile({ root, staging, header, entries, failpoints });
+      return await writeManifestFile({ root, staging, header, entries, steps });
     },
     removeManifest: async (snapshotId) => {
       const digest = manifestDigestOf(snapshotId);
@@ -164,7 +168,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       await inStore(() => fsyncDirectory(join(root, 'manifests')));
     },
     writeReleaseRecord: async (record) => {
-      await inOwnDirectories(() => records.writeReleaseRecord(root, record, failpoints));
+      await inOwnDirectories(() => records.writeReleaseRecord(root, record, steps));
     },
     readReleaseRecord: async (channel, releaseId) =>
       await records.readReleaseRecord(root, channel, releaseId),
@@ -174,7 +178,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       await inOwnDirectories(() => records.removeReleaseRecord(root, channel, releaseId));
     },
     publishAttestation: async (envelope, version) => {
-      await inOwnDirectories(() => attestations.publishAttestation(root, envelope, version, failpoints));
+      await inOwnDirectories(() => attestations.publishAttestation(root, envelope, version, steps));
     },
     readCurrentAttestation: async () => await attestations.readCurrentAttestation(root),
     readAttestation: async (version) => await attestations.readAttestation(root, version),
@@ -228,7 +232,7 @@ function createStrictGuard(root: string, storeId: string, inStore: StoreGuard): 
 }
 
 /** The rename comes first: `openStore` removes what a process leaves behind that dies during the removal. */
-async function removeStaging(root: string, taskId: string, failpoints: Failpoints): Promise<void> {
+async function removeStaging(root: string, taskId: string, steps: WriteSteps): Promise<void> {
   const removed = join(stagingRoot(root), `.${taskId}.${randomUUID()}.tmp`);
   try {
     await rename(stagingPath(root, taskId), removed);
@@ -236,7 +240,7 @@ async function removeStaging(root: string, taskId: string, failpoints: Failpoint
     if (errorCode(error) === 'ENOENT') return;
     throw error;
   }
-  failpoints.hit(STAGING_FAILPOINT);
+  steps.passed(STAGING_FAILPOINT);
   await rm(removed, { recursive: true, force: true });
 }
 

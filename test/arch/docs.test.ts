@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { buildOpenApi } from '../../src/contract/operations/openapi.ts';
 import { PROBLEMS } from '../../src/contract/problems/problems.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
+import { CHECKS } from '../../src/domain/verdict/verdict-checks.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
@@ -103,6 +104,14 @@ describe('the pages', () => {
       return anchor !== '' && text !== undefined && !headingsOf(text).includes(anchor);
     });
     expect(wrong.map(({ link }) => link)).toEqual([]);
+  });
+});
+
+describe('the page of the verdict', () => {
+  it('lists every check in its order', () => {
+    const text = readFileSync(join(ROOT, 'docs/explanation/the-verdict.md'), 'utf8');
+    const names = [...text.matchAll(/^\| `([a-z-]+)`:/gm)].map(([, name]) => name);
+    expect(names).toEqual(CHECKS.map(({ name }) => name));
   });
 });
 

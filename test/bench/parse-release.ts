@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { writeTextRelease, type TextReleaseCounts } from '../support/text-release.ts';
 import { hasTool } from '../support/tools.ts';
-import { until } from '../support/until.ts';
 import { askSite } from './ask-site.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { findPlacement } from './bytes/placement.ts';
 import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
+import { resultOfTask } from './run-task.ts';
 import { startSampling, type Samples } from './site-samples.ts';
 import { largest, median } from './statistics.ts';
 import { createWindowP99, REQUESTS_PER_SECOND } from './window-p99.ts';
@@ -15,7 +15,6 @@ import { createWindowP99, REQUESTS_PER_SECOND } from './window-p99.ts';
 const MIB = 2 ** 20;
 /** A small file of the release; its bytes are compared by their number. */
 const FILE = 'json/000004.json';
-const LONGEST_RUN_MS = 900_000;
 
 /** The result of one run of a job. */
 interface Run extends Samples {
@@ -112,7 +111,7 @@ function rowsOf({
       [first.units / first.seconds],
       'units/s',
       { atLeast: 60_000 },
-      `${size}; ${first.seconds.toFixed(1)} s; processor time of a unit: ${micros(first.parserSeconds)} in the process that parses, ${micros(first.daemonSeconds)} in the daemon`,
+      `${size}; ${first.seconds.toFixed(1)} s; processor time of a unit: ${micros(first.childSeconds)} in the process that parses, ${micros(first.daemonSeconds)} in the daemon`,
     ),
     row(
       'unchanged release against the first',
@@ -130,7 +129,7 @@ function rowsOf({
     ),
     row(
       'memory of the process that parses',
-      [largest(runs.map(({ parserBytes }) => parserBytes)) / MIB],
+      [largest(runs.map(({ childBytes }) => childBytes)) / MIB],
       'MiB RSS',
       { atMost: 1024 },
       'its bound is parse.memoryMebibytes',
@@ -173,13 +172,7 @@ async function runJob(
     do p99s.push(await measure());
     while (!ending.signal.aborted);
   })();
-  const result = await until(async () => {
-    const { task } = (await askSite(site, `reports/task.status?task_id=${taskId}`)) as {
-      task: { status: string; result: Pick<Run, 'parsed' | 'seconds' | 'units'> | null };
-    };
-    if (['failed', 'cancelled'].includes(task.status)) throw new Error(`the job ${action} ${task.status}`);
-    return task.result;
-  }, LONGEST_RUN_MS);
+  const result = await resultOfTask<Pick<Run, 'parsed' | 'seconds' | 'units'>>(site, taskId);
   ending.abort();
   const samples = await sampling.stop();
   await measuring;

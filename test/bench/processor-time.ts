@@ -33,9 +33,13 @@ export function processorSecondsOf(work: () => void): number {
 
 /** Seconds of processor time of this process and of all its children, including ended ones. */
 export function ownProcessorSeconds(): number {
-  const family = familyOf([process.pid]);
-  const self = family.get(process.pid) ?? [];
-  return processorSeconds([process.pid]) + sum(self, OF_ENDED_CHILDREN) / TICKS_A_SECOND;
+  return familySeconds(process.pid);
+}
+
+/** Seconds of processor time of a running process and of all its children, including ended ones. */
+export function familySeconds(pid: number): number {
+  const family = familyOf([pid]);
+  return processorSeconds([pid]) + sum(family.get(pid) ?? [], OF_ENDED_CHILDREN) / TICKS_A_SECOND;
 }
 
 /** Resident bytes of some running processes and their running children. Shared pages count for each process. */

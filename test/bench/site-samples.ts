@@ -1,31 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { processFigures } from '../support/process-figures.ts';
-import { ownSeconds, processFamily, processorSeconds } from './processor-time.ts';
+import { familySeconds, ownSeconds, processFamily } from './processor-time.ts';
 
 const SAMPLE_MS = 100;
 
 /** The resources that the processes of a site used. */
 export interface Samples {
-  /** Processor time of the daemon with its threads, and of the processes that parse. */
+  /** Processor time of the daemon with its threads, and of its children. */
   readonly daemonSeconds: number;
-  readonly parserSeconds: number;
-  /** Largest resident memory of the daemon with its threads, and of a process that parses; bytes. */
+  readonly childSeconds: number;
+  /** Largest resident memory of the daemon with its threads, and of a child; bytes. */
   readonly daemonBytes: number;
-  readonly parserBytes: number;
+  readonly childBytes: number;
 }
 
-/** Reads the memory of the daemon and of its children continuously. Processes that parse are its only children. */
+/** Reads the memory of the daemon and of its children continuously: they parse, patch, and rewrite catalogs. */
 export function startSampling(daemonPid: number): { stop(): Promise<Samples> } {
-  let [daemonBytes, parserBytes, parserSeconds] = [0, 0, 0];
+  let [daemonBytes, childBytes] = [0, 0];
   const before = ownSeconds(daemonPid);
+  const allBefore = familySeconds(daemonPid);
   const sample = async (): Promise<void> => {
     for (const pid of processFamily(daemonPid)) {
       // A process that has ended meanwhile has no figures.
       const residentBytes = (await processFigures(pid).catch(() => null))?.residentBytes ?? 0;
       if (pid === daemonPid) daemonBytes = Math.max(daemonBytes, residentBytes);
-      else parserBytes = Math.max(parserBytes, residentBytes);
+      else childBytes = Math.max(childBytes, residentBytes);
     }
-    parserSeconds = Math.max(parserSeconds, processorSeconds([daemonPid]) - ownSeconds(daemonPid));
   };
   const stopping = new AbortController();
   const sampling = (async () => {
@@ -38,7 +38,9 @@ export function startSampling(daemonPid: number): { stop(): Promise<Samples> } {
     stop: async () => {
       stopping.abort();
       await sampling;
-      return { daemonBytes, parserBytes, parserSeconds, daemonSeconds: ownSeconds(daemonPid) - before };
+      const daemonSeconds = ownSeconds(daemonPid) - before;
+      const childSeconds = familySeconds(daemonPid) - allBefore - daemonSeconds;
+      return { daemonBytes, childBytes, daemonSeconds, childSeconds };
     },
   };
 }

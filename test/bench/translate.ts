@@ -10,6 +10,7 @@ import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
 import { hanOf, writePrepared } from './prepared-translations.ts';
+import { runAction } from './run-task.ts';
 import { median } from './statistics.ts';
 
 const MIB = 2 ** 20;
@@ -94,26 +95,13 @@ async function measure(site: SlipwaySite, units: number): Promise<Run> {
   const idle = await startIdleProcess();
   await site.daemonMetric('nodejs_eventloop_lag_max_seconds');
   const begin = performance.now();
-  const { task_id: taskId } = (await askSite(site, 'control/translation-worker-run', {
+  const result = await runAction<{ units: Record<string, number> }>(site, 'translation-worker-run', {
     provider: 'fixture',
     fixture_path: 'bench.jsonl',
     glossary_path: 'bench.db',
     concurrency: CONCURRENCY,
     max_tasks: 1_000_000,
-  })) as { task_id: string };
-  const result = await until(async () => {
-    const { task } = (await askSite(site, `reports/task.status?task_id=${taskId}`)) as {
-      task: {
-        status: string;
-        failure_reason: string | null;
-        result: { units: Record<string, number> } | null;
-      };
-    };
-    if (['failed', 'cancelled'].includes(task.status)) {
-      throw new Error(`the run ${task.status}: ${String(task.failure_reason)}`);
-    }
-    return task.result;
-  }, LONGEST_RUN_MS);
+  });
   const seconds = (performance.now() - begin) / 1000;
   const stored = (result.units['translated'] ?? 0) + (result.units['propagated'] ?? 0);
   if (stored !== units) throw new Error(`not every unit was stored as a draft: ${JSON.stringify(result)}`);

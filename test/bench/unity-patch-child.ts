@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { patchFile } from '../../src/daemon/localized/patch/patch-file.ts';
+import { keepHeapSmall } from '../../src/daemon/localized/patch/small-heap.ts';
 import {
   patchContainer,
   type PatchContainer,
@@ -23,6 +24,7 @@ const patch: PatchContainer = function* noted(run, part, tree) {
   written = process.cpuUsage(before);
 };
 
+keepHeapSmall();
 // A process at rest, with its program.
 globalThis.gc?.();
 const residentBefore = peakBytes('VmRSS');

@@ -6,7 +6,6 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
 import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import { PROCESS_OPTIONS } from '../../src/daemon/localized/patch/create-container-patcher.ts';
 import { editLines, editOf } from '../support/frozen-edits.ts';
 import { parseBytes } from '../support/parse-bytes.ts';
 import { pythonProgram } from '../support/python-tools.ts';
@@ -27,7 +26,7 @@ const ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '262144',
 };
-const OPTIONS = ['--expose-gc', '--max-semi-space-size=16', ...PROCESS_OPTIONS];
+const OPTIONS = ['--expose-gc', '--max-semi-space-size=16'];
 
 /** One patching. */
 interface Patching {

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { CHANNELS } from '../../src/domain/release/channel.ts';
 import { SERVICE_REASONS } from '../../src/domain/service-state/service-reasons.ts';
+import { SERVICE_STATE_NAMES } from '../../src/domain/service-state/service-state.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
+import { REFRESH_OUTCOMES } from '../../src/server/serving/attestation-poller.ts';
 import { CHART, parseObjects, runHelm, type KubeObject } from '../support/helm.ts';
 import { kubeTools } from '../support/kube-tools.ts';
 import { hasTool } from '../support/tools.ts';
@@ -70,6 +73,16 @@ const CASES: Readonly<Record<string, Case>> = {
     quietAt: '4m',
     at: '12m',
     labels: POD,
+  },
+  SlipwayVolumeFull: {
+    series: {
+      [`slipway_service_reason{${JOB},channel="official",reason="DataVolumeFull"}`]: '0 1x20',
+      [`slipway_service_reason{${JOB},channel="localized",reason="DataVolumeFull"}`]: '0 1x20',
+    },
+    quietAt: '2m',
+    at: '4m',
+    labels: { ...POD, reason: 'DataVolumeFull' },
+    page: 'DataVolumeFull',
   },
   SlipwayDamageFound: {
     series: { [`slipway_scrub_damage_total{${JOB},kind="damaged"}`]: '0 0 0 1x20' },
@@ -153,6 +166,8 @@ const HEALTHY: Readonly<Record<string, string>> = {
   [`slipway_attestation_expires_in_seconds{${JOB}}`]: '600 400 500 600 400x56',
   [`slipway_refresh_total{${JOB},outcome="unchanged"}`]: '0+3x60',
   [`slipway_refresh_total{${JOB},outcome="failed"}`]: '2x60',
+  [`slipway_service_reason{${JOB},channel="official",reason="VolumeFull"}`]: '0x60',
+  [`slipway_service_reason{${JOB},channel="official",reason="none"}`]: '1x60',
   [`slipway_scrub_damage_total{${JOB},kind="damaged"}`]: '3x60',
   [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="200"}`]: '0+90x60',
   [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="503"}`]: '0+1x60',
@@ -280,6 +295,22 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
         (start) => name.startsWith(start) && sources.includes(`'${name.slice(start.length)}'`),
       );
     expect([...new Set(names)].filter((name) => !known(name))).toEqual([]);
+  });
+
+  it('ask only for reasons and states that the programs tell', () => {
+    const known = {
+      reason: ['none', ...Object.keys({ ...REASONS, ...SERVICE_REASONS })],
+      state: SERVICE_STATE_NAMES as readonly string[],
+      outcome: REFRESH_OUTCOMES as readonly string[],
+      channel: CHANNELS as readonly string[],
+    };
+    const asked = rules.flatMap(({ expr }) =>
+      [...expr.matchAll(/\b(reason|state|outcome|channel)(?:=~|!~|!=|=)"([^"]*)"/g)].flatMap(
+        ([, label = '', values = '']) => values.split('|').map((value) => [label, value] as const),
+      ),
+    );
+    expect(asked.length).toBeGreaterThan(8);
+    expect(asked.filter(([label, value]) => !known[label as keyof typeof known].includes(value))).toEqual([]);
   });
 
   it('can be left out, labelled, and pointed at other series and other runbooks', () => {

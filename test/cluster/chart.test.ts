@@ -16,7 +16,7 @@ import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { CHART_VALUES, REFUSED_VALUES } from '../support/chart-values.ts';
 import { CHART, parseObjects, runHelm, type KubeObject, type ProgramRun } from '../support/helm.ts';
 import { startKubeControlPlane, type KubeControlPlane } from '../support/kube-control-plane.ts';
-import { kubeTools } from '../support/kube-tools.ts';
+import { FOREIGN_CRDS, kubeTools } from '../support/kube-tools.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -25,14 +25,7 @@ const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechan
 const ESTABLISHED = ['customresourcedefinitions', '--for=condition=Established', '--timeout=60s', '--all'];
 const PUBLIC_BASE_URL = 'https://resources.example.org';
 
-const programs = kubeTools(
-  'etcd',
-  'kube-apiserver',
-  'helm',
-  'kubectl',
-  'httproutes.yaml',
-  'servicemonitors.yaml',
-);
+const programs = kubeTools('etcd', 'kube-apiserver', 'helm', 'kubectl', ...FOREIGN_CRDS);
 
 const byText = (left: unknown, right: unknown): number =>
   JSON.stringify(left) < JSON.stringify(right) ? -1 : 1;
@@ -89,7 +82,7 @@ describe.skipIf(programs === null)('the chart', () => {
       });
       expect(status).toBe(201);
     }
-    const files = [programs['httproutes.yaml'], programs['servicemonitors.yaml']];
+    const files = FOREIGN_CRDS.map((name) => programs[name]);
     const args = ['apply', '--server-side', ...files.flatMap((file) => ['-f', file])];
     const run = spawnSync(kubectl, args, {
       encoding: 'utf8',
@@ -232,6 +225,60 @@ describe.skipIf(programs === null)('the chart', () => {
         .spec.terminationGracePeriodSeconds as number;
     expect(grace({})).toBe(90);
     expect(grace({ propagationDelaySeconds: 7.5, drainSeconds: 120 })).toBe(183);
+  });
+
+  it('lets the pods of an upgrade overlap on one node, where the claims allow it', () => {
+    const podsOf = (values: object): { readonly strategy: unknown; readonly affinity: unknown } => {
+      const { spec } = objectsOf(values).find(({ kind }) => kind === 'Deployment') ?? {};
+      return { strategy: spec.strategy, affinity: spec.template.spec.affinity };
+    };
+    const rolling = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+    const own = {
+      topologyKey: 'kubernetes.io/hostname',
+      labelSelector: {
+        matchLabels: {
+          'app.kubernetes.io/name': 'slipway',
+          'app.kubernetes.io/instance': 'test',
+          'app.kubernetes.io/component': 'server',
+        },
+      },
+    };
+    const together = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [own] } };
+    const apart = {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: own }],
+      },
+    };
+    expect(podsOf({})).toEqual({ strategy: rolling, affinity: together });
+    const modes = { snapshot: { accessModes: ['ReadWriteMany'] }, data: { existingClaim: 'mine' } };
+    expect(podsOf({ storage: modes })).toEqual({ strategy: rolling, affinity: together });
+    expect(podsOf({ storage: { kind: 'emptyDir' } })).toEqual({ strategy: rolling, affinity: apart });
+    const recreated = { strategy: { type: 'Recreate' }, affinity: apart };
+    expect(podsOf({ storage: { overlap: false } })).toEqual(recreated);
+    for (const part of ['snapshot', 'data']) {
+      expect(podsOf({ storage: { [part]: { accessModes: ['ReadWriteOncePod'] } } })).toEqual(recreated);
+    }
+    const exchange = { enabled: true, exchange: { accessModes: ['ReadWriteOncePod'] } };
+    expect(podsOf({ localization: exchange })).toEqual(recreated);
+
+    const near = { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'upstream' } } };
+    const node = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
+    const preferred = [{ weight: 1, podAffinityTerm: near }];
+    const affinity = {
+      nodeAffinity: node,
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [near],
+        preferredDuringSchedulingIgnoredDuringExecution: preferred,
+      },
+    };
+    expect(podsOf({ pod: { affinity } }).affinity).toEqual({
+      nodeAffinity: node,
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [near, own],
+        preferredDuringSchedulingIgnoredDuringExecution: preferred,
+      },
+    });
+    expect(podsOf({ storage: { overlap: false }, pod: { affinity } }).affinity).toEqual(affinity);
   });
 
   it('leads people to pods that are not ready, and clients only to ready ones', () => {
@@ -676,6 +723,28 @@ describe.skipIf(programs === null)('the chart', () => {
     const run = spawnSync(process.execPath, [script, '--check'], { cwd: ROOT, encoding: 'utf8' });
     expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
+  });
+
+  it('has twenty sets of values in its tests', () => {
+    expect(Object.keys(CHART_VALUES).length).toBeGreaterThanOrEqual(20);
+  });
+
+  it('tells hubs its home, its makers and its CRD', () => {
+    const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as {
+      readonly annotations: Readonly<Record<string, string>>;
+    };
+    expect(chart).toMatchObject({
+      home: expect.stringMatching(/^https:/) as unknown,
+      icon: expect.stringMatching(/\.svg$/) as unknown,
+      sources: [expect.stringMatching(/^https:/)],
+      maintainers: [{ name: expect.any(String) as unknown }],
+    });
+    const [listed] = parse(chart.annotations['artifacthub.io/crds'] ?? '') as Array<Record<string, string>>;
+    const { metadata, spec } = parse(
+      readFileSync(join(CHART, 'files/slipway.dev_releasechannels.yaml'), 'utf8'),
+    ) as KubeObject;
+    const [version] = spec.versions as Array<{ readonly name: string }>;
+    expect(listed).toMatchObject({ kind: spec.names.kind, name: metadata.name, version: version?.name });
   });
 
   it.each(globSync('manifests/samples/values-*.yaml', { cwd: ROOT }))('installs with %s', (file) => {

@@ -1,31 +1,43 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { expect, it } from 'vitest';
+import { createInterface } from 'node:readline';
+import { expect, it, onTestFinished } from 'vitest';
 import { IMAGE_NODE_OPTIONS } from '../support/image-node-options.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
+import { until } from '../support/until.ts';
 
 const TOKEN = 'admin-token-of-the-test';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Node's message for a module that must be compiled. A thread that strips types needs about 17 MiB for it. */
 const NOT_COMPILED = /(?:reading cache from .* for \S+ (\S+)\.\.\. ?no such file|for \S+ (\S+) was rejected)/;
 
-it('compiles in advance all modules that a daemon, a server and their threads load', async () => {
-  const directory = await temporaryDirectory();
-  const cache = join(directory, 'cache');
-  const files = join(directory, 'upstream');
-  await mkdir(files);
-  await writeFile(join(files, 'table.bytes'), 'the bytes of a table');
+/** The folder of modules that were compiled as in the build of the image. */
+const compiled = sharedFixture(async (atEnd) => {
+  const cache = join(await temporaryDirectory(atEnd), 'cache');
   const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE_OPTIONS: IMAGE_NODE_OPTIONS };
-  // As in the build of the image.
   for (const program of ['daemon', 'operator', 'server']) {
     execFileSync(process.execPath, [`cmd/${program}.ts`, '--help'], { cwd: ROOT, env });
   }
   execFileSync(process.execPath, ['cmd/compile-modules.ts'], { cwd: ROOT, env });
+  return { cache };
+});
 
+/** The modules that a program had to compile, by the lines that Node prints with `NODE_DEBUG_NATIVE=COMPILE_CACHE`. */
+function notCompiled(lines: readonly string[]): readonly (string | undefined)[] {
+  return lines.map((line) => NOT_COMPILED.exec(line)?.slice(1).join('')).filter((path) => path !== undefined);
+}
+
+it('compiles in advance all modules that a daemon, a server and their threads load', async () => {
+  const { cache } = compiled();
+  const files = join(await temporaryDirectory(), 'upstream');
+  await mkdir(files);
+  await writeFile(join(files, 'table.bytes'), 'the bytes of a table');
   const wrapper = ['env', `NODE_COMPILE_CACHE=${cache}`, 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: files } },
@@ -41,7 +53,30 @@ it('compiles in advance all modules that a daemon, a server and their threads lo
   expect(lines.filter((line) => line.includes('hash-worker.ts')).length).toBeGreaterThan(0);
   expect(lines.filter((line) => line.includes('manifest-worker.ts')).length).toBeGreaterThan(0);
   expect(lines.filter((line) => line.includes('report-worker.ts')).length).toBeGreaterThan(0);
-  expect(
-    lines.map((line) => NOT_COMPILED.exec(line)?.slice(1).join('')).filter((path) => path !== undefined),
-  ).toEqual([]);
+  expect(notCompiled(lines)).toEqual([]);
 });
+
+it.each(['parse/process/parse', 'localized/patch/patch', 'localized/catalogs/catalog'])(
+  'compiles in advance all modules that the process %s-process.ts and its thread load',
+  async (name) => {
+    const program = join(ROOT, `src/daemon/${name}-process.ts`);
+    const child = fork(program, ['1000'], {
+      env: { ...process.env, NODE_COMPILE_CACHE: compiled().cache, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+      // As the daemon starts it.
+      execArgv: ['--max-old-space-size=512', '--max-semi-space-size=16'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    const lines: string[] = [];
+    const outputs = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream! }));
+    for (const output of outputs) output.on('line', (line) => lines.push(line));
+    await until(() => lines.some((line) => line.includes('orphan-watch.ts')));
+    // It has loaded all when it takes messages, and ends when the channel is closed.
+    child.send({ kind: 'continue' });
+    child.disconnect();
+    await Promise.all(outputs.map(async (output) => await once(output, 'close')));
+    expect(notCompiled(lines)).toEqual([]);
+  },
+);

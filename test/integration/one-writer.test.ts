@@ -200,6 +200,64 @@ describe('a second daemon on a snapshot volume', () => {
   });
 });
 
+describe('a second supervised daemon on a data folder', () => {
+  const startSupervised = async (system: TestSystem): Promise<SlipwayProcess> => {
+    const second = await startSlipway('daemon-supervisor', [
+      `--config=${system.daemonConfiguration}`,
+      '--listen.port=0',
+      '--requireToken=false',
+    ]);
+    onTestFinished(async () => await second.kill());
+    return second;
+  };
+  /** Boot and turn of the newest request for the data folder. */
+  const request = async (system: TestSystem): Promise<readonly string[]> =>
+    (await readFile(join(system.directory, 'data/daemon.handover'), 'utf8')).trim().split(' ');
+
+  it(
+    'gets it from a daemon that has nothing to serve, which then waits and does not ask for it',
+    { timeout: 2 * TAKEOVER_MS },
+    async () => {
+      const system = await startSystem({
+        upstream: { kind: 'none' },
+        supervised: true,
+        startNothing: true,
+      });
+      await system.startDaemon();
+      const second = await startSupervised(system);
+      expect(await untilStandby(second)).toContain('in use by another daemon');
+      await untilReady(second);
+      const { boot_id: boot } = await health(second.url);
+      await until(async () => {
+        const { waiting_for: reason } = await health(system.daemonUrl);
+        return reason?.includes('in use by another daemon') === true;
+      }, TAKEOVER_MS);
+      expect((await request(system))[0]).toBe(boot);
+      expect(system.daemon.lines.some((line) => line.includes('"code":75'))).toBe(true);
+      expect(system.daemon.lines.some((line) => line.includes('the daemon died'))).toBe(false);
+      expect(await second.stop()).toBe(0);
+      await untilReady(system.daemon);
+    },
+  );
+
+  it('waits while the first one has a release to serve', { timeout: 2 * TAKEOVER_MS }, async () => {
+    const upstream = await temporaryDirectory();
+    await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+    const system = await startSystem({
+      upstream: { kind: 'directory', directory: { path: upstream } },
+      supervised: true,
+    });
+    await system.untilReady(true);
+    const { boot_id: boot } = await health(system.daemonUrl);
+    const second = await startSupervised(system);
+    await untilStandby(second);
+    // It asks twice a second, for longer than a daemon with nothing to serve would keep the folder.
+    await until(async () => Number((await request(system))[1]) > 50, TAKEOVER_MS);
+    expect(await health(system.daemonUrl)).toEqual(expect.objectContaining({ boot_id: boot }));
+    expect(await untilStandby(second)).toContain('in use by another daemon');
+  });
+});
+
 describe('a store that lost FORMAT', () => {
   it('gets it back from its own daemon, and is refused by another', { timeout: TAKEOVER_MS }, async () => {
     const system = await running();

@@ -5,6 +5,7 @@ import { ctl } from '../support/ctl.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { createTranscript } from '../support/transcript.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
@@ -12,6 +13,17 @@ const OLD = 'r90_one';
 const NEW = 'r91_two';
 const ONLY_NEW = 'TableBundles/OnlyNew.zip';
 const UPSTREAM = { maxAttempts: 1, backoffBaseMs: 5, backoffCapMs: 5 };
+
+/** The messages and fields of the logs that the transcript shows. */
+const SHOWN_MESSAGES = [
+  'release withdrawn',
+  'attestation issued',
+  'damage-repair',
+  'the release is sound',
+  'verdict',
+  'damaged',
+];
+const SHOWN_FIELDS = ['channel', 'distributable', 'reason', 'cause', 'release_id'];
 
 interface Served {
   readonly system: TestSystem;
@@ -62,14 +74,18 @@ async function flipBit(path: string): Promise<void> {
   await writeFile(path, bytes);
 }
 
-/** Requests a URL until `stop`; returns the statuses that were not 200. */
-function watch(url: string): { stop(): Promise<readonly number[]> } {
+/** Requests a URL until `stop`, which returns the number of requests and the statuses that were not 200. */
+function watch(url: string): {
+  stop(): Promise<{ readonly requests: number; readonly failures: readonly number[] }>;
+} {
   const failures: number[] = [];
+  let requests = 0;
   const stopped = new AbortController();
   const loop = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       const response = await fetch(url);
       await response.arrayBuffer();
+      requests += 1;
       if (response.status !== 200) failures.push(response.status);
     }
   };
@@ -78,7 +94,7 @@ function watch(url: string): { stop(): Promise<readonly number[]> } {
     stop: async () => {
       stopped.abort();
       await running;
-      return failures;
+      return { requests, failures };
     },
   };
 }
@@ -102,10 +118,86 @@ it('repairs a flipped bit that a request finds, and serves the other release all
   expect((await fetch(url)).status).toBe(503);
   await until(() => isServed(url));
   expect(await system.untilReady(true)).toMatchObject({ release_id: NEW });
-  for (const other of others) expect(await other.stop()).toEqual([]);
+  for (const other of others) expect((await other.stop()).failures).toEqual([]);
   expect(await verification(served)).toMatchObject({ status: 'ok' });
   expect(await system.run('verify', { force: true })).toMatchObject({ status: 'succeeded' });
 }, 60_000);
+
+/** A line of a log as the transcript shows it: seconds since an instant, program, message, and the fields that matter. */
+function shownLine(program: string, line: string, sinceMs: number): string | null {
+  const { time, msg, ...fields } = JSON.parse(line) as Record<string, unknown> & {
+    time: string;
+    msg: string;
+  };
+  const ms = Date.parse(time) - sinceMs;
+  if (ms < 0 || SHOWN_MESSAGES.every((shown) => !msg.startsWith(shown))) return null;
+  const shown = SHOWN_FIELDS.filter((name) => name in fields).map(
+    (name) => ` ${name}=${String(fields[name])}`,
+  );
+  return `${(ms / 1000).toFixed(3).padStart(6)} s  ${program.padEnd(6)}  ${msg}${shown.join('')}`;
+}
+
+it('heals a damaged release within seconds, and status, tasks and log tell it', async () => {
+  const served = await servedSystem();
+  const { system, tokenFile } = served;
+  const transcript = createTranscript(process.env['SELF_REPAIR_TRANSCRIPT'], {
+    [system.serverUrl]: 'http://slipway.example',
+    [CDN_HOST]: 'cdn.example.com',
+    [system.snapshotRoot]: '/snapshot',
+  });
+  const env = { SLIPWAY_CTL_URL: system.serverUrl, SLIPWAY_CTL_TOKEN_FILE: tokenFile };
+  const say = async (typed: string): Promise<string> => {
+    const { out } = await ctl(typed.split(' '), { env });
+    transcript.command(`slipway ctl ${typed}`, out.trimEnd());
+    return out;
+  };
+  const url = urlOf(served, NEW, ONLY_NEW);
+  const ask = async (asked: string): Promise<number> => {
+    const response = await fetch(asked);
+    const body = await response.text();
+    const { code, reason } = response.status === 200 ? {} : (JSON.parse(body) as Record<string, string>);
+    const problem = response.status === 200 ? '' : ` ${code} ${reason}`;
+    transcript.command(`curl -s ${asked}`, `HTTP ${response.status}${problem}`);
+    return response.status;
+  };
+
+  transcript.part('Before');
+  expect(await say('status')).toContain('healthy');
+  expect(await ask(url)).toBe(200);
+
+  transcript.part('One bit of an object flips on the volume');
+  const path = await objectPath(served, ONLY_NEW);
+  const other = watch(urlOf(served, OLD, 'TableBundles/Excel.zip'));
+  await flipBit(path);
+  const flippedAt = Date.now();
+  transcript.command(`flip-one-bit ${path}`, '');
+  expect(await ask(url)).toBe(503);
+  await until(() => isServed(url));
+  const seconds = (Date.now() - flippedAt) / 1000;
+  await system.untilReady(true);
+  expect(await ask(url)).toBe(200);
+  const { requests, failures } = await other.stop();
+  expect(failures).toEqual([]);
+  expect(seconds).toBeLessThan(30);
+
+  transcript.part('The log of daemon and server');
+  const told = await until(() => {
+    const all = [system.daemon, system.server].flatMap(({ lines }, index) =>
+      lines.flatMap((line) => shownLine(index === 0 ? 'daemon' : 'server', line, flippedAt) ?? []),
+    );
+    return all.some((line) => line.includes('distributable=true')) ? all.sort() : null;
+  });
+  transcript.command('# the log of both programs, seconds since the bit flipped', told.join('\n'));
+  transcript.command(
+    `# requests for a file of ${OLD} in a row meanwhile`,
+    `${requests}, all of them HTTP 200`,
+  );
+
+  transcript.part('Afterwards');
+  expect(await say('tasks --limit 3')).toContain('damage-repair');
+  expect(await say('run verify --wait')).toContain('succeeded');
+  expect(await say('status')).toContain('healthy');
+}, 120_000);
 
 it('repairs a release whose folder of objects is lost', async () => {
   const served = await servedSystem();

@@ -43,6 +43,30 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     httpRoute: { enabled: true, parentRefs: [{ name: 'public', namespace: 'gateways' }] },
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
   },
+  'a PodMonitor with relabelings, alerts and a Grafana board': {
+    podMonitor: {
+      enabled: true,
+      interval: '1m',
+      scrapeTimeout: '30s',
+      labels: { release: 'prometheus' },
+      relabelings: [{ sourceLabels: ['__meta_kubernetes_pod_node_name'], targetLabel: 'node' }],
+      metricRelabelings: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'nodejs_.*' }],
+    },
+    prometheusRule: {
+      enabled: true,
+      labels: { release: 'prometheus' },
+      alertLabels: { team: 'water' },
+      disabled: ['SlipwayServerErrors'],
+    },
+    grafanaDashboard: { enabled: true, annotations: { folder: 'games' } },
+    admin: { exposeControl: true },
+    operator: { enabled: true },
+  },
+  'a pod that stops before its successor starts': {
+    storage: { overlap: false },
+    prometheusRule: { enabled: true },
+    serviceMonitor: { enabled: true },
+  },
   'names, labels and placement': {
     fullnameOverride: 'resources',
     commonLabels: { team: 'water' },

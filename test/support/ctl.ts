@@ -16,6 +16,8 @@ export interface CtlRunOptions {
   readonly stdin?: string;
   /** Whether standard input and output are a terminal of this many lines. */
   readonly rows?: number;
+  /** Width of that terminal. */
+  readonly columns?: number;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
   readonly program?: CtlProgram;
@@ -35,7 +37,13 @@ export async function ctl(argv: readonly string[], options: CtlRunOptions = {}):
           out.push(Buffer.from(text as string));
           options.onOutput?.(Buffer.concat(out).toString('utf8'));
         },
-        ...(options.rows === undefined ? {} : { isTTY: true, rows: options.rows }),
+        ...(options.rows === undefined
+          ? {}
+          : {
+              isTTY: true,
+              rows: options.rows,
+              ...(options.columns === undefined ? {} : { columns: options.columns }),
+            }),
       },
       stderr: { write: (text) => err.push(text) },
       stdin: Object.assign(Readable.from([Buffer.from(options.stdin ?? '')]), {

@@ -1,4 +1,5 @@
 import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
+import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
 import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
 
 /** Edits as the freeze writes them, one a line. */
@@ -10,7 +11,7 @@ export function editLines(edits: readonly FrozenEdit[]): string {
 export function editOf(unit: ParsedUnit, target: string): FrozenEdit {
   const { unitId, archiveEntry, pathId, fieldPath, sourceText } = unit;
   return {
-    unitId: Buffer.from(unitId).toString('hex'),
+    unitId: unitIdText(unitId),
     archiveEntry,
     pathId: pathId === null ? null : String(pathId),
     fieldPath,

@@ -4,6 +4,14 @@ import { hasTool } from './tools.ts';
 
 const SCRIPT = resolve(import.meta.dirname, '../../scripts/kube-tools.sh');
 
+/** The CRDs of other projects whose objects the chart can make. */
+export const FOREIGN_CRDS = [
+  'httproutes.yaml',
+  'podmonitors.yaml',
+  'prometheusrules.yaml',
+  'servicemonitors.yaml',
+] as const;
+
 /**
  * Paths of Kubernetes programs, built if they are missing; see scripts/kube-tools.sh.
  *

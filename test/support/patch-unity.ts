@@ -1,6 +1,7 @@
 import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
 import type { SplicedSource } from '../../src/daemon/formats/patch/spliced-source.ts';
 import type { ValueEdit } from '../../src/daemon/formats/patch/value-edit.ts';
+import { type BundleDigests, bundleDigests } from '../../src/daemon/formats/unity/bundle-digests.ts';
 import { type BundlePatch, patchBundle, sizeUnitOf } from '../../src/daemon/formats/unity/bundle-patch.ts';
 import { type BundleNode, openBundle } from '../../src/daemon/formats/unity/bundle.ts';
 import { objectSplices } from '../../src/daemon/formats/unity/object-splices.ts';
@@ -17,7 +18,7 @@ import { READ_LIMITS } from '../../src/daemon/formats/value-visitor.ts';
 export type UnityEdits = ReadonlyMap<bigint, readonly ValueEdit[]>;
 
 /** A patched bundle with its bytes. */
-export interface PatchedBundle extends BundlePatch {
+export interface PatchedBundle extends BundlePatch, BundleDigests {
   readonly bytes: Buffer;
 }
 
@@ -39,7 +40,8 @@ export function patchUnityBundle(
     }
   }
   const patch = patchBundle(source, bundle, changes);
-  return { ...patch, bytes: Buffer.concat([...patch.chunks()]) };
+  const patched = Buffer.concat([...patch.chunks()]);
+  return { ...patch, ...bundleDigests(openBundle(bytesSource(patched), READ_LIMITS)), bytes: patched };
 }
 
 /** Patches a serialized file. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { BaseEntry } from '../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import type { Freezer } from '../../src/daemon/localized/freeze/freezer.ts';
 import type { FrozenContainer } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import type { PatchOutcome } from '../../src/daemon/localized/patch/container-patcher.ts';
-import type { Builders } from '../../src/daemon/localized/publish/publish-texts.ts';
+import type { ContainerPatcher, PatchOutcome } from '../../src/daemon/localized/patch/container-patcher.ts';
+import type { Builders } from '../../src/daemon/localized/publish/build-files.ts';
 import { noOutcomes } from '../../src/domain/translation/publish-outcome.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 
@@ -22,6 +22,8 @@ export interface ScriptedTexts {
   readonly failures: Map<string, Extract<PatchOutcome, { kind: 'failed' }>>;
   /** Makes the volume full for the patcher. */
   isFull: boolean;
+  /** Patchers that were opened, and those of them that are not closed. */
+  readonly patchers: { opened: number; open: number };
   /** The containers that were patched, in their order. */
   readonly patched: string[];
   /** A catalog with the size of every file in lines, which is rewritten; `null`: there is none. */
@@ -44,6 +46,7 @@ export function createScriptedTexts(): ScriptedTexts {
     lostUnits: 0,
     failures: new Map(),
     isFull: false,
+    patchers: { opened: 0, open: 0 },
     patched: [],
     catalog: null,
     catalogError: null,
@@ -115,26 +118,10 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
 export function textBuilders(texts: ScriptedTexts): Builders {
   return {
     concurrency: 2,
-    patcher: {
-      close: () => undefined,
-      patch: async ({ destination, path, editsPath, outputPath }) => {
-        const failure = texts.failures.get(destination);
-        if (failure !== undefined) return failure;
-        if (texts.isFull) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-        texts.patched.push(destination);
-        let text = await readFile(path, 'utf8');
-        const lines = (await readFile(editsPath, 'utf8')).trimEnd().split('\n');
-        for (const line of lines) {
-          const { source, target } = JSON.parse(line) as { source: string; target: string };
-          text = text.replace(source, target);
-        }
-        await writeFile(outputPath, text);
-        return {
-          kind: 'patched',
-          size: Buffer.byteLength(text),
-          checked: { editedUnits: lines.length, otherUnits: 1, untouchedParts: 0 },
-        };
-      },
+    openPatcher: () => {
+      texts.patchers.opened += 1;
+      texts.patchers.open += 1;
+      return scriptedPatcher(texts);
     },
     rewriter: {
       rewrite: async (changed, release, workDirectory, _signal, options) => {
@@ -159,6 +146,32 @@ export function textBuilders(texts: ScriptedTexts): Builders {
           { destination: catalog, official: old, path, size: Buffer.byteLength(lines.join('')) },
         ];
       },
+    },
+  };
+}
+
+function scriptedPatcher(texts: ScriptedTexts): ContainerPatcher {
+  return {
+    close: () => {
+      texts.patchers.open -= 1;
+    },
+    patch: async ({ destination, path, editsPath, outputPath }) => {
+      const failure = texts.failures.get(destination);
+      if (failure !== undefined) return failure;
+      if (texts.isFull) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+      texts.patched.push(destination);
+      let text = await readFile(path, 'utf8');
+      const lines = (await readFile(editsPath, 'utf8')).trimEnd().split('\n');
+      for (const line of lines) {
+        const { source, target } = JSON.parse(line) as { source: string; target: string };
+        text = text.replace(source, target);
+      }
+      await writeFile(outputPath, text);
+      return {
+        kind: 'patched',
+        size: Buffer.byteLength(text),
+        checked: { editedUnits: lines.length, otherUnits: 1, untouchedParts: 0 },
+      };
     },
   };
 }

@@ -95,6 +95,8 @@ export async function startTestServer(
     random: () => 0,
     isShuttingDown: () => shuttingDown,
     version: '0.1.0',
+    hostName: 'server-0',
+    shareMinute: () => undefined,
   });
   const listening = await listenPublic(config, parts);
   if (options.refresh !== false) parts.room.refresher.start();

@@ -5,6 +5,7 @@ import { manifestDigestOf, type SnapshotId } from '../../src/domain/release/dige
 import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
 import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/manifest.ts';
 import type { ReleaseId } from '../../src/domain/release/release-id.ts';
+import type { AttestedRelease } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { FileDigests, HashPool } from '../../src/platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
@@ -35,6 +36,20 @@ export interface StoredSample {
   readonly header: ManifestHeader;
   readonly entries: readonly ManifestEntry[];
   readonly record: ReleaseRecord;
+}
+
+/** The release as an attestation names it after its full verification. */
+export function attestedSample({ record, snapshotId }: StoredSample): AttestedRelease {
+  return {
+    release_id: record.release_id,
+    snapshot_id: snapshotId,
+    entry_count: record.manifest.entry_count,
+    total_bytes: record.manifest.total_bytes,
+    created_at: record.created_at,
+    verified_at: 1_760_000_000,
+    verification: 'full',
+    result: 'PASSED',
+  };
 }
 
 /**

@@ -152,6 +152,34 @@ mergeOverwrite would leave out false, 0 and "". Call with a dict of base and pat
 {{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether the pods of an upgrade share the claims for a while: "true" or nothing. */}}
+{{- define "slipway.overlaps" -}}
+{{- $modes := list -}}
+{{- range include "slipway.claims" . | fromJson -}}{{- $modes = concat $modes .accessModes -}}{{- end -}}
+{{- if and (eq .Values.storage.kind "claim") .Values.storage.overlap (not (has "ReadWriteOncePod" $modes)) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+Affinity of the pods of server and daemon. Pods that share claims need the same node: a claim that is ReadWriteOnce can be used on one
+node at a time, and a second pod elsewhere would wait for a first one that waits for it. The first pod of all may run anywhere.
+*/}}
+{{- define "slipway.affinity" -}}
+{{- $own := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "slipway.selectorLabels" (dict "root" .) | fromYaml)) -}}
+{{- if include "slipway.overlaps" . -}}
+{{- $affinity := deepCopy .Values.pod.affinity -}}
+{{- $terms := dig "podAffinity" "requiredDuringSchedulingIgnoredDuringExecution" list $affinity -}}
+{{- $required := dict "requiredDuringSchedulingIgnoredDuringExecution" (append $terms $own) -}}
+{{- toYaml (set $affinity "podAffinity" (merge $required (default dict $affinity.podAffinity))) -}}
+{{- else if .Values.pod.affinity -}}
+{{- toYaml .Values.pod.affinity -}}
+{{- else -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm: {{- toYaml $own | nindent 8 }}
+{{- end -}}
+{{- end -}}
+
 {{/* Host names of a route as a JSON list. Call with a dict of root and hosts. */}}
 {{- define "slipway.hosts" -}}
 {{- if .hosts -}}

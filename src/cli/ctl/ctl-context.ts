@@ -12,6 +12,8 @@ export interface CtlOutput {
   readonly isTTY?: boolean;
   /** Lines of the terminal. */
   readonly rows?: number;
+  /** Characters of a line of the terminal. */
+  readonly columns?: number;
 }
 
 /** The surroundings of `slipway ctl`. */

@@ -1,4 +1,5 @@
-import type { CtlContext, ServiceCommand } from './ctl-context.ts';
+import { cutLine } from '../../platform/terminal/cut-line.ts';
+import type { CtlContext, CtlOutput, ServiceCommand } from './ctl-context.ts';
 import type { CtlExit, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
 import { isTransient } from './task-watch.ts';
@@ -39,7 +40,7 @@ export async function watchCommand(command: ServiceCommand, context: CtlContext)
     if (run !== null) {
       const text = run.text.toString('utf8');
       const facts = withoutTimes(text);
-      if (context.stdout.isTTY === true) context.stdout.write(CLEAR + fitted(text, context.stdout.rows));
+      if (context.stdout.isTTY === true) context.stdout.write(CLEAR + fitted(text, context.stdout));
       else if (facts !== shown)
         context.stdout.write(shown !== null && context.output === 'yaml' ? `---\n${text}` : text);
       shown = facts;
@@ -69,10 +70,13 @@ function withoutTimes(text: string): string {
   return text.replaceAll(/\((?:in )?\d+[dhms](?: ago)?\)|"?generated_at"?: ?\d+/g, '');
 }
 
-/** The lines that fit on the screen, so that the first ones stay visible. */
-function fitted(text: string, rows: number | undefined): string {
+/** The part of a text that fits on the screen: the first lines, and of each what fits into its width. */
+function fitted(text: string, { rows, columns }: Pick<CtlOutput, 'rows' | 'columns'>): string {
   const lines = text.split('\n');
-  if (rows === undefined || lines.length <= rows) return text;
-  const kept = lines.slice(0, Math.max(1, rows - 2));
-  return `${kept.join('\n')}\n... and ${lines.length - 1 - kept.length} more lines\n`;
+  const fits = rows === undefined || lines.length <= rows;
+  const kept = fits ? lines : lines.slice(0, Math.max(1, rows - 2));
+  const more = fits ? [] : [`... and ${lines.length - 1 - kept.length} more lines`, ''];
+  // A terminal of an unknown width says 0.
+  const width = columns === undefined || columns < 1 ? Infinity : columns;
+  return [...kept.map((line) => cutLine(line, width)), ...more].join('\n');
 }

@@ -32,7 +32,7 @@ export const CHANNEL_REASONS = {
   NothingPublished:
     'No localized release is published and spec.release names none, so there is nothing to serve. This is not a failure.',
   ChannelTaken:
-    'An older ReleaseChannel, which the message names, represents the same channel of the same server. Delete one of them.',
+    'An older ReleaseChannel, which the message names, represents the same channel of the same server, directly or through another Service of its pods. Delete one of them.',
   NoPods: 'The Service has no pods. Check its selector and the Deployment.',
   EndpointNotReady:
     'A pod is not ready, so the Service sends it no requests. Check its containers and probes.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANNELS } from '../../domain/release/channel.ts';
 import {
   CONDITION_MESSAGE_MAX,
   DAEMON_CONDITION_CODES,
@@ -24,6 +25,7 @@ const Instant = z.int().min(0).nullable();
 
 const Condition = z.object({
   code: z.enum(DAEMON_CONDITION_CODES),
+  channel: z.enum(CHANNELS).optional(),
   message: z.string().max(CONDITION_MESSAGE_MAX),
   since: Instant,
   next_try: Instant,
@@ -36,12 +38,15 @@ const Conditions = z.array(z.unknown()).max(DAEMON_CONDITIONS_MAX);
  * so that the headers of an answer stay small.
  */
 export function renderConditions(conditions: readonly DaemonCondition[]): string {
-  let sent = conditions.slice(0, DAEMON_CONDITIONS_MAX).map(({ code, message, since, next_try }) => ({
-    code,
-    message: message.slice(0, CONDITION_MESSAGE_MAX).toWellFormed(),
-    since,
-    next_try,
-  }));
+  let sent = conditions
+    .slice(0, DAEMON_CONDITIONS_MAX)
+    .map(({ code, channel, message, since, next_try }) => ({
+      code,
+      channel,
+      message: message.slice(0, CONDITION_MESSAGE_MAX).toWellFormed(),
+      since,
+      next_try,
+    }));
   let text = encodeURIComponent(JSON.stringify(sent));
   while (text.length > HEADER_MAX) {
     sent = sent.slice(0, -1);

@@ -6,6 +6,7 @@ import { problem, type AnswerDefinition } from './operation-definition.ts';
 import { INTERFACE_VERSION, listOperations } from './operations.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
 import { SECURITY_REQUIREMENT, SECURITY_SCHEMES, TAGS } from './openapi-texts.ts';
+import { RUNBOOK_BASE } from '../problems/problem-links.ts';
 import { ProblemSchema } from '../problems/problem-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
 import { ControlBodySchema } from '../actions/control-body.ts';
@@ -172,7 +173,7 @@ function problemExample(code: ProblemCode): z.input<typeof ProblemSchema> {
       ? { errors: [{ pointer: 'limit', message: 'must be an integer from 1 to 1000, in decimal digits' }] }
       : {}),
     ...(code === 'not_distributable' || code === 'release_not_distributable'
-      ? { reason: 'EntryDamaged' as const }
+      ? { reason: 'EntryDamaged' as const, documentation: `${RUNBOOK_BASE}EntryDamaged.md` }
       : {}),
     ...(code === 'daemon_rejected' ? { daemon: { status: 409, code: 'task_already_terminal' } } : {}),
   };

@@ -30,6 +30,7 @@ export const ProblemSchema = z
     instance: z.string().describe('The request id; the log has the details under it.'),
     code: z.string().describe('A code of the problem catalogue.'),
     reason: ReasonSchema.optional(),
+    documentation: z.string().describe('The runbook of `reason`: meaning, first command, remedy.').optional(),
     errors: z.array(FieldErrorSchema).optional(),
     daemon: z
       .object({

@@ -73,3 +73,6 @@ export const MEMORY_STATES = ['candidate', 'trusted', 'superseded', 'rejected'] 
 
 /** Levels of a line of a log. */
 export const LOG_LINE_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+/** Number of minutes that a server remembers of itself: 24 hours. */
+export const HISTORY_MINUTES = 1440;

@@ -1,4 +1,4 @@
-import type { Channel } from '../../domain/release/channel.ts';
+import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
@@ -6,22 +6,24 @@ import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { Rollback } from '../localized/rollback/rollback-records.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
-import type { ReleaseRow } from '../releases/records/release-row.ts';
 import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
+import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { ConditionFacts, DamagedRelease } from './conditions-of.ts';
+import type { ConditionFacts, DamagedRelease, FullVolume } from './conditions-of.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'damageOf' | 'damageCounts'>;
   readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
-  readonly engine: Pick<TaskEngine, 'historyOf' | 'runningSince'>;
+  readonly engine: Pick<TaskEngine, 'runningSince'>;
+  readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
   readonly doctor: Pick<Doctor, 'latest'>;
+  readonly dataSpace: Pick<DataSpace, 'fullSince'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
@@ -37,14 +39,13 @@ export interface FactSources {
 /** Collects the facts of this moment. */
 export function collectFacts(sources: FactSources): ConditionFacts {
   const { releases, attestor, engine, doctor, clock } = sources;
-  const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = sources.syncState();
+  const { report, failingSince } = sources.syncState();
+  const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
-  const { failingSince } = engine.historyOf(SYNC_JOB.kind);
-  const damaged = damagedRow(releases, 'official') ?? damagedRow(releases, 'localized');
-  const failed = damaged === null ? null : sources.attempts.lastFailureOf(damaged);
   const now = unixSeconds(clock);
   return {
     hasOfficial: releases.pointer('official') !== null,
+    hasUpstream: sources.hasUpstream(),
     sync: {
       runningSince: engine.runningSince(SYNC_JOB.kind),
       consecutiveFailures,
@@ -52,10 +53,8 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       code,
       nextAt,
     },
-    full: fullVolume(sources, code, failingSince),
-    damaged: damaged === null ? null : damageOf(releases, damaged),
-    failedRepair:
-      failed === null ? null : { triedAt: failed.tried_at, nextAt: Math.floor(failed.next_at_ms / 1000) },
+    full: fullVolumes(sources, code, failingSince),
+    damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
@@ -74,17 +73,23 @@ const FULL: ReadonlyMap<string | undefined, 'snapshot' | 'data'> = new Map([
   ['data_full', 'data'],
 ]);
 
-function fullVolume(
-  { attestor, doctor }: FactSources,
+/** A volume is full when a look at it says so, or when it refuses an attestation or the last sync. */
+function fullVolumes(
+  { attestor, doctor, dataSpace }: FactSources,
   syncCode: string | null,
   failingSince: number | null,
 ): ConditionFacts['full'] {
-  const since = isFailing(doctor, 'store.space');
-  if (since !== null) return { volume: 'snapshot', since };
   const refused = FULL.get(storageFailureOf(attestor.volumeError())?.code);
-  if (refused !== undefined) return { volume: refused, since: null };
-  const volume = FULL.get(syncCode ?? undefined);
-  return volume === undefined ? null : { volume, since: failingSince };
+  const failed = FULL.get(syncCode ?? undefined);
+  const fullOf = (volume: 'snapshot' | 'data', since: number | null): FullVolume | null => {
+    if (since !== null) return { since };
+    if (refused === volume) return { since: null };
+    return failed === volume ? { since: failingSince } : null;
+  };
+  return {
+    snapshot: fullOf('snapshot', isFailing(doctor, 'store.space')),
+    data: fullOf('data', dataSpace.fullSince()),
+  };
 }
 
 /** Since when a check of the doctor fails; `null` when it does not. */
@@ -93,20 +98,24 @@ function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | nul
   return found?.status === 'failing' ? found.since : null;
 }
 
-function damagedRow(releases: FactSources['releases'], channel: Channel): ReleaseRow | null {
+/** The damage of the current release of a channel; none when it is sound. */
+function damageOf({ releases, attempts }: FactSources, channel: Channel): readonly DamagedRelease[] {
   const current = releases.current(channel);
-  return current?.state === 'damaged' ? current : null;
-}
-
-function damageOf(releases: FactSources['releases'], damaged: ReleaseRow): DamagedRelease {
-  const { channel, release_id: releaseId, damaged_at: damagedAt } = damaged;
+  if (current?.state !== 'damaged') return [];
+  const { release_id: releaseId, damaged_at: since } = current;
   const [first] = releases.damageOf(channel, releaseId, 1);
-  return {
-    releaseId,
-    count: releases.damageCounts(channel, releaseId).all,
-    foundBy: first?.found_by ?? null,
-    since: damagedAt,
-  };
+  const failed = attempts.lastFailureOf(current);
+  return [
+    {
+      channel,
+      releaseId,
+      count: releases.damageCounts(channel, releaseId).all,
+      foundBy: first?.found_by ?? null,
+      since,
+      failedRepair:
+        failed === null ? null : { triedAt: failed.tried_at, nextAt: Math.floor(failed.next_at_ms / 1000) },
+    },
+  ];
 }
 
 /** Automatic repairs are due immediately, unless they wait after an earlier one. */

@@ -1,8 +1,16 @@
+import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
 import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
+/** A volume without free space. */
+export interface FullVolume {
+  /** Unix seconds. */
+  readonly since: number | null;
+}
+
 /** The damage of one current release. */
 export interface DamagedRelease {
+  readonly channel: Channel;
   readonly releaseId: string;
   /** Damaged entries; 0 when the manifest or the record is at fault. */
   readonly count: number;
@@ -10,11 +18,14 @@ export interface DamagedRelease {
   readonly foundBy: DaemonDamageFinder | null;
   /** Unix seconds. */
   readonly since: number | null;
+  /** Its last automatic repair that failed. */
+  readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
 }
 
 /** The facts from which the conditions follow. Times are Unix seconds. */
 export interface ConditionFacts {
   readonly hasOfficial: boolean;
+  readonly hasUpstream: boolean;
   readonly sync: {
     /** Since when a sync runs; `null` when none does. */
     readonly runningSince: number | null;
@@ -24,11 +35,9 @@ export interface ConditionFacts {
     readonly code: string | null;
     readonly nextAt: number | null;
   };
-  /** The volume that is full, and since when that is known. */
-  readonly full: { readonly volume: 'snapshot' | 'data'; readonly since: number | null } | null;
-  readonly damaged: DamagedRelease | null;
-  /** The last automatic repair of `damaged` that failed. */
-  readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
+  /** The volumes that are full, and since when, if that is known. */
+  readonly full: Readonly<Record<'snapshot' | 'data', FullVolume | null>>;
+  readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
   readonly isAttesting: boolean;
@@ -57,7 +66,7 @@ export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] 
   return [
     ...troubles(facts),
     ...syncConditions(facts),
-    ...repairConditions(facts),
+    ...facts.damaged.flatMap((damaged) => repairConditions(damaged, facts)),
     ...localizedConditions(facts),
   ];
 }
@@ -70,38 +79,53 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       since: crashLoopSince,
     }),
     ...when(
-      full !== null,
+      full.data !== null,
+      'data_volume_full',
+      'the volume of the data folder has no free space',
+      full.data ?? {},
+    ),
+    ...when(
+      full.snapshot !== null,
       'volume_full',
-      full?.volume === 'data' ? 'the volume of the data folder is full' : 'the snapshot volume is full',
-      { since: full?.since ?? null },
+      'the snapshot volume has no free space',
+      full.snapshot ?? {},
     ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
   ];
 }
 
-function syncConditions({ sync, hasOfficial }: ConditionFacts): readonly DaemonCondition[] {
+function syncConditions({ sync, hasOfficial, hasUpstream }: ConditionFacts): readonly DaemonCondition[] {
   const { runningSince, consecutiveFailures: failures, failingSince, code, nextAt } = sync;
   const failed = failures === 1 ? 'the last sync failed' : `the last ${failures} syncs failed`;
   const times = { since: failingSince, next_try: nextAt };
   return [
     ...when(runningSince !== null, 'syncing', 'a sync runs', { since: runningSince }),
     ...when(failures > 0, 'sync_failed', code === null ? failed : `${failed} (${code})`, times),
-    ...when(!hasOfficial && failures === 0, 'never_synced', 'no official release was ever synced', {
-      next_try: nextAt,
-    }),
+    ...when(
+      !hasOfficial && !hasUpstream,
+      'no_upstream',
+      'there is no official release, and no upstream is configured',
+    ),
+    ...when(
+      !hasOfficial && hasUpstream && failures === 0,
+      'never_synced',
+      'no official release was ever synced',
+      { next_try: nextAt },
+    ),
   ];
 }
 
-function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
-  const { damaged, failedRepair, nextRepairAt, now } = facts;
-  if (damaged === null) return [];
-  const { releaseId, count, foundBy, since } = damaged;
+function repairConditions(
+  { channel, releaseId, count, foundBy, since, failedRepair }: DamagedRelease,
+  { nextRepairAt, now }: Pick<ConditionFacts, 'nextRepairAt' | 'now'>,
+): readonly DaemonCondition[] {
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
   // A server that found the damage tells more of it in its own message.
   const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]}`;
   if (failedRepair !== null) {
     return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
+      channel,
       since: failedRepair.triedAt,
       next_try: failedRepair.nextAt,
     });
@@ -111,6 +135,7 @@ function repairConditions(facts: ConditionFacts): readonly DaemonCondition[] {
     'repairing',
     `the daemon repairs ${what} of release ${releaseId}${finder}`,
     {
+      channel,
       since,
       next_try: nextRepairAt !== null && nextRepairAt > now ? nextRepairAt : null,
     },
@@ -150,7 +175,7 @@ function when(
   holds: boolean,
   code: DaemonConditionCode,
   message: string,
-  times: Partial<Pick<DaemonCondition, 'since' | 'next_try'>> = {},
+  more: Partial<Pick<DaemonCondition, 'channel' | 'since' | 'next_try'>> = {},
 ): readonly DaemonCondition[] {
-  return holds ? [{ code, message, since: null, next_try: null, ...times }] : [];
+  return holds ? [{ code, message, since: null, next_try: null, ...more }] : [];
 }

@@ -98,7 +98,7 @@ function openLock(directory: string): DatabaseSync {
 /**
  * Takes the data folder as soon as no other process has it.
  *
- * @param onWait called with the reason when it must wait
+ * @param options `onWait` is called with each new reason to wait, `onTurn` before each pause of the wait
  * @throws the signal's reason; DatabaseError
  */
 export async function waitForDataLock(
@@ -107,6 +107,7 @@ export async function waitForDataLock(
     readonly clock: Clock;
     readonly signal: AbortSignal;
     readonly onWait: (reason: string) => void;
+    readonly onTurn?: (() => void) | undefined;
   },
 ): Promise<DataLock> {
   let reason = '';
@@ -117,6 +118,7 @@ export async function waitForDataLock(
       if (!(error instanceof DataLockHeldError)) throw error;
       if (error.message !== reason) options.onWait(error.message);
       reason = error.message;
+      options.onTurn?.();
       await options.clock.sleep(RETRY_MS, options.signal);
     }
   }

@@ -1,4 +1,4 @@
-import { openSqliteDatabase, type Database } from './sqlite-database.ts';
+import { openSqliteDatabase, type Database, type SqliteDatabaseOptions } from './sqlite-database.ts';
 import type { Migration } from './migrate.ts';
 import { TASKS_MIGRATION } from './migrations/0001-tasks.ts';
 import { RELEASES_MIGRATION } from './migrations/0002-releases.ts';
@@ -10,6 +10,7 @@ import { REPAIRS_MIGRATION } from './migrations/0007-repairs.ts';
 import { SERVER_INFO_MIGRATION } from './migrations/0008-server-info-beside-manifest.ts';
 import { RESERVED_VERSIONS_MIGRATION } from './migrations/0009-reserved-versions.ts';
 import { LOCALIZED_MIGRATION } from './migrations/0010-localized.ts';
+import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -23,6 +24,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'server-info-beside-manifest', sql: SERVER_INFO_MIGRATION },
   { version: 9, name: 'reserved-versions', sql: RESERVED_VERSIONS_MIGRATION },
   { version: 10, name: 'localized', sql: LOCALIZED_MIGRATION },
+  { version: 11, name: 'task-traces', sql: TASK_TRACES_MIGRATION },
 ];
 
 /** "SLPm" */
@@ -34,6 +36,11 @@ const APPLICATION_ID = 0x53_4c_50_6d;
  * @param path the file; `:memory:` in tests
  * @throws DatabaseError
  */
-export function openDatabase(path: string): Database {
-  return openSqliteDatabase({ path, migrations: MAIN_MIGRATIONS, applicationId: APPLICATION_ID });
+export function openDatabase(path: string, options: Pick<SqliteDatabaseOptions, 'isChecked'> = {}): Database {
+  return openSqliteDatabase({
+    path,
+    migrations: MAIN_MIGRATIONS,
+    applicationId: APPLICATION_ID,
+    ...options,
+  });
 }

@@ -60,6 +60,8 @@ export interface SqliteDatabaseOptions {
    * but damages nothing (sqlite.org/pragma.html, synchronous).
    */
   readonly durable?: boolean;
+  /** Whether the caller has just checked the structure of the file; default: it is checked here, which blocks this thread. */
+  readonly isChecked?: boolean;
 }
 
 /** Milliseconds after which the check at the start begins no further step; the doctor checks the rest. */
@@ -76,11 +78,11 @@ const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
  * Source: sqlite.org/wal.html (one host only), sqlite.org/pragma.html.
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): Database {
-  const { path, durable = true } = options;
+  const { path, durable = true, isChecked = false } = options;
   const raw = openFile(path);
   try {
     configure(raw, path, durable);
-    const finding = checkAtStart(raw);
+    const finding = isChecked ? null : checkAtStart(raw);
     if (finding !== null) throw new DatabaseDamagedError(path, finding);
     claimFile(raw, options);
     const transaction = createTransaction(raw, durable);

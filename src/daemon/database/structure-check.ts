@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Up to this size, in bytes, one step checks the whole file: it takes less than a second. */
-const WHOLE_FILE_BYTES = 128 * 1024 * 1024;
+export const WHOLE_FILE_BYTES = 128 * 1024 * 1024;
 
 /**
  * Checks the structure of a database in steps. SQLite cannot interrupt a check, so that of a large file takes one table

@@ -9,7 +9,7 @@ const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
  * table. The thread ends with the check.
  *
  * @returns the first finding, or `null`
- * @throws ThreadError; the error of SQLite, for a file that is too damaged to be read
+ * @throws ThreadError; the error of SQLite for a file that cannot be read and is not damaged
  */
 export async function checkStructureInThread(path: string): Promise<string | null> {
   const thread = createThread<StructureCalls>({

@@ -6,7 +6,8 @@ import { TaskError } from '../tasks/task.ts';
 import type { CatalogsConfiguration } from './catalogs/catalogs-config.ts';
 import { createCatalogRewriter, type SearchMemory } from './catalogs/catalog-rewriter.ts';
 import { createContainerPatcher } from './patch/create-container-patcher.ts';
-import { WORK_FOLDER, type Builders } from './publish/publish-texts.ts';
+import type { Builders } from './publish/build-files.ts';
+import { WORK_FOLDER } from './publish/publish-texts.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -22,7 +23,7 @@ export interface BuilderOptions {
 }
 
 /**
- * Creates the patcher and the rewriter of catalogs with the rules that apply now. Their processes have the limits of those that
+ * Prepares the patcher and the rewriter of catalogs with the rules that apply now. Their processes have the limits of those that
  * parse; the catalogs, which are searched in a whole release, have a time of their own.
  *
  * @throws TaskError `rules_invalid`
@@ -48,7 +49,7 @@ export async function openBuilders({
   };
   const lists = catalogs();
   return {
-    patcher: createContainerPatcher({ ...limits, timeoutMs: timeoutSeconds * 1000, processes }),
+    openPatcher: () => createContainerPatcher({ ...limits, timeoutMs: timeoutSeconds * 1000, processes }),
     rewriter: createCatalogRewriter({
       ...limits,
       timeoutMs: lists.timeoutSeconds * 1000,

@@ -197,7 +197,6 @@ export function createReleases(options: ReleasesOptions): Releases {
       clock,
       configuration,
       syncState,
-      syncHistory: () => engine.historyOf(SYNC_JOB.kind),
     }),
     start: async () => {
       await recovery.start(() => {

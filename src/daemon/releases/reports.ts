@@ -54,7 +54,7 @@ function statusReport({ releases, attestor, syncState, crashLoop }: ReleaseRepor
               retained: statement.retained.map((release) => release.release_id),
             },
           },
-    sync: syncState(),
+    sync: syncState().report,
     crash_loop: crashLoop(),
   };
 }

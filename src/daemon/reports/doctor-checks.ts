@@ -14,13 +14,12 @@ import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { dataFolderError } from '../database/storage-failure.ts';
-import type { Supervision } from '../supervisor/supervision.ts';
+import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
+import { MEBIBYTE, SPACE_GONE_BYTES, toMebibytes } from './free-space.ts';
 
-const MEBIBYTE = 1024 * 1024;
 const SPACE_LOW = 1024 * MEBIBYTE;
-const SPACE_GONE = 64 * MEBIBYTE;
 const WAL_LARGE = 256 * MEBIBYTE;
 /** Checking the structure reads the whole file, so a result is reused for this time. */
 const QUICK_CHECK_EVERY_MS = 3_600_000;
@@ -163,7 +162,7 @@ export function storeChecks(
       run: async () => {
         const free = await writer.freeBytes();
         const message = `${toMebibytes(free)} MiB are free`;
-        if (free < SPACE_GONE) return failing(`${message}; run release-cleanup or enlarge the volume`);
+        if (free < SPACE_GONE_BYTES) return failing(`${message}; run release-cleanup or enlarge the volume`);
         if (free < SPACE_LOW) return degraded(`${message}; a large release may not fit`);
         return ok(message);
       },
@@ -172,14 +171,14 @@ export function storeChecks(
 }
 
 /**
- * Checks the folder of the databases: whether it is writable, is on this machine, and has free space.
+ * Checks the folder of the databases: whether it is writable, and on this machine. `data.space` checks its free space.
  *
  * @param look reads the file system of a folder; default statfs(2)
  */
 export function dataChecks(
   directory: string,
   bootId: string,
-  look: (path: string) => Promise<Pick<StatsFs, 'type' | 'bavail' | 'bsize'>> = statfs,
+  look: (path: string) => Promise<Pick<StatsFs, 'type'>> = statfs,
 ): readonly DoctorCheck[] {
   return [
     {
@@ -194,16 +193,13 @@ export function dataChecks(
     {
       id: 'data.volume',
       run: async () => {
-        const { type, bavail, bsize } = await look(directory);
-        const network = NETWORK_FILE_SYSTEMS.get(type);
+        const network = NETWORK_FILE_SYSTEMS.get((await look(directory)).type);
         if (network !== undefined) {
           return failing(
             `data.dir is on ${network}, where databases get damaged; move it to a local file system`,
           );
         }
-        const message = `${toMebibytes(bavail * bsize)} MiB are free for the databases`;
-        if (bavail * bsize < SPACE_GONE) return failing(`${message}; enlarge the volume of data.dir`);
-        return ok(message);
+        return ok('data.dir is on a local file system');
       },
     },
   ];
@@ -263,7 +259,9 @@ export function crashLoopSinceOf(supervision: Supervision | null, clock: Clock):
 function processFinding(supervision: Supervision | null, clock: Clock): DoctorFinding {
   const now = unixSeconds(clock);
   // The restart action ends a process with 0.
-  const crashes = (supervision?.ends ?? []).filter(({ code, at }) => code !== 0 && now - at < CRASH_SECONDS);
+  const crashes = (supervision?.ends ?? []).filter(
+    ({ code, at }) => code !== 0 && code !== EXIT_HANDED_OVER && now - at < CRASH_SECONDS,
+  );
   const [first] = crashes;
   const last = crashes.at(-1);
   if (first === undefined || last === undefined) {
@@ -301,8 +299,4 @@ async function writeProbe(directory: string, bootId: string): Promise<void> {
     await handle.close();
     await rm(path, { force: true });
   }
-}
-
-function toMebibytes(bytes: number): number {
-  return Math.floor(bytes / MEBIBYTE);
 }

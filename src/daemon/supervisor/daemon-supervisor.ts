@@ -4,7 +4,7 @@ import { createHangWatch } from '../../platform/process/hang-watch.ts';
 import { pause } from '../../platform/process/pause.ts';
 import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { ProcessExit, SupervisedProcess } from './supervised-process.ts';
-import type { ProcessEnd, Supervision } from './supervision.ts';
+import { EXIT_HANDED_OVER, type ProcessEnd, type Supervision } from './supervision.ts';
 
 export interface DaemonSupervisorOptions {
   /** Starts the daemon. */
@@ -75,8 +75,8 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
     const lived = clock.monotonic() - run.startedAt;
     ends.push({ ...exit, at: unixSeconds(clock), lived_seconds: Math.round(lived / 1000) });
     ends.splice(0, ends.length - ENDS_MAX);
-    // The restart action ends with 0: it does not count as a failure.
-    const isRestart = exit.code === 0 && run.hasListened;
+    // The restart action ends with 0: neither it nor a handover counts as a failure.
+    const isRestart = (exit.code === 0 && run.hasListened) || exit.code === EXIT_HANDED_OVER;
     const backoff = restartBackoff(isRestart ? 0 : failures, lived, RESTART, options.random());
     failures = isRestart ? 0 : backoff.failures;
     logger[isRestart ? 'info' : 'error'](

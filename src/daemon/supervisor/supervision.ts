@@ -20,3 +20,14 @@ export interface Supervision {
 
 /** The environment variable that holds the {@link Supervision} as JSON. */
 export const SUPERVISION_VARIABLE = 'DAEMON_SUPERVISION';
+
+/**
+ * Exit code of a daemon that handed its data folder over to one that waited for it: the supervisor starts it again, as a
+ * standby. Source: sysexits.h, EX_TEMPFAIL.
+ */
+export const EXIT_HANDED_OVER = 75;
+
+/** Whether an earlier process of this daemon handed its data folder over. Such a daemon does not ask for it. */
+export function hasHandedOver(supervision: Supervision | null): boolean {
+  return supervision?.ends.some(({ code }) => code === EXIT_HANDED_OVER) ?? false;
+}

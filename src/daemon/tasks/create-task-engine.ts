@@ -1,4 +1,3 @@
-import { createTaskTraces } from './task-traces.ts';
 import type { Task } from './task.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -14,7 +13,7 @@ import type { TaskEngine } from './task-engine.ts';
 import { createTaskLog } from './task-log.ts';
 import { recoverTasks } from './task-recovery.ts';
 import { createTaskRepository } from './task-repository.ts';
-import { startTaskRetention } from './task-retention.ts';
+import { createTaskRetention } from './task-retention.ts';
 
 export interface TaskEngineOptions {
   /** The main database. */
@@ -42,11 +41,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const log = createTaskLog({ database, clock, logger });
   const { onEnded, onFinished } = createEndings(logger);
   const backoff = options.backoff ?? DEFAULT_BACKOFF;
-  const traces = createTaskTraces();
-  const runner = createLaneRunner({ ...options, repository, log, jobs, backoff, traces, onEnded });
+  const runner = createLaneRunner({ ...options, repository, log, jobs, backoff, onEnded });
   const acceptance = createTaskAcceptance({ ...options, repository, idempotency });
   const cancel = createTaskCancellation({ database, repository, runner, log, clock, onEnded });
-  const stopped = new AbortController();
+  const retention = createTaskRetention({ database, idempotency, clock, logger });
   let recovered = false;
 
   const recover = (): void => {
@@ -71,7 +69,6 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       const job = jobs.find(submission.kind);
       if (job === null) throw new Error(`no job is named ${submission.kind}`);
       const { task, deduplicated } = acceptance.queue(submission, job);
-      if (!deduplicated) traces.note(task.task_id);
       runner.wake();
       return { task: withProgress(runner, task), deduplicated };
     },
@@ -101,11 +98,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     start: () => {
       recover();
       runner.start();
-      startTaskRetention({ database, idempotency, clock, logger, signal: stopped.signal });
+      retention.start();
     },
     stop: async (graceMs) => {
-      stopped.abort();
-      await runner.stop(graceMs);
+      await Promise.all([retention.stop(), runner.stop(graceMs)]);
     },
   };
 }

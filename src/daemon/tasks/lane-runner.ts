@@ -7,13 +7,10 @@ import { createTaskExecution, DATABASE_RETRY_MS, type TaskExecutionOptions } fro
 import type { TaskRun } from './task-run.ts';
 import { chooseStarts, type LaneHead } from './task-start-rules.ts';
 import type { TaskLane } from './task.ts';
-import type { TaskTraces } from './task-traces.ts';
 
 export interface LaneRunnerOptions extends TaskExecutionOptions {
   readonly jobs: Pick<JobRegistry, 'find' | 'parallel'>;
   readonly bootId: string;
-  /** The traces of the requests that created tasks. */
-  readonly traces: Pick<TaskTraces, 'of'>;
 }
 
 /** Starts queued tasks, one per lane and those of kinds that run beside their lane, and records how each ended. */
@@ -93,7 +90,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     const release = lock.acquire(storeLock);
     const run = execution.prepare(task);
     const execute = async (): Promise<void> => await execution.execute(task, job, run);
-    const ended = withTrace(options.traces.of(taskId), execute).finally(() => {
+    const ended = withTrace(repository.traceOf(taskId), execute).finally(() => {
       release();
       running.delete(taskId);
       wake();

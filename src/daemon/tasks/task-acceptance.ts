@@ -1,3 +1,4 @@
+import { traceHeaders } from '../../platform/logging/trace.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
@@ -66,6 +67,7 @@ export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAccept
       reviewer: submission.reviewer ?? null,
       reason: submission.reason ?? null,
       correlationId: submission.correlationId ?? null,
+      trace: traceHeaders(),
     });
     if (submission.idempotencyKey !== undefined) {
       const digest = idempotencyDigest(submission.idempotencyKey);

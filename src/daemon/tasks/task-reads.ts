@@ -1,4 +1,5 @@
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
+import { restoreTrace, type Trace } from '../../platform/logging/trace.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
 import type { TaskStatus, Task, TaskLane } from './task.ts';
@@ -30,6 +31,8 @@ export interface TaskReads {
   get(taskId: string): Task | null;
   /** The queued or running task with this key, if any. */
   findLive(dedupeKey: string): Task | null;
+  /** The trace of the request that queued a task; `null` when it had none. */
+  traceOf(taskId: string): Trace | null;
   list(limit: number): readonly Task[];
   counts(): Readonly<Record<TaskStatus, number>>;
   /** The next task of a lane at `nowMs`, the kinds aside that do not take turns. */
@@ -54,6 +57,7 @@ export interface TaskReads {
 /** Creates the reads of the repository; every statement is compiled once. */
 export function createTaskReads(database: Database): TaskReads {
   const get = database.prepare('SELECT * FROM task WHERE task_id = :task_id');
+  const trace = database.prepare('SELECT traceparent, tracestate FROM task WHERE task_id = :task_id');
   const findLive = database.prepare(
     `SELECT * FROM task WHERE dedupe_key = :dedupe_key AND status IN ('queued', 'running') ORDER BY seq LIMIT 1`,
   );
@@ -87,6 +91,10 @@ export function createTaskReads(database: Database): TaskReads {
   return {
     get: (taskId) => taskOrNull(get.get({ task_id: taskId })),
     findLive: (dedupeKey) => taskOrNull(findLive.get({ dedupe_key: dedupeKey })),
+    traceOf: (taskId) => {
+      const { traceparent, tracestate } = trace.get({ task_id: taskId }) ?? {};
+      return restoreTrace({ traceparent: textOf(traceparent), tracestate: textOf(tracestate) });
+    },
     list: (limit) => (list.all({ limit }) as unknown as StoredTask[]).map(taskOf),
     counts: () => {
       const found = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as Record<
@@ -145,6 +153,10 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
 
 function taskOrNull(row: object | undefined): Task | null {
   return row === undefined ? null : taskOf(row as StoredTask);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function dueOf(row: unknown): DueTask | null {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { pause } from '../../platform/process/pause.ts';
+import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { IdempotencyRepository } from './idempotency-repository.ts';
 import { IDEMPOTENCY_SECONDS } from './task-acceptance.ts';
@@ -19,30 +19,29 @@ export interface TaskRetentionOptions {
   readonly idempotency: Pick<IdempotencyRepository, 'forgetBefore'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly signal: AbortSignal;
 }
 
 /**
- * Removes ended tasks with their logs now and once an hour, until the signal is aborted. It keeps the newest 1,000, all
+ * Creates the loop that removes ended tasks with their logs at its start and once an hour. It keeps the newest 1,000, all
  * tasks for 14 days, and failed ones for 30 days. It also removes old idempotency keys.
  */
-export function startTaskRetention(options: TaskRetentionOptions): void {
-  const { clock, logger, signal } = options;
+export function createTaskRetention(options: TaskRetentionOptions): Loop {
+  const { clock, logger } = options;
   const prune = createPrune(options.database);
-  const pruneForever = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        const now = unixSeconds(clock);
-        options.idempotency.forgetBefore(now - IDEMPOTENCY_SECONDS);
-        const removed = prune(now);
-        if (removed > 0) logger.info({ removed }, 'old tasks were removed');
-      } catch (error) {
-        logger.error({ err: error }, 'old tasks could not be removed');
-      }
-      await pause(clock, PRUNE_INTERVAL_MS, signal);
-    }
-  };
-  void pruneForever();
+  return createLoop({
+    clock,
+    turn: () => {
+      const now = unixSeconds(clock);
+      options.idempotency.forgetBefore(now - IDEMPOTENCY_SECONDS);
+      const removed = prune(now);
+      if (removed > 0) logger.info({ removed }, 'old tasks were removed');
+      return PRUNE_INTERVAL_MS;
+    },
+    onFailure: (error) => {
+      logger.error({ err: error }, 'old tasks could not be removed');
+      return PRUNE_INTERVAL_MS;
+    },
+  });
 }
 
 /** Creates the function that removes old tasks and returns their number. */

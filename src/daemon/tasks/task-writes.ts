@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Task, TaskArguments, TaskLane, TaskProgress, TaskResult } from './task.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import type { traceHeaders } from '../../platform/logging/trace.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
 
@@ -20,6 +21,8 @@ export interface NewTask {
   readonly reviewer: string | null;
   readonly reason: string | null;
   readonly correlationId: string | null;
+  /** The trace that the task belongs to. */
+  readonly trace: ReturnType<typeof traceHeaders>;
 }
 
 /** How a task ended. */
@@ -53,9 +56,10 @@ export interface TaskWrites {
 }
 
 const INSERT = `INSERT INTO task (task_id, kind, lane, status, args_json, dedupe_key, attempt, max_attempts, run_at_ms,
-    created_at, started_at, heartbeat_at, boot_id, schedule_id, reviewer, reason, correlation_id)
+    created_at, started_at, heartbeat_at, boot_id, schedule_id, reviewer, reason, correlation_id, traceparent,
+    tracestate)
   VALUES (:task_id, :kind, :lane, :status, :args_json, :dedupe_key, :attempt, :max_attempts, :run_at_ms, :created_at,
-    :started_at, :started_at, :boot_id, :schedule_id, :reviewer, :reason, :correlation_id) RETURNING *`;
+    :started_at, :started_at, :boot_id, :schedule_id, :reviewer, :reason, :correlation_id, :traceparent, :tracestate) RETURNING *`;
 const BEGIN = `UPDATE task SET status = 'running', attempt = attempt + 1, started_at = :now, heartbeat_at = :now,
     boot_id = :boot_id
   WHERE task_id = :task_id AND status = 'queued' RETURNING *`;
@@ -102,6 +106,8 @@ export function createTaskWrites(database: Database): TaskWrites {
         reviewer: task.reviewer,
         reason: task.reason,
         correlation_id: task.correlationId,
+        traceparent: task.trace.traceparent ?? null,
+        tracestate: task.trace.tracestate ?? null,
       });
     },
     begin: (taskId, bootId, now) => changed(begin, 'running', { task_id: taskId, boot_id: bootId, now }),

@@ -1,3 +1,5 @@
+import type { Channel } from '../release/channel.ts';
+
 /**
  * The conditions that the daemon tells beside its attestation. The text says what it means. A daemon tells a condition while it
  * lasts.
@@ -6,10 +8,12 @@ export const DAEMON_CONDITIONS = {
   starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
   database_damaged: 'Its database is damaged.',
   crash_loop: 'Its process ends unexpectedly, repeatedly.',
-  volume_full: 'A volume that it writes to has no free space.',
+  volume_full: 'The snapshot volume has no free space.',
+  data_volume_full: 'The volume of its data folder has no free space.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',
   never_synced: 'No sync has made a release current yet.',
+  no_upstream: 'There is no release, and no upstream to fetch one from.',
   sync_failed: 'The last sync failed.',
   repairing: 'Damaged files of a current release are being repaired.',
   repair_failed: 'The last repair failed, and the damage remains.',
@@ -29,6 +33,8 @@ export const DAEMON_CONDITION_CODES = Object.keys(DAEMON_CONDITIONS) as DaemonCo
 /** One condition of the daemon. It is public: no path, no URL and no text of an error. */
 export interface DaemonCondition {
   readonly code: DaemonConditionCode;
+  /** The channel that it concerns; absent when it concerns the daemon, and from daemons of earlier versions. */
+  readonly channel?: Channel | undefined;
   readonly message: string;
   /** Since when it lasts, Unix seconds; `null` when that is not known. */
   readonly since: number | null;

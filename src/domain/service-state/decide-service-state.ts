@@ -113,11 +113,13 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
   const finding: Finding = { state, reason, message: verdict.message, since };
   switch (state) {
     case 'damaged':
-      return damagedFinding(facts, channel, finding);
+      return isBeforeFirstRelease(facts, verdict)
+        ? startingFinding(facts, channel, { ...finding, state: 'starting' })
+        : damagedFinding(facts, channel, finding);
     case 'expired':
-      return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING));
+      return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING, channel));
     case 'starting':
-      return reason === 'SnapshotLoading' ? finding : startingFinding(facts, finding);
+      return reason === 'SnapshotLoading' ? finding : startingFinding(facts, channel, finding);
     case 'unpublished':
       return unpublishedFinding(facts, channel, finding);
     case 'stale':
@@ -130,17 +132,20 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
 /** Conditions that stop the renewal of attestations, the first cause first. */
 const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_failing'] as const;
 
+/** Volumes without free space. When both are one volume, a cleanup of releases frees it. */
+const FULL = ['volume_full', 'data_volume_full'] as const;
+
 /** Conditions that need attention while a channel is served, the most urgent first. */
 const ATTENTION = {
-  official: [...ISSUING, 'volume_full', 'sync_failed'],
-  localized: [...ISSUING, 'volume_full', 'publishing_stopped'],
+  official: [...ISSUING, ...FULL, 'sync_failed'],
+  localized: [...ISSUING, ...FULL, 'publishing_stopped'],
 } as const satisfies Record<Channel, readonly string[]>;
 
 function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {
   const { refresh, expiresAt } = facts;
   const cause =
     absenceOf(facts) ??
-    firstCondition(facts, ATTENTION[channel]) ??
+    firstCondition(facts, ATTENTION[channel], channel) ??
     (refresh.failures > 0 ? failingPolls(facts) : null);
   if (cause === null)
     return { state: 'healthy', reason: null, message: facts.verdicts[channel].message, since };
@@ -166,18 +171,18 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
       next: { ...absence.next, text: `${absence.next.text} It repairs the release.` },
     };
   }
-  const hindrance = firstCondition(facts, ['starting', 'database_damaged', 'crash_loop', 'volume_full']);
+  const hindrance = firstCondition(facts, ['starting', 'database_damaged', 'crash_loop', ...FULL], channel);
   if (hindrance !== null) {
     return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
   }
   // No upstream has patched files, so a repair cannot bring them back.
   const isPublishedAgain = channel === 'localized' && ENTRY_DAMAGE.has(finding.reason);
-  const failed = firstCondition(facts, ['repair_failed']);
+  const failed = firstCondition(facts, ['repair_failed'], channel);
   if (failed !== null) {
     const next = isPublishedAgain ? PUBLISH_AGAIN : failed.next;
     return { ...finding, message: `${message}; ${failed.message}`, next };
   }
-  const repairing = conditionOf(facts, 'repairing');
+  const repairing = conditionOf(facts, 'repairing', channel);
   if (repairing === null) {
     if (isPublishedAgain) return { ...finding, message, next: PUBLISH_AGAIN };
     // A daemon that tells its conditions, but no repair, waits for a request.
@@ -203,15 +208,22 @@ const PUBLISH_AGAIN: NextStep = {
   action: 'localized-publish',
 };
 
-function startingFinding(facts: ServiceFacts, finding: Finding): Finding {
-  const cause = absenceOf(facts) ?? firstCondition(facts, ISSUING);
+function startingFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
+  const cause = absenceOf(facts) ?? firstCondition(facts, ISSUING, channel);
   if (cause !== null) return causedBy(finding, cause);
-  if (firstCondition(facts, FIRST_SYNC) !== null) return unpublishedFinding(facts, 'official', finding);
+  if (firstCondition(facts, FIRST_SYNC, 'official') !== null)
+    return unpublishedFinding(facts, 'official', finding);
   return facts.refresh.failures > 0 ? causedBy(finding, failingPolls(facts)) : finding;
 }
 
+/** Whether the server misses the volume of a daemon that has no release yet: it can make the volume a moment later. */
+function isBeforeFirstRelease(facts: ServiceFacts, { release_id: releaseId }: JudgedVerdict): boolean {
+  if (releaseId !== null) return false;
+  return firstCondition(facts, ['starting', 'no_upstream', 'never_synced'], 'official') !== null;
+}
+
 /** Conditions of a daemon without a release, the one that decides first. */
-const FIRST_SYNC = ['volume_full', 'syncing', 'sync_failed', 'never_synced'] as const;
+const FIRST_SYNC = [...FULL, 'syncing', 'sync_failed', 'no_upstream', 'never_synced'] as const;
 
 function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
   const { release_id: releaseId } = facts.verdicts[channel];
@@ -219,7 +231,7 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
   if (releaseId !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') {
     // The daemon has a current release and leaves it out of the attestation.
-    const leftOut = firstCondition(facts, ['localized_stale', 'localized_unverified']);
+    const leftOut = firstCondition(facts, ['localized_stale', 'localized_unverified'], channel);
     if (leftOut !== null) {
       const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
       return { state, ...leftOut, since: leftOut.since ?? finding.since };
@@ -228,7 +240,7 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
     if (withdrawn !== null) return withdrawn;
     return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
   }
-  const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC]);
+  const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
   if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };
   const state = cause.reason === 'Syncing' ? 'starting' : 'unpublished';
   return { state, ...cause, since: cause.since ?? finding.since };
@@ -242,8 +254,8 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
  */
 function withdrawnFinding(facts: ServiceFacts, channel: Channel, { since }: Finding): Finding | null {
   const isCurrent =
-    facts.verdicts[channel].release_id !== null || conditionOf(facts, 'localized_stale') !== null;
-  const stopped = isCurrent ? null : firstCondition(facts, ['publishing_stopped']);
+    facts.verdicts[channel].release_id !== null || conditionOf(facts, 'localized_stale', channel) !== null;
+  const stopped = isCurrent ? null : firstCondition(facts, ['publishing_stopped'], channel);
   return stopped === null ? null : { state: 'unpublished', ...stopped, since: stopped.since ?? since };
 }
 
@@ -269,8 +281,12 @@ function failingPolls({ refresh: { failures, code, since } }: ServiceFacts): Cau
 }
 
 /** The first of these conditions that lasts, as a cause. */
-function firstCondition(facts: ServiceFacts, codes: Parameters<typeof lastingConditions>[1]): Cause | null {
-  const [first] = lastingConditions(facts, codes);
+function firstCondition(
+  facts: ServiceFacts,
+  codes: Parameters<typeof lastingConditions>[1],
+  channel: Channel,
+): Cause | null {
+  const [first] = lastingConditions(facts, codes, channel);
   if (first === undefined) return null;
   const { reason, message, since, next_try: nextTry } = first;
   return { reason, message, since, next: withNextTry(REMEDIES[reason], nextTry) };

@@ -1,3 +1,4 @@
+import type { Channel } from '../release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from './daemon-conditions.ts';
 import type { ServiceReason } from './service-reasons.ts';
 import type { ServiceFacts } from './service-state.ts';
@@ -8,9 +9,11 @@ const REASON_OF = {
   database_damaged: 'DatabaseDamaged',
   crash_loop: 'CrashLoop',
   volume_full: 'VolumeFull',
+  data_volume_full: 'DataVolumeFull',
   attestation_failing: 'AttestationFailing',
   syncing: 'Syncing',
   never_synced: 'NeverSynced',
+  no_upstream: 'NoUpstream',
   sync_failed: 'SyncFailed',
   repairing: null,
   repair_failed: 'RepairFailed',
@@ -27,23 +30,28 @@ interface LastingCondition extends DaemonCondition {
 /**
  * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over.
  *
+ * @param channel leaves out conditions of the other channel
  * @returns `null` when it does not last, or when that is not known
  */
 export function conditionOf(
   { conditions, daemon }: Pick<ServiceFacts, 'conditions' | 'daemon'>,
   code: DaemonConditionCode,
+  channel: Channel,
 ): DaemonCondition | null {
   if (daemon.failure !== null) return null;
-  return conditions?.find((condition) => condition.code === code) ?? null;
+  const isMeant = (condition: DaemonCondition): boolean =>
+    condition.code === code && (condition.channel === undefined || condition.channel === channel);
+  return conditions?.find(isMeant) ?? null;
 }
 
-/** Those of these conditions that last, in the order asked. */
+/** Those of these conditions that last and concern the channel, in the order asked. */
 export function lastingConditions(
   facts: Pick<ServiceFacts, 'conditions' | 'daemon'>,
   codes: readonly DaemonConditionCode[],
+  channel: Channel,
 ): readonly LastingCondition[] {
   return codes.flatMap((code) => {
-    const [condition, reason] = [conditionOf(facts, code), REASON_OF[code]];
+    const [condition, reason] = [conditionOf(facts, code, channel), REASON_OF[code]];
     return condition === null || reason === null ? [] : [{ ...condition, reason }];
   });
 }

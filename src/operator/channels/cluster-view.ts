@@ -10,6 +10,7 @@ import {
   type SliceRecord,
 } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
+import { createPodIndex } from './pod-index.ts';
 import { createServiceIndex } from './service-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
@@ -25,6 +26,8 @@ export interface ClusterView {
   channelsOf(namespace: string, service: string): Iterable<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
+  /** The names of the Services that have a pod in common with a Service, and its own. */
+  servicesWithPodsOf(namespace: string, service: string): ReadonlySet<string>;
   /** Whether every collection was read once, and the problems that keep some from being followed. */
   state(): { readonly synced: boolean; readonly troubles: readonly string[] };
   stop(): Promise<void>;
@@ -52,6 +55,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     namespace,
     name: service,
   }));
+  const pods = createPodIndex();
   const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
     namespace,
     name: spec.serverRef.name,
@@ -91,6 +95,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     }
   });
   const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
+    pods.apply(changes);
     for (const { namespace, name } of slicesOf.apply(changes)) options.onService(namespace, name);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
@@ -112,6 +117,8 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     service: (namespace, name) =>
       services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
     slices: (namespace, service) => slicesOf.of({ namespace, name: service }),
+    servicesWithPodsOf: (namespace, name) =>
+      new Set([name, ...pods.servicesWithPodsOf(slicesOf.of({ namespace, name }))]),
     state: () => {
       const states = all.map((reflector) => reflector.state());
       return {

@@ -3,11 +3,12 @@ import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/c
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import { instant } from '../../domain/instant.ts';
 import type { Channel } from '../../domain/release/channel.ts';
+import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
-import { channelState, describeState, healthyCondition } from './service-condition.ts';
+import { channelState, healthyCondition } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
 /** The input of the conditions. */

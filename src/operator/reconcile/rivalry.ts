@@ -2,7 +2,10 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import type { ClusterView } from '../channels/cluster-view.ts';
 
-/** Decides which one of several objects acts for the same channel of the same server: the oldest. */
+/**
+ * Decides which one of several objects acts for the same channel of the same server: the oldest. Services that have a pod
+ * in common lead to the same server.
+ */
 export interface Rivalry {
   /** Why another object acts instead of this one, or `null`. */
   readonly obstacle: (channel: ReleaseChannel) => Obstacle | null;
@@ -12,11 +15,13 @@ export interface Rivalry {
   readonly rivals: (channel: ReleaseChannel) => readonly ReleaseChannel[];
 }
 
-export function createRivalry(view: Pick<ClusterView, 'channel' | 'channelsOf' | 'exists'>): Rivalry {
-  const rivals = (channel: ReleaseChannel): readonly ReleaseChannel[] =>
-    [...view.channelsOf(channel.namespace, channel.spec.serverRef.name)].filter(
-      ({ name, spec }) => name !== channel.name && spec.channel === channel.spec.channel,
-    );
+export function createRivalry(
+  view: Pick<ClusterView, 'channel' | 'channelsOf' | 'exists' | 'servicesWithPodsOf'>,
+): Rivalry {
+  const rivals = ({ namespace, name, spec }: ReleaseChannel): readonly ReleaseChannel[] =>
+    [...view.servicesWithPodsOf(namespace, spec.serverRef.name)]
+      .flatMap((service) => [...view.channelsOf(namespace, service)])
+      .filter((other) => other.name !== name && other.spec.channel === spec.channel);
 
   const obstacle = (channel: ReleaseChannel): Obstacle | null => {
     const older = rivals(channel).filter((each) => !each.isDeleting && isOlder(each, channel));

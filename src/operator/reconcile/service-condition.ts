@@ -1,3 +1,4 @@
+import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceState } from '../../domain/service-state/service-state.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ChannelCondition } from '../../contract/crd/release-channel.ts';
@@ -9,11 +10,6 @@ type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 /** The state of a channel as the server in a pod decides it; `null` without a fresh answer, or from an older server. */
 export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
   return pod.health?.service?.channels[channel] ?? null;
-}
-
-/** The message of a state, with the next step. */
-export function describeState({ message, next_step: next }: ServiceState): string {
-  return next === null ? message : `${message}. Next: ${next.text}`;
 }
 
 /**

@@ -1,9 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { isMapping, type ConfigurationMapping } from './configuration-mapping.ts';
 import type { ConfigurationModel } from './configuration-key.ts';
-
-/** A mapping of a configuration file. */
-export type ConfigurationMapping = Record<string, unknown>;
 
 /** Maximum number of aliases of one file; YAML files of a few bytes can otherwise unfold to gigabytes. */
 const MAX_ALIASES = 100;
@@ -84,11 +82,6 @@ export function sectionAt(
     current = current[part];
   }
   return isMapping(current) ? current : null;
-}
-
-/** Whether a value is a mapping, not a list or scalar. */
-export function isMapping(value: unknown): value is ConfigurationMapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function oneLine(text: string): string {

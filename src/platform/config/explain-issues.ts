@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { closestName } from './closest-name.ts';
-import { sectionAt, type ConfigurationMapping } from './configuration-file.ts';
+import { sectionAt } from './configuration-file.ts';
+import type { ConfigurationMapping } from './configuration-mapping.ts';
 import type { ConfigurationKey, ConfigurationModel } from './configuration-key.ts';
 import type { Setting } from './configuration-layer.ts';
 import { redactValue } from './redact.ts';

@@ -1,11 +1,7 @@
 import type { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
-import {
-  normalizeSections,
-  parseConfigurationFile,
-  sectionAt,
-  type ConfigurationMapping,
-} from './configuration-file.ts';
+import { normalizeSections, parseConfigurationFile, sectionAt } from './configuration-file.ts';
+import type { ConfigurationMapping } from './configuration-mapping.ts';
 import { describeConfiguration, type ConfigurationModel } from './configuration-key.ts';
 import type { Setting } from './configuration-layer.ts';
 import { readEnvironment } from './environment.ts';

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { describeConfiguration, type ConfigurationKey } from './configuration-key.ts';
-import { isMapping } from './configuration-file.ts';
+import { isMapping } from './configuration-mapping.ts';
 import { redactValue } from './redact.ts';
 
 /**

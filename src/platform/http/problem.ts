@@ -1,3 +1,4 @@
+import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { PROBLEM_MEDIA_TYPE } from '../../contract/json/media-types.ts';
@@ -53,6 +54,7 @@ export function renderProblem(
       instance: requestId,
       code: known.code,
       reason,
+      documentation: reason === undefined ? undefined : `${RUNBOOK_BASE}${reason}.md`,
       errors,
       daemon,
     }),

@@ -1,5 +1,6 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
-import { workerData } from 'node:worker_threads';
+import { isMainThread, workerData } from 'node:worker_threads';
 import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.ts';
 
 // A thread of an isolated process. When the owner of the process is killed, or only the thread of the owner that
@@ -8,10 +9,15 @@ import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.
 
 const CHECK_MS = 1000;
 
-const { parent, busy, deadlineMs } = workerData as WatchedProcess;
+// The main thread of `cmd/compile-modules.ts` loads this module, too, only to have it compiled.
+if (!isMainThread) watch(workerData as WatchedProcess);
 
-setInterval(() => {
-  const since = Number(Atomics.load(busy, BUSY_SINCE));
-  const isOverdue = since > 0 && monotonicMs() - since > deadlineMs;
-  if (process.ppid !== parent || isOverdue) process.kill(process.pid, 'SIGKILL');
-}, CHECK_MS);
+function watch({ parent, busy, deadlineMs }: WatchedProcess): void {
+  // The process is killed, and then this thread saves nothing.
+  flushCompileCache();
+  setInterval(() => {
+    const since = Number(Atomics.load(busy, BUSY_SINCE));
+    const isOverdue = since > 0 && monotonicMs() - since > deadlineMs;
+    if (process.ppid !== parent || isOverdue) process.kill(process.pid, 'SIGKILL');
+  }, CHECK_MS);
+}

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { startBusyWatch } from './busy-watch.ts';
 import { MAX_UNSTORED, type IsolatedAnswer, type IsolatedRequest } from './isolated-messages.ts';
@@ -54,6 +55,8 @@ export function serveJobs<Setup, Prepared, Job, Piece, Result>(
     answer({ kind: 'done', result });
   };
 
+  // Node saves compiled code only when a process exits normally, which the owner never waits for.
+  flushCompileCache();
   process.on('message', (request: IsolatedRequest<Setup, Job>) => {
     if (request.kind === 'setup') prepared = { value: program.prepare(request.setup) };
     else if (request.kind === 'continue') {

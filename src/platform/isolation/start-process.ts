@@ -15,8 +15,6 @@ export interface ProcessOptions {
   readonly memoryBytes: number;
   /** Longest time for one job, without the time that its owner takes for the pieces. */
   readonly timeoutMs: number;
-  /** More options of Node or V8. */
-  readonly execArgv?: readonly string[];
 }
 
 /** A running process. */
@@ -68,11 +66,7 @@ export function startProcess(options: ProcessOptions): IsolatedProcess {
     env: minimalEnvironment(),
     serialization: 'advanced',
     // V8 then ends the process before its heap alone takes all of the memory.
-    execArgv: [
-      `--max-old-space-size=${mebibytes}`,
-      `--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`,
-      ...(options.execArgv ?? []),
-    ],
+    execArgv: [`--max-old-space-size=${mebibytes}`, `--max-semi-space-size=${SEMI_SPACE_MEBIBYTES}`],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let complaint = '';

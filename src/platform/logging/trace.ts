@@ -21,6 +21,12 @@ const STATE_MAX_LENGTH = 512;
 
 type Field = string | readonly string[] | undefined;
 
+/** The fields of W3C Trace Context, of a request or of stored work; lower-case names. */
+interface TraceFields {
+  readonly traceparent?: Field;
+  readonly tracestate?: Field;
+}
+
 const current = new AsyncLocalStorage<Trace | null>();
 
 /**
@@ -32,10 +38,17 @@ const current = new AsyncLocalStorage<Trace | null>();
  *
  * Source: W3C Trace Context, sections 3.2 and 4.
  */
-export function receiveTrace(
-  fields: { readonly traceparent?: Field; readonly tracestate?: Field },
-  createSpanId: () => string,
-): Trace | null {
+export function receiveTrace(fields: TraceFields, createSpanId: () => string): Trace | null {
+  const trace = restoreTrace(fields);
+  return trace === null ? null : { ...trace, spanId: createSpanId() };
+}
+
+/**
+ * Reads the trace of work that this service stored with {@link traceHeaders}; the work continues in its span.
+ *
+ * @returns `null` without a valid field
+ */
+export function restoreTrace(fields: TraceFields): Trace | null {
   const traceparent = joined(fields.traceparent);
   if (traceparent === undefined) return null;
   const tracestate = joined(fields.tracestate);
@@ -46,7 +59,7 @@ export function receiveTrace(
   if (!(isKnown || isLater) || ZEROS.test(traceId) || ZEROS.test(parentId)) return null;
   return {
     traceId,
-    spanId: createSpanId(),
+    spanId: parentId,
     flags: (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0'),
     state: tracestate === undefined || tracestate.length > STATE_MAX_LENGTH ? null : tracestate,
   };
@@ -72,8 +85,8 @@ export function traceFields(): { readonly trace_id?: string; readonly span_id?: 
   return trace === undefined || trace === null ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }
 
-/** The fields of a request that the running work sends to another part of Slipway; lower-case names. */
-export function traceHeaders(): Readonly<Record<string, string>> {
+/** The trace of the running work as fields of a request to another part of Slipway, or to store with work for later. */
+export function traceHeaders(): { readonly traceparent?: string; readonly tracestate?: string } {
   const trace = currentTrace();
   if (trace === null) return {};
   const { traceId, spanId, flags, state } = trace;

@@ -5,7 +5,7 @@ import { createLoop, type Loop } from './loop.ts';
 /** Milliseconds between two pings of a process, and how many it may leave unanswered. */
 const PING_MS = 5_000;
 const MAX_UNANSWERED = 6;
-/** The same for a process that starts, waits as a standby or recovers: its checks of databases block for long. */
+/** The same for a process that starts, waits as a standby or recovers: a new schema of a large database blocks for long. */
 const MAX_UNANSWERED_AT_START = 60;
 
 /** A process whose event loop is watched. */

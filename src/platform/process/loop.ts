@@ -50,7 +50,11 @@ export function createLoop({ clock, firstWaitMs = 0, turn, onFailure }: LoopOpti
 
   const wait = async (ms: number): Promise<void> => {
     // Only `wake` and `stop` end it early.
-    await pause(clock, Math.min(ms, MAX_WAIT_MS), waiting.signal);
+    let left = ms;
+    do {
+      await pause(clock, Math.min(left, MAX_WAIT_MS), waiting.signal);
+      left -= MAX_WAIT_MS;
+    } while (left > 0 && !waiting.signal.aborted);
   };
 
   const run = async (): Promise<void> => {

@@ -2,9 +2,11 @@ import { actionDefinition, CONTROL_ACTIONS } from '../../contract/actions/action
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
+import type { Minute } from '../history/minute-ring.ts';
+import type { KeptMinutes } from '../history/server-history.ts';
 
 /**
- * The body of `/admin/`, made from the operation table.
+ * The body of `/admin/` without the history, made from the operation table.
  *
  * @param links the reads that this server answers
  * @param options.exposed whether control actions are forwarded
@@ -12,7 +14,7 @@ import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
 export function renderAdminIndex(
   links: ReadonlyArray<OperationDefinition & { readonly id: string }>,
   options: { readonly exposed: boolean; readonly version: string },
-): AdminIndex {
+): Omit<AdminIndex, 'history'> {
   const { path: controlPath } = ADMIN_OPERATIONS.postControl;
   return {
     service: { name: 'slipway', version: options.version },
@@ -30,5 +32,22 @@ export function renderAdminIndex(
         used: [...used],
       };
     }),
+  };
+}
+
+/** The member `history` of the body. @param server host name of this server */
+export function renderHistory(server: string, { from, minutes }: KeptMinutes): AdminIndex['history'] {
+  const column = <T>(valueOf: (minute: Minute) => T): (T | null)[] =>
+    minutes.map((minute) => (minute === null ? null : valueOf(minute)));
+  return {
+    server,
+    from,
+    requests: column(({ requests }) => requests),
+    server_errors: column(({ serverErrors }) => serverErrors),
+    sent_bytes: column(({ sentBytes }) => sentBytes),
+    states: {
+      official: column(({ states }) => states.official),
+      localized: column(({ states }) => states.localized),
+    },
   };
 }

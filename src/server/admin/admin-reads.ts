@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { parseQuery } from '../../contract/operations/query-parser.ts';
+import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
@@ -10,9 +11,10 @@ import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer
 import { badEncoding } from '../http/public-route.ts';
 import { isWellEncoded } from '../http/request-target.ts';
 import type { AdminGate } from './admin-gate.ts';
-import { renderAdminIndex } from './admin-index.ts';
+import { renderAdminIndex, renderHistory } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
+import type { ServerHistory } from '../history/server-history.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { ReportForwarder } from './reports/report-forwarder.ts';
 import type { AddServerChecks } from './reports/server-checks.ts';
@@ -51,15 +53,20 @@ export interface AdminReadsOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly exposeControl: boolean;
+  readonly history: Pick<ServerHistory, 'read'>;
   /** Version of the program. */
   readonly version: string;
+  /** Of this machine or pod. */
+  readonly hostName: string;
 }
 
 /** Makes the function that answers the index and the reports. */
 export function createAdminReads({
   gate,
   exposeControl,
+  history,
   version,
+  hostName,
   ...options
 }: AdminReadsOptions): AdminReads {
   const answerReport = createReportRoute(options);
@@ -74,7 +81,8 @@ export function createAdminReads({
     }
     if (route.kind === 'index') {
       checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
-      return jsonAnswer(index, { cacheControl: NO_STORE });
+      const body: AdminIndex = { ...index, history: renderHistory(hostName, history.read()) };
+      return jsonAnswer(body, { cacheControl: NO_STORE });
     }
     const values = checkAdminQuery(route.operation, query, text);
     const { headers, httpVersion } = request;

@@ -4,6 +4,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
+import type { ServerHistory } from '../history/server-history.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { Answer } from '../http/answer.ts';
@@ -38,8 +39,11 @@ export interface AdminSurfaceOptions {
   readonly secrets: Pick<SecretMask, 'mask'>;
   readonly exposeControl: boolean;
   readonly publicBaseUrl: string;
+  readonly history: Pick<ServerHistory, 'read'>;
   /** Version of the program. */
   readonly version: string;
+  /** Of this machine or pod. */
+  readonly hostName: string;
 }
 
 /** One request and its response. */

@@ -3,6 +3,7 @@ import {
   servedUntilText,
   type AbsenceKind,
 } from '../../domain/service-state/daemon-absence.ts';
+import { describeState } from '../../domain/service-state/describe-state.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 
@@ -84,8 +85,9 @@ export function createDaemonPresence({ clock, servedUntil }: DaemonPresenceOptio
   };
 }
 
-/** The one text about a daemon that does not answer. */
+/** The text about a daemon that does not answer, beginning as a sentence does. */
 function describeAbsence({ kind, since }: Absence, servedUntil: number | null): string {
   const { message, next } = daemonAbsence(kind, since);
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}; ${servedUntilText(servedUntil)}. ${next.text}`;
+  const text = describeState({ message: `${message}; ${servedUntilText(servedUntil)}`, next_step: next });
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

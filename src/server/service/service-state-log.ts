@@ -8,7 +8,10 @@ import type { ReadServiceState } from './service-state-reader.ts';
 /** Milliseconds between two looks. The state also changes with time alone, so nothing announces every change. */
 const LOOK_MS = 1000;
 
-/** Makes the loop that logs every change of the state. */
+/** Milliseconds after which a start that waits for something outside of this server is worth a warning. */
+const START_MS = 60_000;
+
+/** Makes the loop that logs every change of the state, and a start that takes too long. */
 export function createServiceStateLog(options: {
   readonly read: ReadServiceState;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -16,11 +19,20 @@ export function createServiceStateLog(options: {
 }): Loop {
   const { read, logger, clock } = options;
   let last: ServiceAnswer | null = null;
+  let changedAt = clock.monotonic();
+  let isWarned = false;
   return createLoop({
     clock,
     turn: () => {
       const answer = read();
-      if (!isSameState(last, answer)) logChange(logger, answer, last);
+      if (!isSameState(last, answer)) {
+        logState(logger, answer, last, isCalm(answer) ? 'info' : 'warn', 'state of the service changed');
+        changedAt = clock.monotonic();
+        isWarned = false;
+      } else if (!isWarned && isWaiting(answer) && clock.monotonic() - changedAt >= START_MS) {
+        logState(logger, answer, last, 'warn', 'the service has not started yet');
+        isWarned = true;
+      }
       last = answer;
       return Promise.resolve(LOOK_MS);
     },
@@ -33,13 +45,25 @@ export function createServiceStateLog(options: {
 
 /** Working is not worth a warning, and neither is a start. */
 const CALM: ReadonlySet<ServiceState['state']> = new Set(['healthy', 'starting', 'stopping']);
+/** Reasons of a start that makes progress, however long it takes. */
+const AT_WORK: ReadonlySet<ServiceState['reason']> = new Set(['Syncing', 'SnapshotLoading']);
 
-function logChange(
+function isCalm({ state, reason }: ServiceState): boolean {
+  return CALM.has(state) || reason === 'NeverSynced';
+}
+
+function isWaiting({ state, reason }: ServiceState): boolean {
+  return state === 'starting' && !AT_WORK.has(reason);
+}
+
+function logState(
   logger: Pick<Logger, 'info' | 'warn'>,
   { state, reason, message, next_step: next, channels }: ServiceAnswer,
   before: ServiceAnswer | null,
+  level: 'info' | 'warn',
+  text: string,
 ): void {
-  logger[CALM.has(state) ? 'info' : 'warn'](
+  logger[level](
     {
       state,
       reason,
@@ -48,6 +72,6 @@ function logChange(
       localized_state: channels.localized.state,
       before: before?.state ?? null,
     },
-    'state of the service changed',
+    text,
   );
 }

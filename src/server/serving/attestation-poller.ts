@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/process/clock.ts';
 import type { AttestationAnswer, DaemonClient } from '../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
-import type { ServingControl } from './serving.ts';
+import type { OfferOutcome, ServingControl } from './serving.ts';
 
 /** Milliseconds between two polls of the daemon. */
 const POLL_INTERVALS = {
@@ -48,7 +48,8 @@ export interface AttestationPollerOptions {
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   /** Reads the newest envelope on the volume, `null` for none. It is used only while the daemon is a standby. */
   readonly readVolumeEnvelope: () => Promise<Uint8Array | null>;
-  readonly serving: Pick<ServingControl, 'offerEnvelope' | 'rejection'>;
+  readonly offer: (envelope: Uint8Array) => Promise<OfferOutcome>;
+  readonly serving: Pick<ServingControl, 'rejection'>;
   readonly clock: Clock;
   /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
@@ -75,10 +76,10 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
   };
 
   const outcomeOf = async (answer: AttestationAnswer): Promise<RefreshOutcome> => {
-    if (answer.kind === 'envelope') return serving.offerEnvelope(answer.envelope);
+    if (answer.kind === 'envelope') return await options.offer(answer.envelope);
     if (answer.kind !== 'standby') return answer.kind;
     const envelope = await options.readVolumeEnvelope();
-    return envelope === null ? 'none' : serving.offerEnvelope(envelope);
+    return envelope === null ? 'none' : await options.offer(envelope);
   };
 
   const ask = async (signal: AbortSignal): Promise<number> => {

@@ -28,7 +28,7 @@ export interface Refresher {
   stop(): Promise<void>;
 }
 
-export interface RefresherOptions extends AttestationPollerOptions {
+export interface RefresherOptions extends Omit<AttestationPollerOptions, 'offer'> {
   readonly serving: Pick<
     ServingControl,
     'offerEnvelope' | 'rejection' | 'observeVolume' | 'observeKeys' | 'tick' | 'hasTrouble' | 'recheck'
@@ -42,8 +42,9 @@ export interface RefresherOptions extends AttestationPollerOptions {
  * the key files. None waits for another, so a daemon or a disk that hangs delays nothing else.
  */
 export function createRefresher(options: RefresherOptions): Refresher {
-  const { serving, volume, trustedKeys, clock } = options;
-  const poller = createAttestationPoller(options);
+  const { serving, trustedKeys, clock } = options;
+  const { look, offer } = createLook(serving, options.volume);
+  const poller = createAttestationPoller({ ...options, offer });
   const stopping = new AbortController();
   const poll = createRestart();
   let polling: Promise<unknown> = Promise.resolve();
@@ -82,7 +83,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   const volumeLoop = createLoop({
     clock,
     turn: async () => {
-      if (serving.observeVolume(await volume.look())) askFromTheStart();
+      if (await look()) askFromTheStart();
       serving.tick();
       void recheck();
       return serving.hasTrouble() ? LOOK_INTERVALS.trouble : LOOK_INTERVALS.calm;
@@ -105,8 +106,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   return {
     start: (first = null) => {
       // The volume first: without its store id no attestation can be judged.
-      polling = volume.look().then(async (state) => {
-        serving.observeVolume(state);
+      polling = look().then(async () => {
         if (first !== null) options.onOutcome(serving.offerEnvelope(first), null);
         volumeLoop.start();
         keyLoop.start();
@@ -120,6 +120,27 @@ export function createRefresher(options: RefresherOptions): Refresher {
     stop: async () => {
       stopping.abort();
       await Promise.all([polling, volumeLoop.stop(), keyLoop.stop()]);
+    },
+  };
+}
+
+/** Looks at the volume for the loop, and for an envelope that arrives while no volume is known. */
+function createLook(
+  serving: Pick<ServingControl, 'offerEnvelope' | 'observeVolume'>,
+  volume: SnapshotVolume,
+): { readonly look: () => Promise<boolean>; readonly offer: AttestationPollerOptions['offer'] } {
+  let isReadable = false;
+  const look = async (): Promise<boolean> => {
+    const state = await volume.look();
+    isReadable = state.ok;
+    return serving.observeVolume(state);
+  };
+  return {
+    look,
+    offer: async (envelope) => {
+      // The first start of a daemon makes the volume a moment before its first attestation, between two looks of the loop.
+      if (!isReadable) await look();
+      return serving.offerEnvelope(envelope);
     },
   };
 }

@@ -1,7 +1,10 @@
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -23,6 +26,8 @@ import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** Milliseconds after which a volume that does not answer counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
+/** Milliseconds that a daemon may take to start beside this server before that is worth a warning. */
+const START_MS = 60_000;
 
 /** Counters of the serving room. */
 export interface ServingMetrics {
@@ -88,7 +93,7 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
     clock,
     random: options.random,
     waitSeconds: options.waitSeconds,
-    onOutcome: createOutcomeLog(logger, metrics),
+    onOutcome: createOutcomeLog(options),
   });
   return {
     serving,
@@ -109,8 +114,11 @@ function createVolume({
     root,
     readStoreId: async (path) => (await readStoreFormat(path)).store_id,
     clock,
-    onFailure: (error) => {
-      logger.warn({ err: error }, 'the snapshot volume cannot be read');
+    onFailure: (error, wasNeverReadable) => {
+      // The first start of a daemon makes the volume. One that stays away has a state that is logged.
+      const isNotMade = wasNeverReadable && errorCode(error) === 'ENOENT';
+      if (isNotMade) logger.info({ detail: messageOf(error) }, 'the snapshot volume has not been made yet');
+      else logger.warn({ err: error }, 'the snapshot volume cannot be read');
     },
     timeoutMs: VOLUME_TIMEOUT_MS,
   });
@@ -127,30 +135,59 @@ async function isUsable(root: string, { blake3, size }: ManifestEntry): Promise<
   }
 }
 
+/** Reasons of a server, or of a service, that has not been ready yet. */
+const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>([
+  'AttestationUnavailable',
+  'SnapshotLoading',
+  'ReleaseNotAuthorized',
+]);
+
 function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null): void {
   const { channel, distributable, reason, message, release_id, snapshot_id } = verdict;
-  logger[distributable || channel === 'localized' ? 'info' : 'warn'](
+  const isNotYet = NOT_YET.has(reason) && previous?.distributable !== true;
+  logger[distributable || isNotYet || channel === 'localized' ? 'info' : 'warn'](
     { channel, distributable, reason, detail: message, release_id, snapshot_id, before: previous?.reason },
     'verdict changed',
   );
 }
 
-/** Counts every poll, and logs a line only when the outcome differs from the last one. */
-function createOutcomeLog(
-  logger: Logger,
-  metrics: Pick<ServingMetrics, 'refresh'>,
-): (outcome: RefreshOutcome, error: unknown) => void {
+/**
+ * Counts every poll, and logs a line only when the outcome differs from the last one. Before the first good poll, a daemon that
+ * may be about to start is logged as information for a while.
+ */
+function createOutcomeLog({
+  logger,
+  metrics,
+  clock,
+}: Pick<ServingRoomOptions, 'logger' | 'metrics' | 'clock'>): (
+  outcome: RefreshOutcome,
+  error: unknown,
+) => void {
+  const startedAt = clock.monotonic();
   let last = '';
+  let hadGood = false;
   return (outcome, error) => {
     metrics.refresh(outcome);
     const state = outcome === 'failed' ? `failed ${error instanceof Error ? error.message : ''}` : outcome;
     const isGood = outcome === 'accepted' || outcome === 'unchanged';
-    const key = isGood ? 'good' : state;
+    hadGood ||= isGood;
+    const isCalm =
+      isGood ||
+      (!hadGood && clock.monotonic() - startedAt < START_MS && (outcome === 'none' || mayStartSoon(error)));
+    const key = isGood ? 'good' : `${state} ${isCalm ? 'calm' : 'warned'}`;
     if (key !== last) {
-      logger[isGood ? 'info' : 'warn']({ outcome, ...failureFields(error) }, 'refresh');
+      logger[isCalm ? 'info' : 'warn']({ outcome, ...failureFields(error) }, 'refresh');
     }
     last = key;
   };
+}
+
+/** Whether a poll failed as it does while the daemon starts: it does not listen, has made no token yet, or recovers. */
+function mayStartSoon(error: unknown): boolean {
+  if (!(error instanceof DaemonUnavailable)) return false;
+  const { code, status, cause } = error;
+  if (code === 'token_unreadable') return errorCode(cause instanceof Error ? cause.cause : null) === 'ENOENT';
+  return code === 'unreachable' || (code === 'answer_refused' && status === 503);
 }
 
 /** For a daemon that cannot be used, the code and one sentence are enough; any other failure needs its stack. */

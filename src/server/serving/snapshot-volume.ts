@@ -14,8 +14,8 @@ export interface SnapshotVolumeOptions {
   /** Reads and checks FORMAT; returns the store id. */
   readonly readStoreId: (root: string) => Promise<string>;
   readonly clock: Clock;
-  /** Called with the error when the volume becomes unreadable, for the log. */
-  readonly onFailure: (error: unknown) => void;
+  /** Called with the error when the volume becomes unreadable, and whether it was never readable, for the log. */
+  readonly onFailure: (error: unknown, wasNeverReadable: boolean) => void;
   /** Milliseconds after which a mount that does not answer counts as absent. */
   readonly timeoutMs: number;
 }
@@ -28,15 +28,17 @@ export function createSnapshotVolume({
   onFailure,
   timeoutMs,
 }: SnapshotVolumeOptions): SnapshotVolume {
-  let wasReadable = true;
+  let isFailing = false;
+  let wasNeverReadable = true;
   const read = async (): Promise<VolumeState> => {
     try {
       const storeId = await readStoreId(root);
-      wasReadable = true;
+      isFailing = false;
+      wasNeverReadable = false;
       return { ok: true, storeId };
     } catch (error) {
-      if (wasReadable) onFailure(error);
-      wasReadable = false;
+      if (!isFailing) onFailure(error, wasNeverReadable);
+      isFailing = true;
       return {
         ok: false,
         message: `the snapshot volume is absent or unreadable (${codeOf(error)})`,

@@ -1,11 +1,9 @@
 import { MAX_DAMAGE, type DamageReport } from '../../domain/verdict/evidence.ts';
-import type { DamageChange } from '../serving/serving.ts';
-import type { PrimaryMessage, SharedEnvelope } from './worker-messages.ts';
+import type { PrimaryMessage, SharedEnvelope, SharedMessage } from './worker-messages.ts';
 
-/** Passes evidence of one worker to all others, and keeps it for those that start later. */
+/** Passes what one worker tells to all others, and keeps the evidence for those that start later. */
 export interface EvidenceRelay<W> {
-  takeDamage(from: W, change: DamageChange): void;
-  takeAttestation(from: W, accepted: SharedEnvelope): void;
+  take(from: W, message: SharedMessage): void;
   /** The evidence for a worker that starts now. */
   evidence(): { readonly damage: readonly DamageReport[]; readonly attestation: SharedEnvelope | null };
 }
@@ -16,17 +14,29 @@ export function createEvidenceRelay<W>(
 ): EvidenceRelay<W> {
   const damage = new Map<string, DamageReport>();
   let attestation: SharedEnvelope | null = null;
+  /** Whether the message tells something new. */
+  const keep = (message: SharedMessage): boolean => {
+    switch (message.kind) {
+      case 'slipway:minute':
+        return true;
+      case 'slipway:damage': {
+        const { blake3, report } = message.change;
+        if (report === null) damage.delete(blake3);
+        else if (damage.size < MAX_DAMAGE || damage.has(blake3)) damage.set(blake3, report);
+        return true;
+      }
+      case 'slipway:attestation': {
+        const accepted = message.attestation;
+        if (attestation?.storeId === accepted.storeId && attestation.version >= accepted.version)
+          return false;
+        attestation = accepted;
+        return true;
+      }
+    }
+  };
   return {
-    takeDamage: (from, change) => {
-      const { blake3, report } = change;
-      if (report === null) damage.delete(blake3);
-      else if (damage.size < MAX_DAMAGE || damage.has(blake3)) damage.set(blake3, report);
-      sendToOthers(from, { kind: 'slipway:damage', change });
-    },
-    takeAttestation: (from, accepted) => {
-      if (attestation?.storeId === accepted.storeId && attestation.version >= accepted.version) return;
-      attestation = accepted;
-      sendToOthers(from, { kind: 'slipway:attestation', attestation: accepted });
+    take: (from, message) => {
+      if (keep(message)) sendToOthers(from, message);
     },
     evidence: () => ({ damage: [...damage.values()], attestation }),
   };

@@ -1,4 +1,5 @@
 import type { Registry } from '../../platform/metrics/metrics.ts';
+import type { MinuteOfProcess, ServerHistory } from '../history/server-history.ts';
 import type { ServingControl } from '../serving/serving.ts';
 
 /** The parts that the processes of one server share. */
@@ -7,6 +8,7 @@ export interface SharedServingParts {
     ServingControl,
     'reportDamage' | 'watchDamage' | 'offerEnvelope' | 'watchAttestation'
   >;
+  readonly history: Pick<ServerHistory, 'add'>;
   /** Checks the volume and everything in trouble now. */
   wake(): void;
   readonly registry: Registry;
@@ -22,6 +24,8 @@ export interface SharedServing {
   readonly settleMs: number;
   /** The attestation that the others accepted last. */
   readonly firstEnvelope: Uint8Array | null;
+  /** Sends a minute of this process to the others. */
+  shareMinute(own: MinuteOfProcess): void;
   /** Called once, before anything is served. The receiver of the registry serves the metrics. */
   join(parts: SharedServingParts): void;
 }

@@ -95,17 +95,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       case 'slipway:hello':
         process.send(startMessage(slot, config, relay));
         return;
-      case 'slipway:attestation':
-        relay.takeAttestation(slot, message.attestation);
-        return;
       case 'slipway:listening':
         startup.onListening(slot, message);
         return;
-      case 'slipway:damage':
-        relay.takeDamage(slot, message.change);
-        return;
       case 'slipway:metrics':
         metrics.take(process, message.id, message.metrics);
+        return;
+      default:
+        relay.take(slot, message);
     }
   };
 

@@ -1,6 +1,7 @@
 import type { MetricObject } from 'prom-client';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { MinuteOfProcess } from '../history/server-history.ts';
 import type { DamageChange } from '../serving/serving.ts';
 import type { SharedServing, SharedServingParts } from './shared-serving.ts';
 import {
@@ -61,13 +62,16 @@ export function createWorkerLink(channel: WorkerChannel): WorkerLink {
     switch (message.kind) {
       case 'slipway:start':
         for (const report of message.damage) shared.takeDamage({ blake3: report.blake3, report });
-        started.resolve(workerStart(message, shared.join));
+        started.resolve(workerStart(message, shared.join, send));
         return;
       case 'slipway:damage':
         shared.takeDamage(message.change);
         return;
       case 'slipway:attestation':
         shared.takeEnvelope(message.attestation);
+        return;
+      case 'slipway:minute':
+        shared.takeMinute(message.minute);
         return;
       case 'slipway:ping':
         send({ kind: 'slipway:pong' });
@@ -98,12 +102,16 @@ export function createWorkerLink(channel: WorkerChannel): WorkerLink {
 function workerStart(
   { slot, config, isReplacement, attestation }: StartMessage,
   join: SharedServing['join'],
+  send: Send,
 ): WorkerStart {
   return {
     slot,
     config,
     shared: {
       processes: config.workers,
+      shareMinute: (minute) => {
+        send({ kind: 'slipway:minute', minute });
+      },
       settleMs: isReplacement ? SETTLE_MS : 0,
       firstEnvelope: attestation === null ? null : Buffer.from(attestation.envelope, 'base64'),
       scrubs: slot === 0,
@@ -116,6 +124,7 @@ interface SharedEvidence {
   readonly join: SharedServing['join'];
   takeDamage(change: DamageChange): void;
   takeEnvelope(attestation: SharedEnvelope): void;
+  takeMinute(minute: MinuteOfProcess): void;
   metrics(): Promise<readonly MetricObject[]>;
 }
 
@@ -159,6 +168,9 @@ function createSharedEvidence(send: Send): SharedEvidence {
     takeEnvelope: ({ envelope }) => {
       // Verified here as if it came from the daemon; a known attestation changes nothing.
       parts?.serving.offerEnvelope(Buffer.from(envelope, 'base64'));
+    },
+    takeMinute: (minute) => {
+      parts?.history.add(minute);
     },
     metrics: async () => (await parts?.registry.getMetricsAsJSON()) ?? [],
   };

@@ -1,10 +1,18 @@
 import type { MetricObject } from 'prom-client';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { MinuteOfProcess } from '../history/server-history.ts';
 import type { DamageChange } from '../serving/serving.ts';
+
+/** Messages that a worker sends to all others through the first process. */
+export type SharedMessage =
+  | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
+  | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
+  | { readonly kind: 'slipway:minute'; readonly minute: MinuteOfProcess };
 
 /** Messages of the first process to a worker. Both run the same program, so messages are not validated. */
 export type PrimaryMessage =
+  | SharedMessage
   | {
       readonly kind: 'slipway:start';
       /** Number of the worker, from 0; a replacement gets the number of the worker that died. */
@@ -17,19 +25,16 @@ export type PrimaryMessage =
       /** Whether it replaces a worker that died; then the others serve meanwhile. */
       readonly isReplacement: boolean;
     }
-  | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
-  | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
   | { readonly kind: 'slipway:metrics'; readonly id: number }
   | { readonly kind: 'slipway:ping' }
   | { readonly kind: 'slipway:stop'; readonly reason: string };
 
 /** Messages of a worker to the first process. */
 export type WorkerMessage =
+  | SharedMessage
   | { readonly kind: 'slipway:hello' }
   | { readonly kind: 'slipway:pong' }
   | { readonly kind: 'slipway:listening'; readonly url: string; readonly hashing: string }
-  | { readonly kind: 'slipway:damage'; readonly change: DamageChange }
-  | { readonly kind: 'slipway:attestation'; readonly attestation: SharedEnvelope }
   | { readonly kind: 'slipway:metrics'; readonly id: number; readonly metrics: readonly MetricObject[] };
 
 /** An attestation sent from one process to another. */
@@ -41,7 +46,7 @@ export interface SharedEnvelope {
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(
-  ['start', 'damage', 'attestation', 'metrics', 'ping', 'pong', 'stop', 'hello', 'listening'].map(
+  ['start', 'damage', 'attestation', 'minute', 'metrics', 'ping', 'pong', 'stop', 'hello', 'listening'].map(
     (name) => `slipway:${name}`,
   ),
 );

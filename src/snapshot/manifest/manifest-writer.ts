@@ -16,12 +16,11 @@ import {
   type ManifestEntry,
   type ManifestHeader,
 } from '../../domain/release/manifest.ts';
-import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, makeDirectory } from '../../platform/files/files.ts';
 import { createBlake3, type Blake3 } from '../../platform/hashing/blake3.ts';
 import { manifestPath } from '../volume/layout.ts';
 import { renameIntoPlace } from '../volume/store-directories.ts';
-import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
+import type { WriteSteps } from '../volume/write-steps.ts';
 
 /** A manifest that is durable in the store. */
 export interface WrittenManifest {
@@ -41,7 +40,7 @@ export interface ManifestToWrite {
   readonly header: ManifestHeader;
   /** In the byte order of the destinations. */
   readonly entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>;
-  readonly failpoints: Failpoints;
+  readonly steps: WriteSteps;
 }
 
 /** The entries given are not those that the header announces, or cannot be in a manifest. */
@@ -61,10 +60,7 @@ const WRITE_BYTES = 64 * 1024;
  * @throws ManifestContentError; the file system error with its `code`
  */
 export async function writeManifestFile(manifest: ManifestToWrite): Promise<WrittenManifest> {
-  const { root, staging, header, entries, failpoints } = manifest;
-  const hit = (name: SnapshotFailpoint): void => {
-    failpoints.hit(name);
-  };
+  const { root, staging, header, entries, steps } = manifest;
   const headerFault = headerProblem({ ...header });
   if (headerFault !== null) throw new ManifestContentError(`manifest header: ${headerFault}`);
   const temporary = join(staging, 'manifest.ndjson');
@@ -83,19 +79,19 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
       }
       check.end();
       written = await sink.finish();
-      hit('snapshot.manifest.written');
+      steps.passed('snapshot.manifest.written');
       await file.chmod(0o444);
       await file.sync();
-      hit('snapshot.manifest.synced');
+      steps.passed('snapshot.manifest.synced');
     } finally {
       await file.close();
     }
     const target = manifestPath(root, written.blake3);
     await makeDirectory(dirname(target));
     await renameIntoPlace(root, temporary, target);
-    hit('snapshot.manifest.renamed');
+    steps.passed('snapshot.manifest.renamed');
     await fsyncDirectory(dirname(target));
-    hit('snapshot.manifest.durable');
+    steps.passed('snapshot.manifest.durable');
     return { snapshotId: snapshotIdOf(written.blake3), sha256: written.sha256, header, size: written.size };
   } catch (error) {
     await rm(temporary, { force: true });

@@ -3,7 +3,6 @@ import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
 import type { FileDigests } from '../../platform/hashing/digests.ts';
 import { blockListBytes } from './block-list.ts';
@@ -12,7 +11,7 @@ import { KeyedQueue } from './keyed-queue.ts';
 import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from '../volume/layout.ts';
 import { fileState } from './object-state.ts';
 import { makeRealDirectory } from '../volume/store-directories.ts';
-import type { SnapshotFailpoint } from '../volume/snapshot-failpoints.ts';
+import type { WriteSteps } from '../volume/write-steps.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 /** A file that was downloaded or made, with the digests of exactly its bytes. */
@@ -32,14 +31,14 @@ const FLUSH_CONCURRENCY = 4;
 /** Moves staged files into `objects/`, and damaged ones out of it. */
 export class ObjectCommitter {
   readonly #root: string;
-  readonly #failpoints: Failpoints;
+  readonly #steps: WriteSteps;
   readonly #queue = new KeyedQueue();
   readonly #touched = new Set<string>();
   readonly #made = new Set<string>();
 
-  constructor(root: string, failpoints: Failpoints) {
+  constructor(root: string, steps: WriteSteps) {
     this.#root = root;
-    this.#failpoints = failpoints;
+    this.#steps = steps;
   }
 
   /** See `SnapshotWriter.commitObject`. */
@@ -57,7 +56,7 @@ export class ObjectCommitter {
         await rename(stagedPath, target);
         // Not before: a staged file that outlives a crash has to stay writable for the attempt that continues it.
         if (mode !== OBJECT_MODE) await chmod(target, OBJECT_MODE);
-        this.#hit('snapshot.object.renamed');
+        this.#steps.passed('snapshot.object.renamed');
       }
       // Also if it already existed: a crash may have happened between its rename and the sync of the directory.
       this.#touched.add(objectDirectory(this.#root, digests.blake3));
@@ -89,7 +88,7 @@ export class ObjectCommitter {
           this.#touched.add(directory);
           throw error;
         }
-        this.#hit('snapshot.flush.directory');
+        this.#steps.passed('snapshot.flush.directory');
       }
     };
     await Promise.all(Array.from({ length: FLUSH_CONCURRENCY }, next));
@@ -101,9 +100,9 @@ export class ObjectCommitter {
     try {
       const stats = await file.stat();
       checkStaged(stagedPath, stats, size);
-      this.#hit('snapshot.object.checked');
+      this.#steps.passed('snapshot.object.checked');
       await file.sync();
-      this.#hit('snapshot.object.synced');
+      this.#steps.passed('snapshot.object.synced');
       return stats.mode & PERMISSION_BITS;
     } finally {
       await file.close();
@@ -125,15 +124,15 @@ export class ObjectCommitter {
     const file = await open(staged, 'wx', OBJECT_MODE);
     try {
       await file.writeFile(blocks);
-      this.#hit('snapshot.blocks.written');
+      this.#steps.passed('snapshot.blocks.written');
       await file.chmod(OBJECT_MODE);
       await file.sync();
     } finally {
       await file.close();
     }
-    this.#hit('snapshot.blocks.synced');
+    this.#steps.passed('snapshot.blocks.synced');
     await rename(staged, target);
-    this.#hit('snapshot.blocks.renamed');
+    this.#steps.passed('snapshot.blocks.renamed');
   }
 
   async #quarantine(blake3: Blake3Hex, taskId: string): Promise<boolean> {
@@ -155,10 +154,6 @@ export class ObjectCommitter {
     this.#made.add(directory);
     // Whether or not it is new: a crash may have come before the name was durable.
     this.#touched.add(dirname(directory));
-  }
-
-  #hit(name: SnapshotFailpoint): void {
-    this.#failpoints.hit(name);
   }
 }
 

@@ -1,10 +1,9 @@
 import { readdir, rm } from 'node:fs/promises';
-import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { attestationHistoryDirectory, attestationHistoryPath, attestationPath } from './layout.ts';
 import { setAside } from './store-directories.ts';
-import { durableFailpoints, type SnapshotFailpoint } from './snapshot-failpoints.ts';
+import { durableSteps, type WriteSteps } from './write-steps.ts';
 
 /** How many envelopes the history keeps. */
 export const ATTESTATION_HISTORY = 32;
@@ -23,7 +22,7 @@ export async function publishAttestation(
   root: string,
   envelope: Uint8Array,
   version: number,
-  failpoints: Failpoints,
+  steps: WriteSteps,
 ): Promise<void> {
   if (!Number.isSafeInteger(version) || version < 0)
     throw new RangeError(`not an attestation version: ${version}`);
@@ -33,18 +32,16 @@ export async function publishAttestation(
     );
   }
   const history = attestationHistoryPath(root, version);
-  await writeFileDurably(history, envelope, durableFailpoints(failpoints, 'snapshot.history'));
+  await writeFileDurably(history, envelope, durableSteps(steps, 'snapshot.history'));
   const writeCurrent = async (): Promise<void> => {
-    const steps = durableFailpoints(failpoints, 'snapshot.attestation');
-    await writeFileDurably(attestationPath(root), envelope, steps);
+    await writeFileDurably(attestationPath(root), envelope, durableSteps(steps, 'snapshot.attestation'));
   };
   await writeCurrent().catch(async (error: unknown) => {
     if (errorCode(error) !== 'EISDIR') throw error;
     await setAside(root, attestationPath(root));
     await writeCurrent();
   });
-  const durable: SnapshotFailpoint = 'snapshot.attestation.durable';
-  failpoints.hit(durable);
+  steps.passed('snapshot.attestation.durable');
   for (const old of (await listAttestationVersions(root)).slice(ATTESTATION_HISTORY)) {
     await rm(attestationHistoryPath(root, old), { force: true, recursive: true });
   }

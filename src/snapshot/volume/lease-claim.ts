@@ -13,6 +13,9 @@ const LOOK_MS = 1000;
 /** Milliseconds for which a lease must not change before another daemon takes it: longer than the holder may write. */
 export const LEASE_TAKEOVER_MS = 15_000;
 
+/** Why a daemon waits whose claim came too late. The listing of the volume may not show the winner for a while. */
+const CLAIMED_BY_ANOTHER = 'another daemon has just taken the lease of the snapshot volume';
+
 /** A lease that this daemon may hold from now on. */
 export interface LeaseClaim {
   readonly epoch: number;
@@ -37,7 +40,10 @@ export interface LeaseClaimOptions {
  *
  * @throws the signal's reason; the error of a volume that cannot be read
  */
-export async function claimLease(files: LeaseFiles, options: LeaseClaimOptions): Promise<LeaseClaim> {
+export async function claimLease(
+  files: Pick<LeaseFiles, 'newest' | 'read' | 'create'>,
+  options: LeaseClaimOptions,
+): Promise<LeaseClaim> {
   const { holder, clock, signal, onWait } = options;
   let observed: { readonly lease: StoredLease; readonly since: number } | null = null;
   let reason = '';
@@ -58,7 +64,10 @@ export async function claimLease(files: LeaseFiles, options: LeaseClaimOptions):
     }
     if (lease === null) {
       const isCreated = await files.create(1, holder, false).catch(() => null);
-      if (isCreated === false) continue;
+      if (isCreated === false) {
+        await wait(CLAIMED_BY_ANOTHER);
+        continue;
+      }
       return { epoch: 1, counter: 0, isCreated: isCreated === true, otherWriter: false };
     }
     if (lease.content?.holder_id === holder.id) {
@@ -71,7 +80,10 @@ export async function claimLease(files: LeaseFiles, options: LeaseClaimOptions):
       continue;
     }
     try {
-      if (!(await files.create(lease.epoch + 1, holder, true))) continue;
+      if (!(await files.create(lease.epoch + 1, holder, true))) {
+        await wait(CLAIMED_BY_ANOTHER);
+        continue;
+      }
     } catch (error) {
       await wait(
         `the lease of ${holderNameOf(lease)} has ended, but the snapshot volume cannot be written: ${messageOf(error)}`,

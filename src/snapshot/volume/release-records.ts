@@ -7,11 +7,10 @@ import {
 } from '../../contract/formats/release-record.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
-import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { releaseDirectory, releaseRecordPath } from './layout.ts';
-import { durableFailpoints } from './snapshot-failpoints.ts';
+import { durableSteps, type WriteSteps } from './write-steps.ts';
 
 /** A release record that is on the volume cannot be used, or would have to change. */
 export class ReleaseRecordError extends Error {
@@ -29,13 +28,13 @@ export class ReleaseRecordError extends Error {
 export async function writeReleaseRecord(
   root: string,
   record: ReleaseRecord,
-  failpoints: Failpoints,
+  steps: WriteSteps,
 ): Promise<void> {
   const path = releaseRecordPath(root, record.channel, record.release_id);
   const bytes = renderReleaseRecord(record);
   const present = await readIfThere(path);
   if (present === null) {
-    await writeFileDurably(path, bytes, durableFailpoints(failpoints, 'snapshot.record'), 0o444);
+    await writeFileDurably(path, bytes, durableSteps(steps, 'snapshot.record'), 0o444);
   } else if (present.toString('utf8') !== bytes) {
     throw new ReleaseRecordError(`${path} exists with other content; a release record never changes`);
   }

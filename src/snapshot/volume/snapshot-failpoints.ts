@@ -1,5 +1,3 @@
-import type { Failpoints } from '../../platform/files/failpoints.ts';
-
 /**
  * Every place in the write protocol of the store where a crash or an error can be injected, in the order in which a
  * release passes them. A crash at any of them leaves either the previous or the new release published.
@@ -39,15 +37,3 @@ export type SnapshotFailpoint = (typeof SNAPSHOT_FAILPOINTS)[number];
 
 /** A staging directory has its name of a leftover; its files are still there. No release depends on this step. */
 export const STAGING_FAILPOINT = 'snapshot.staging.renamed';
-
-/** Gives the places inside a durable write of a file the names of the step it belongs to. */
-export function durableFailpoints(
-  failpoints: Failpoints,
-  step: 'snapshot.record' | 'snapshot.history' | 'snapshot.attestation',
-): Failpoints {
-  return {
-    hit: (name) => {
-      failpoints.hit(name.replace(/^durable:/, `${step}.`));
-    },
-  };
-}

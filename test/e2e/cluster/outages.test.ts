@@ -376,7 +376,7 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
     kubectlAnywhere(['-n', other, 'apply', '-f', '-'], JSON.stringify(channel));
     await eventually('slipway ctl status answers', () => {
       const { code, text } = ctl(other, name, 'status');
-      return code === 1 && text.includes('NeverSynced');
+      return code === 1 && text.includes('NoUpstream');
     });
     expect(get(`http://${name}.${other}.svc/healthz`).status).toBe(0);
     await eventually('the operator has added its schedule', () =>

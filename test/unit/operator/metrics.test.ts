@@ -51,6 +51,25 @@ describe('the metrics of each ReleaseChannel', () => {
     ]);
   });
 
+  it('say which share of the units is ready for a localized release', async () => {
+    const localized = (name: string, localization: object): ReleaseChannel => ({
+      ...channel(name, 'True', null),
+      status: { localization } as never,
+    });
+    const units = { total: 120, ready: 50, accepted: 0, translated: 50, blocked: 0, skipped: 20 };
+    const channels = [
+      localized('part', { coverage: '50%', units }),
+      localized('empty', { coverage: '100%', units: { ...units, total: 20, ready: 0 } }),
+      // Its units are those of an earlier release, or are not built yet.
+      localized('unknown', { units }),
+      channel('official', 'True', 0),
+    ];
+    expect(await samples(channels, 'coverage_ratio')).toEqual([
+      'slipway_operator_release_channel_coverage_ratio{namespace="games",name="empty"} 1',
+      'slipway_operator_release_channel_coverage_ratio{namespace="games",name="part"} 0.5',
+    ]);
+  });
+
   it('are bounded, whatever users create', async () => {
     const many = Array.from({ length: 1500 }, (_, index) => channel(`c${index}`, 'True', 0));
     expect(await samples(many, 'ready')).toHaveLength(1000);

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { openFencedWriter } from '../../../src/snapshot/fenced-writer.ts';
-import { LEASE_TAKEOVER_MS } from '../../../src/snapshot/volume/lease-claim.ts';
+import { claimLease, LEASE_TAKEOVER_MS } from '../../../src/snapshot/volume/lease-claim.ts';
 import { LEASE_VALID_MS } from '../../../src/snapshot/volume/lease-term.ts';
 import { acquireStoreLease, type StoreLease } from '../../../src/snapshot/volume/store-lease.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -236,6 +236,48 @@ describe('the lease of a snapshot volume', () => {
       return standby.lease !== null;
     });
     await standby.lease?.confirm();
+  });
+
+  it.each([
+    ['nothing', null],
+    [
+      'a lease that was released',
+      {
+        epoch: 1,
+        bytes: Buffer.from('released'),
+        content: { holder_id: 'ended', holder: 'ended', counter: 1, released: true, other_writer: false },
+      },
+    ],
+  ])('is looked for once a second while the listing of its folder still shows %s', async (_what, listed) => {
+    const clock = new FakeClock();
+    const stopping = new AbortController();
+    const waits: string[] = [];
+    let looks = 0;
+    const claim = claimLease(
+      {
+        newest: () => {
+          looks += 1;
+          return looks > 50 ? Promise.reject(new Error('it looks without a wait')) : Promise.resolve(listed);
+        },
+        read: () => Promise.resolve(listed),
+        // The file of another daemon exists.
+        create: () => Promise.resolve(false),
+      },
+      {
+        holder: { id: 'standby', name: 'standby' },
+        clock,
+        signal: stopping.signal,
+        onWait: (reason) => waits.push(reason),
+      },
+    );
+    const ended = expect(claim).rejects.toThrow('the test has ended');
+    for (let second = 1; second <= 5; second += 1) {
+      await until(() => looks === second);
+      await clock.advance(1000);
+    }
+    expect(waits).toEqual(['another daemon has just taken the lease of the snapshot volume']);
+    stopping.abort(new Error('the test has ended'));
+    await ended;
   });
 
   it('has one winner among daemons that start at the same time on an empty volume', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { writeUnits, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
@@ -79,7 +78,9 @@ async function writePart(
   const bytes = writeUnits(options.format, languages, records, ({ unit_id, state }, error) => {
     count.refuse(unit_id, state, error.message);
   });
-  await pipeline(bytes, createWriteStream(part, { flags: 'wx', flush: true }));
+  // The file is there before anything can fail: a file that is opened meanwhile could appear after it was removed.
+  const file = await open(part, 'wx');
+  await pipeline(bytes, file.createWriteStream({ flush: true }));
   return { release_id: index.releaseId, ...count.result() };
 }
 

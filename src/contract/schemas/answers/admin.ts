@@ -1,7 +1,29 @@
 import { z } from 'zod';
-import { TASK_STATUSES } from '../vocabulary.ts';
+import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
+import { HISTORY_MINUTES, TASK_STATUSES } from '../vocabulary.ts';
 import { answer } from './answer.ts';
-import { EXAMPLE } from './common.ts';
+import { Count, EXAMPLE, UnixSeconds } from './common.ts';
+
+const CountsByMinute = z.array(Count.nullable()).max(HISTORY_MINUTES);
+const StatesByMinute = z.array(z.enum(SERVICE_STATE_NAMES).nullable()).max(HISTORY_MINUTES);
+
+/** The history of one server. Every list has one item for each minute, oldest first; null without a record. */
+const ServerHistorySchema = z
+  .object({
+    server: z
+      .string()
+      .describe('Host name of the server that answered; each server has a history of its own.'),
+    from: UnixSeconds.describe(
+      'Begin of the first minute, Unix seconds. Less than 24 hours ago when the server has not run that long.',
+    ),
+    requests: CountsByMinute.describe('Requests that ended, without those of probes.'),
+    server_errors: CountsByMinute.describe('The part of them that was answered with 5xx.'),
+    sent_bytes: CountsByMinute.describe('Body bytes of resources that the network took.'),
+    states: z
+      .object({ official: StatesByMinute, localized: StatesByMinute })
+      .describe('The worst state of each channel in each minute.'),
+  })
+  .describe('The last minutes of this server, in memory; it is empty after a restart.');
 
 /** `/admin/`. */
 export const AdminIndexAnswer = answer(
@@ -11,6 +33,7 @@ export const AdminIndexAnswer = answer(
       exposed: z.boolean().describe('Whether this server forwards control actions.'),
       path: z.string().describe('Where actions are posted to.'),
     }),
+    history: ServerHistorySchema,
     links: z.array(z.object({ id: z.string(), path: z.string(), summary: z.string() })),
     actions: z.array(
       z.object({
@@ -27,6 +50,14 @@ export const AdminIndexAnswer = answer(
   {
     service: { name: 'slipway', version: '0.1.0' },
     control: { exposed: true, path: '/admin/control/{action}' },
+    history: {
+      server: 'slipway-0',
+      from: EXAMPLE.at,
+      requests: [120, 96],
+      server_errors: [0, 0],
+      sent_bytes: [73_400_320, 41_943_040],
+      states: { official: ['healthy', 'healthy'], localized: ['unpublished', 'unpublished'] },
+    },
     links: [{ id: 'listTasks', path: '/admin/tasks', summary: 'The tasks of the daemon.' }],
     actions: [
       {

@@ -13,36 +13,8 @@ export interface BundleDigests {
   readonly contentHash: Uint8Array;
 }
 
-/** Computes digests of data that arrives in pieces. */
-export interface BundleDigester {
-  update(bytes: Buffer): void;
-  /** Call it once, at the end. */
-  digests(): BundleDigests;
-}
-
 const CONTENT_HASH_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
-
-/**
- * Starts the digests of a bundle.
- *
- * @param bundle the places of its files decide whether there is a CRC; a change of the files keeps their order and leaves no
- *   gap where there was none
- */
-export function createBundleDigester(bundle: Bundle): BundleDigester {
-  const hash = createBlake3();
-  let crc = 0;
-  return {
-    update: (bytes) => {
-      crc = crc32(bytes, crc);
-      hash.update(bytes);
-    },
-    digests: () => ({
-      crc32: isFilled(bundle) ? crc : null,
-      contentHash: hash.digest().subarray(0, CONTENT_HASH_BYTES),
-    }),
-  };
-}
 
 /**
  * The digests of a bundle as it is.
@@ -51,11 +23,17 @@ export function createBundleDigester(bundle: Bundle): BundleDigester {
  */
 export function bundleDigests(bundle: Bundle): BundleDigests {
   const { data } = bundle;
-  const digester = createBundleDigester(bundle);
+  const hash = createBlake3();
+  let crc = 0;
   for (let at = 0; at < data.size; at += PIECE_BYTES) {
-    digester.update(data.read(at, Math.min(PIECE_BYTES, data.size - at)));
+    const bytes = data.read(at, Math.min(PIECE_BYTES, data.size - at));
+    crc = crc32(bytes, crc);
+    hash.update(bytes);
   }
-  return digester.digests();
+  return {
+    crc32: isFilled(bundle) ? crc : null,
+    contentHash: hash.digest().subarray(0, CONTENT_HASH_BYTES),
+  };
 }
 
 /** Whether the files stand in the data one behind the other, in the order of the directory. */

@@ -4,13 +4,12 @@ import { type OutputPiece, pieceChunks } from '../patch/output-pieces.ts';
 import { type Splice, type SplicedSource, spliceSource } from '../patch/spliced-source.ts';
 import { BLOCK_COMPRESSION, compressLz4, METHOD_BITS } from './block-compression.ts';
 import type { Bundle, BundleNode } from './bundle.ts';
-import { type BundleDigests, createBundleDigester } from './bundle-digests.ts';
 import { blockBytesOf, planBlocks, type PlannedBlock } from './plan-blocks.ts';
 import { SHIFT_UNIT } from './splice-serialized-file.ts';
 import { type MovedNode, type WrittenBlock, writeBundleHead } from './write-bundle-head.ts';
 
 /** A bundle with changed files, ready to be written. */
-export interface BundlePatch extends BundleDigests {
+export interface BundlePatch {
   /** Bytes of the whole bundle. */
   readonly size: number;
   /** The bytes of the bundle in their order. It can be read several times. */
@@ -51,7 +50,6 @@ export function patchBundle(
   const behind = { offset: bundle.header.fileSize, end: source.size };
   return {
     size: head.fileSize + behind.end - behind.offset,
-    ...packer.digests(),
     *chunks() {
       yield head.front;
       yield* blockChunks(source, blocks, (block) => packer.bytesOf(block));
@@ -104,16 +102,14 @@ interface PackedBlock extends WrittenBlock {
 }
 
 interface Packer {
-  /** Compresses a block, and adds it to the digests. */
+  /** Compresses a block. */
   pack(plan: PlannedBlock): PackedBlock;
   /** The compressed form of a new block. */
   bytesOf(block: PackedBlock): Buffer;
-  digests(): BundleDigests;
 }
 
 function createPacker(bundle: Bundle, data: ByteSource, mostKept: number): Packer {
   const method = methodOf(bundle.blocks);
-  const digester = createBundleDigester(bundle);
   let kept = 0;
   const compress = (bytes: Buffer): { readonly compressed: Buffer; readonly flags: number } => {
     if (method === BLOCK_COMPRESSION.none) return { compressed: bytes, flags: BLOCK_COMPRESSION.none };
@@ -123,17 +119,14 @@ function createPacker(bundle: Bundle, data: ByteSource, mostKept: number): Packe
   };
   return {
     pack: (plan) => {
-      const bytes = data.read(plan.start, plan.size);
-      digester.update(bytes);
-      const { size, copied } = plan;
+      const { start, size, copied } = plan;
       if (copied !== null) return { ...copied, size, plan, kept: null };
-      const { compressed, flags } = compress(bytes);
+      const { compressed, flags } = compress(data.read(start, size));
       const isKept = kept + compressed.length <= mostKept;
       if (isKept) kept += compressed.length;
       return { size, compressedSize: compressed.length, flags, plan, kept: isKept ? compressed : null };
     },
     bytesOf: ({ plan, kept: found }) => found ?? compress(data.read(plan.start, plan.size)).compressed,
-    digests: () => digester.digests(),
   };
 }
 

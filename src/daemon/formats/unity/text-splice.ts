@@ -37,21 +37,25 @@ export function textSplices(object: Buffer, changes: readonly TextChange[], litt
 function joinedSplice(object: Buffer, changes: readonly TextChange[], littleEndian: boolean): Splice {
   const offset = changes[0]?.start ?? 0;
   const end = changes.at(-1)?.end ?? 0;
-  const growth = changes.reduce((sum, change) => sum + encodedBytes(change) - (change.end - change.start), 0);
-  const bytes = Buffer.alloc(end - offset + growth);
+  const lengths = changes.map(({ target }) => byteLength(target));
+  let size = end - offset;
+  for (const [index, change] of changes.entries()) {
+    size += encodedBytes(change, lengths[index] ?? 0) - (change.end - change.start);
+  }
+  const bytes = Buffer.alloc(size);
   let from = offset;
   let at = 0;
-  for (const change of changes) {
+  for (const [index, change] of changes.entries()) {
     at += object.copy(bytes, at, from, change.start);
-    at = writeText(bytes, at, change, littleEndian);
+    at = writeText(bytes, at, { change, length: lengths[index] ?? 0, littleEndian });
     from = change.end;
   }
   return { offset, length: end - offset, bytes };
 }
 
-/** Bytes of the new form of a text. Alignment counts from the start of the object. */
-function encodedBytes({ start, target }: TextChange): number {
-  const end = start + LENGTH_BYTES + byteLength(target);
+/** Bytes of the new form of a text of some bytes. Alignment counts from the start of the object. */
+function encodedBytes({ start }: TextChange, length: number): number {
+  const end = start + LENGTH_BYTES + length;
   return Math.ceil(end / ALIGNMENT) * ALIGNMENT - start;
 }
 
@@ -60,12 +64,19 @@ function byteLength(target: string | Uint8Array): number {
 }
 
 /** Writes a text into zeros, and returns where it ends. */
-function writeText(bytes: Buffer, at: number, change: TextChange, littleEndian: boolean): number {
+function writeText(
+  bytes: Buffer,
+  at: number,
+  {
+    change,
+    length,
+    littleEndian,
+  }: { readonly change: TextChange; readonly length: number; readonly littleEndian: boolean },
+): number {
   const { target } = change;
-  const length = byteLength(target);
   if (littleEndian) bytes.writeInt32LE(length, at);
   else bytes.writeInt32BE(length, at);
   if (typeof target === 'string') bytes.write(target, at + LENGTH_BYTES, 'utf8');
   else bytes.set(target, at + LENGTH_BYTES);
-  return at + encodedBytes(change);
+  return at + encodedBytes(change, length);
 }

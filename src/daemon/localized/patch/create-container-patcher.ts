@@ -22,12 +22,6 @@ export interface ContainerPatcherOptions {
   readonly program?: URL;
 }
 
-/**
- * V8 lets its heap grow to several times the live objects before it looks for garbage. Few objects of a container live at a
- * time, so that looking more often costs little and saves half of the memory.
- */
-export const PROCESS_OPTIONS = ['--heap-growing-percent=30'];
-
 const NAMES = {
   work: 'patching',
   timeoutSetting: 'parse.timeoutSeconds',
@@ -46,7 +40,6 @@ export function createContainerPatcher({
       ...limits,
       program: program ?? new URL('./patch-process.ts', import.meta.url),
       setup: rules,
-      execArgv: PROCESS_OPTIONS,
       names: NAMES,
     }),
   );

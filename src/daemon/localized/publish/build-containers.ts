@@ -10,11 +10,15 @@ import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import type { PatchedContainers } from './patched-containers.ts';
 import { hashFile, storeObject, type StageDependencies } from './stage-patches.ts';
 
+/** Patched files that are hashed and made durable while the next ones are patched. The disk makes several durable together. */
+const STORED_MEANWHILE = 4;
+
 export interface BuildDependencies extends StageDependencies {
   /** Root of the snapshot volume. */
   readonly root: string;
   readonly patched: PatchedContainers;
-  readonly patcher: ContainerPatcher;
+  /** Opens the patcher; the caller closes it. */
+  readonly openPatcher: () => ContainerPatcher;
   /** Containers that are patched at the same time. */
   readonly concurrency: number;
 }
@@ -50,12 +54,15 @@ export async function buildContainers(
   const objects = new Map<FrozenContainer, KnownObject>();
   const checked = { edited_units: 0, other_units: 0, untouched_parts: 0 };
   let built = 0;
-  await forEachConcurrently(containers.entries(), deps.concurrency, context.signal, async (entry, signal) => {
-    const [number, container] = entry;
+  const patcher = deps.openPatcher();
+  const place = async (
+    [number, container]: [number, FrozenContainer],
+    signal: AbortSignal,
+  ): Promise<void> => {
     const known = await deps.patched.find(container.patchKey);
     if (known === null) {
       const path = join(staging, `patched-${number}`);
-      const counts = await patchOne(deps, container, path, signal);
+      const counts = await patchOne({ root: deps.root, patcher }, container, path, signal);
       const digests = await hashFile(deps.pool, path, signal);
       const object = await storeObject(deps, path, digests, context);
       deps.patched.record(container.patchKey, object, unixSeconds(deps.clock));
@@ -70,7 +77,13 @@ export async function buildContainers(
       objects.set(container, known);
     }
     context.progress(objects.size, containers.length, 'entries', 'patch');
-  });
+  };
+  try {
+    const atATime = deps.concurrency + STORED_MEANWHILE;
+    await forEachConcurrently(containers.entries(), atATime, context.signal, place);
+  } finally {
+    patcher.close();
+  }
   // In the order of the containers, not of their ends.
   const ordered = containers.flatMap((container): [FrozenContainer, KnownObject][] => {
     const object = objects.get(container);
@@ -80,7 +93,7 @@ export async function buildContainers(
 }
 
 async function patchOne(
-  { root, patcher }: BuildDependencies,
+  { root, patcher }: { readonly root: string; readonly patcher: ContainerPatcher },
   { destination, official, editsPath }: FrozenContainer,
   outputPath: string,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.t
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { finishRollbacks, type RollbackTexts } from '../rollback/rollback-texts.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
-import type { LocalizedFailpoint } from './localized-failpoints.ts';
+import { buildFiles } from './build-files.ts';
 import { requireKnown } from './localized-revision.ts';
 import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
@@ -19,7 +19,7 @@ import {
   type AutomaticPublish,
   type TextDependencies,
 } from './publish-texts.ts';
-import { rewriteReleaseCatalogs } from './rewrite-release-catalogs.ts';
+import type { PatchedFiles } from './rewrite-release-catalogs.ts';
 import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
 import { checkPatches, stagePatches, type Replacements } from './stage-patches.ts';
 
@@ -90,10 +90,13 @@ async function publishPatches(
     await checkPatches(deps.pool, root, entries, context);
     return { dry_run: true, ...resultOf(base, entries), blockers: [] };
   }
-  const patched = await stagePatches(deps, root, entries, context);
-  const replaced = await rewriteCatalogs(deps, base, patched, context);
-  const reached: LocalizedFailpoint = 'localized.objects.committed';
-  deps.failpoints.hit(reached);
+  const { replaced } = await buildFiles(
+    deps,
+    base,
+    async (_building, staging) =>
+      givenFiles(deps, base, await stagePatches(deps, { root, entries, staging }, context)),
+    context,
+  );
   const published = await publishContent(
     deps,
     { base, replaced, wantedId, mayReturn: resume === true },
@@ -104,28 +107,16 @@ async function publishPatches(
   return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };
 }
 
-/** Rewrites the catalogs of given files. Those that a person has changed for them stay as they are. */
-async function rewriteCatalogs(
-  deps: PublishDependencies,
-  base: BaseRow,
-  patched: Replacements,
-  context: TaskContext,
-): Promise<Replacements> {
+/** The given files whose bytes are not the official ones. Catalogs that a person has changed for them stay as they are. */
+function givenFiles(deps: PublishDependencies, base: BaseRow, given: Replacements): PatchedFiles {
   const objects = new Map<{ destination: Destination; official: KnownObject }, KnownObject>();
-  for (const [destination, object] of patched) {
+  for (const [destination, object] of given) {
     const blake3 = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
     const official = blake3 === null ? null : deps.objects.get(blake3);
     if (official !== null && official.blake3 !== object.blake3)
       objects.set({ destination, official }, object);
   }
-  const staging = await deps.writer.stagingDirectory(context.taskId);
-  const builders = await deps.openBuilders();
-  try {
-    const working = { ...deps, ...builders };
-    return await rewriteReleaseCatalogs(working, base, { objects, areGiven: true }, staging, context);
-  } finally {
-    builders.patcher.close();
-  }
+  return { objects, areGiven: true };
 }
 
 function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {

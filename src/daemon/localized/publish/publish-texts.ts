@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
-import type { CatalogRewriter } from '../catalogs/catalog-rewriter.ts';
 import type { Freezer } from '../freeze/freezer.ts';
 import {
   blockedFields,
@@ -12,31 +11,18 @@ import {
   type FrozenRelease,
   type PublishPolicy,
 } from '../freeze/frozen-release.ts';
-import type { ContainerPatcher } from '../patch/container-patcher.ts';
 import { requireBase, type BaseRow } from './base-release.ts';
-import { buildContainers, type BuildDependencies, type BuiltContainers } from './build-containers.ts';
+import { buildContainers } from './build-containers.ts';
+import { buildFiles, type FileDependencies } from './build-files.ts';
 import type { LocalizedFailpoint } from './localized-failpoints.ts';
 import { FILES_MAX, publishContent, publishedFields, type ContentDependencies } from './publish-content.ts';
-import { rewriteReleaseCatalogs, type RewriteDependencies } from './rewrite-release-catalogs.ts';
 import type { PublishArguments } from './publish-job.ts';
 import type { Replacements } from './stage-patches.ts';
 
 /** The folder in data.dir for the files of a running publish. */
 export const WORK_FOLDER = 'localized';
 
-/** The programs that build the files of a release, with the rules that apply now. */
-export interface Builders {
-  readonly patcher: ContainerPatcher;
-  readonly rewriter: CatalogRewriter;
-  /** Containers that are patched at the same time. */
-  readonly concurrency: number;
-}
-
-export interface TextDependencies
-  extends
-    ContentDependencies,
-    Omit<BuildDependencies, keyof Builders>,
-    Omit<RewriteDependencies, keyof Builders> {
+export interface TextDependencies extends ContentDependencies, FileDependencies {
   readonly freezer: Freezer;
   readonly texts: {
     /** Marks the tasks as published whose texts are those of this release, and no others. */
@@ -46,8 +32,6 @@ export interface TextDependencies
   readonly dataDirectory: string;
   /** The policy of the configuration. */
   readonly policy: () => PublishPolicy;
-  /** @throws TaskError when the rules cannot be used */
-  readonly openBuilders: () => Promise<Builders>;
 }
 
 /** The demands on a publish that nobody asked for, beside the policy. */
@@ -101,7 +85,18 @@ async function publishFrozen(
   { base, frozen }: { readonly base: BaseRow; readonly frozen: FrozenRelease },
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const { built, replaced } = await buildFiles(deps, base, frozen, context);
+  const { containers } = frozen;
+  const { patched, replaced } = await buildFiles(
+    deps,
+    base,
+    async (building, staging) => {
+      deps.patched.forgetLost();
+      const built = await buildContainers(building, containers, staging, context);
+      hit(deps, 'localized.containers.patched');
+      return { ...built, areGiven: false };
+    },
+    context,
+  );
   const published = await publishContent(
     deps,
     {
@@ -122,35 +117,12 @@ async function publishFrozen(
     ...publishedFields(published),
     ...coverageFields(frozen.counts),
     base_release_id: base.release_id,
-    containers: frozen.containers.length,
-    built_containers: built.built,
-    reused_containers: frozen.containers.length - built.built,
-    checked: built.checked,
+    containers: containers.length,
+    built_containers: patched.built,
+    reused_containers: containers.length - patched.built,
+    checked: patched.checked,
     ...filesOf(replaced),
   };
-}
-
-/** Patches the containers, rewrites the catalogs, and puts all into the store. */
-async function buildFiles(
-  deps: TextDependencies,
-  base: BaseRow,
-  { containers }: FrozenRelease,
-  context: TaskContext,
-): Promise<{ readonly built: BuiltContainers; readonly replaced: Replacements }> {
-  deps.patched.forgetLost();
-  const staging = await deps.writer.stagingDirectory(context.taskId);
-  const builders = await deps.openBuilders();
-  try {
-    const working = { ...deps, ...builders };
-    const built = await buildContainers(working, containers, staging, context);
-    hit(deps, 'localized.containers.patched');
-    const patched = { objects: built.objects, areGiven: false };
-    const replaced = await rewriteReleaseCatalogs(working, base, patched, staging, context);
-    hit(deps, 'localized.objects.committed');
-    return { built, replaced };
-  } finally {
-    builders.patcher.close();
-  }
 }
 
 /**

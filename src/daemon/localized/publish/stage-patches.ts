@@ -27,22 +27,28 @@ export interface StageDependencies {
   readonly failpoints: Failpoints;
 }
 
+/** The files of a patch manifest. */
+export interface GivenPatches {
+  /** The folder of patches. */
+  readonly root: string;
+  readonly entries: readonly PatchedFile[];
+  /** A folder on the volume. */
+  readonly staging: string;
+}
+
 /** The objects that stand for the official ones, by destination. */
 export type Replacements = ReadonlyMap<Destination, KnownObject>;
 
 /**
  * Copies the files of a patch manifest to the volume, compares them with the manifest and puts them into the store.
  *
- * @param root the folder of patches
  * @throws TaskError `patch_file_mismatch`; ServiceError `invalid_path`, `file_not_found`; the storage error
  */
 export async function stagePatches(
   deps: StageDependencies,
-  root: string,
-  entries: readonly PatchedFile[],
+  { root, entries, staging }: GivenPatches,
   context: TaskContext,
 ): Promise<Replacements> {
-  const staging = await deps.writer.stagingDirectory(context.taskId);
   await requireRoom(deps.writer, entries);
   const replaced = new Map<Destination, KnownObject>();
   await forEachConcurrently(entries, CONCURRENCY, context.signal, async (entry, signal) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SOURCE_SCRIPTS } from '../../../domain/text/source-script.ts';
-import { isMapping } from '../../../platform/config/configuration-file.ts';
+import { isMapping } from '../../../platform/config/configuration-mapping.ts';
 import { globSchema } from '../../../platform/config/glob-schema.ts';
 
 /** The formats that a rule can name. `auto`: told by the first bytes, then by the name. `skip`: the file has no text. */

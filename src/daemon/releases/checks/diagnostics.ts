@@ -2,14 +2,17 @@ import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
-import type { KindHistory } from '../../tasks/task-reads.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { RepairAttempts } from '../records/repair-attempts.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
 
-type SyncState = ReportBodyOf<'release.status'>['sync'];
+/** How fetching from upstream goes; `failingSince` is Unix seconds. */
+interface SyncState {
+  readonly report: ReportBodyOf<'release.status'>['sync'];
+  readonly failingSince: number | null;
+}
 
 /** One finding of the doctor report. */
 export interface ReleaseDiagnosis {
@@ -40,7 +43,6 @@ export function createReleaseDiagnostics(deps: {
   readonly clock: Clock;
   readonly configuration: () => DiagnosedConfiguration;
   readonly syncState: () => SyncState;
-  readonly syncHistory: () => Pick<KindHistory, 'failingSince'>;
 }): ReleaseDiagnostics {
   return () => {
     const adapter = deps.upstream.current()?.adapter ?? null;
@@ -48,7 +50,7 @@ export function createReleaseDiagnostics(deps: {
     return [
       { id: 'attestation', ...deps.attestor.status() },
       upstreamDiagnosis(adapter, probe),
-      syncDiagnosis(deps.syncState(), deps.syncHistory(), {
+      syncDiagnosis(deps.syncState(), {
         hasRelease: deps.releases.current('official') !== null,
         probe,
       }),
@@ -81,8 +83,7 @@ function upstreamDiagnosis(
 }
 
 function syncDiagnosis(
-  { last, next_at: nextAt, consecutive_failures: failures }: SyncState,
-  { failingSince }: Pick<KindHistory, 'failingSince'>,
+  { report: { last, next_at: nextAt, consecutive_failures: failures }, failingSince }: SyncState,
   { hasRelease, probe }: { readonly hasRelease: boolean; readonly probe: Probe | null },
 ): ReleaseDiagnosis {
   const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;

@@ -30,7 +30,7 @@ export interface RestoreDependencies {
 
 /** The result of restoring one object. */
 export type RestoreOutcome =
-  | { readonly ok: true }
+  | { readonly ok: true; readonly from: 'database' | 'upstream' }
   | {
       readonly ok: false;
       readonly destination: string;
@@ -62,7 +62,10 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
   const stagedPath = join(restore.staging, blake3);
   if (release.server_info_blake3 === blake3) {
     const digests = await stageServerInfo(deps, release, stagedPath, restore.signal);
-    if (digests?.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
+    if (digests?.blake3 === blake3) {
+      await commit(deps, restore, stagedPath, digests);
+      return { ok: true, from: 'database' };
+    }
   }
   const destinations = deps.releases.destinationsOf(release, blake3, DESTINATIONS_TRIED);
   let problem = originProblem(deps, release, destinations);
@@ -70,7 +73,10 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
   for (const candidate of candidates(deps, release, destinations)) {
     try {
       const digests = await fetchCandidate(deps, restore, candidate, stagedPath);
-      if (digests.blake3 === blake3) return await commit(deps, restore, stagedPath, digests);
+      if (digests.blake3 === blake3) {
+        await commit(deps, restore, stagedPath, digests);
+        return { ok: true, from: 'upstream' };
+      }
       problem = 'the available bytes do not match the manifest';
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
@@ -100,14 +106,13 @@ async function commit(
   { context }: Restore,
   stagedPath: string,
   digests: FileDigests,
-): Promise<RestoreOutcome> {
+): Promise<void> {
   const object = await context.commit(async () => {
     // An object of the right size would be kept, and the registry does not know every object that was found damaged.
     await deps.writer.quarantine(digests.blake3, context.taskId);
     return await commitDownloaded(deps, stagedPath, digests, context.taskId);
   });
   deps.objects.record(object, unixSeconds(deps.clock));
-  return { ok: true };
 }
 
 /** The catalog entries that may lead to the bytes: of each destination first the release's own, then the newest. */

@@ -34,7 +34,10 @@ export interface FailedRepair {
  * damage for a while, so that damage that comes back is repaired with growing waits.
  */
 export interface RepairAttempts {
-  /** Damaged objects whose next attempt is due, ordered by digest; none while upstream as a whole is not due. */
+  /**
+   * Damaged objects whose next attempt is due: first those that the database has, then the others, each ordered by
+   * digest. While upstream as a whole is not due, only those that the database has.
+   */
   dueObjects(nowMs: number, limit: number): readonly Blake3Hex[];
   isDue(subject: RepairSubject, nowMs: number): boolean;
   /** When the next attempt is due, Unix milliseconds; 0 for damage without an attempt, `null` without damage. */
@@ -64,13 +67,20 @@ export function manifestSubject({
 /** Creates the attempts over the main database. */
 export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
   const upstreamNextAt = `ifnull((SELECT next_at_ms FROM repair_attempt WHERE subject = '${UPSTREAM_SUBJECT}'), 0)`;
+  // Server-info documents are restored from the catalog, without a request to upstream.
+  const isStored = (blake3: string): string =>
+    `${blake3} IN (SELECT r.server_info_blake3 FROM release r JOIN catalog_revision c USING (revision_id)
+       WHERE r.state <> 'deleted' AND c.server_info IS NOT NULL)`;
   const damaged = `
-    (SELECT DISTINCT blake3 AS subject, ${upstreamNextAt} AS not_before_ms FROM damaged_entry
+    (SELECT DISTINCT blake3 AS subject, iif(${isStored('blake3')}, 0, ${upstreamNextAt}) AS not_before_ms
+       FROM damaged_entry
      UNION ALL
      SELECT channel || '/' || release_id, 0 FROM release WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
   const due = database.prepare(
-    `SELECT DISTINCT d.blake3 FROM damaged_entry d LEFT JOIN repair_attempt a ON a.subject = d.blake3
-     WHERE ifnull(a.next_at_ms, 0) <= :now AND ${upstreamNextAt} <= :now ORDER BY d.blake3 LIMIT :limit`,
+    `SELECT DISTINCT d.blake3, ${isStored('d.blake3')} AS is_stored
+     FROM damaged_entry d LEFT JOIN repair_attempt a ON a.subject = d.blake3
+     WHERE ifnull(a.next_at_ms, 0) <= :now AND (is_stored OR ${upstreamNextAt} <= :now)
+     ORDER BY is_stored DESC, d.blake3 LIMIT :limit`,
   );
   const find = database.prepare('SELECT attempts, next_at_ms FROM repair_attempt WHERE subject = :subject');
   const next = database.prepare(

@@ -5,7 +5,7 @@ import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { describe, isSound } from '../checks/release-check.ts';
 import { requireStore } from '../checks/require-store.ts';
-import { restoreObject } from '../download/object-restore.ts';
+import { restoreObject, type RestoreOutcome } from '../download/object-restore.ts';
 import { DAMAGE_REPAIR_JOB } from '../jobs/release-jobs.ts';
 import {
   manifestSubject,
@@ -181,6 +181,7 @@ async function restoreRound(
 ): Promise<readonly Blake3Hex[]> {
   const restored: Blake3Hex[] = [];
   const tried: RepairAttempt[] = [];
+  let hasUpstreamAnswered = false;
   try {
     await forEachConcurrently(due, deps.concurrency, context.signal, async (blake3, signal) => {
       // An object that is not requested stays due.
@@ -188,6 +189,7 @@ async function restoreRound(
       const outcome = await restore(deps, { blake3, staging, context, signal });
       if (outcome === null || outcome.ok) restored.push(blake3);
       if (outcome !== null) {
+        hasUpstreamAnswered ||= outcome.ok && outcome.from === 'upstream';
         noteOutcome(progress, outcome);
         const problem = outcome.ok ? null : outcome.failure.reason;
         const backoff = outcome.ok || outcome.retryable ? RETRYABLE_BACKOFF : FINAL_BACKOFF;
@@ -198,7 +200,7 @@ async function restoreRound(
   } finally {
     if (isUpstreamDown(progress)) {
       tried.push(attemptOf(deps, UPSTREAM_SUBJECT, progress.failures[0]?.reason ?? null, UPSTREAM_BACKOFF));
-    } else if (tried.some(({ problem }) => problem === null)) {
+    } else if (hasUpstreamAnswered) {
       deps.attempts.forgetUpstream();
     }
     deps.attempts.record(tried);
@@ -207,7 +209,7 @@ async function restoreRound(
 }
 
 type ObjectOutcome =
-  | { readonly ok: true }
+  | Extract<RestoreOutcome, { readonly ok: true }>
   | { readonly ok: false; readonly failure: Failure; readonly retryable: boolean };
 
 /** Restores one object for the first of its releases that can; returns `null` when no release needs it any longer. */
@@ -240,7 +242,7 @@ async function restore(
 function noteOutcome(progress: Progress, outcome: ObjectOutcome): void {
   if (outcome.ok) {
     progress.objects += 1;
-    progress.upstreamFailures = 0;
+    if (outcome.from === 'upstream') progress.upstreamFailures = 0;
     return;
   }
   if (outcome.retryable) progress.upstreamFailures += 1;

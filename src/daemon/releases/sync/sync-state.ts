@@ -3,7 +3,14 @@ import type { KindHistory } from '../../tasks/task-reads.ts';
 import type { Task } from '../../tasks/task.ts';
 
 /** How fetching from upstream goes, as `release.status` reports it. */
-export type SyncState = ReportBodyOf<'release.status'>['sync'];
+type SyncReport = ReportBodyOf<'release.status'>['sync'];
+
+/** How fetching from upstream goes. */
+export interface SyncState {
+  readonly report: SyncReport;
+  /** When the first failure since the last success ended, Unix seconds; `null` while nothing failed. */
+  readonly failingSince: number | null;
+}
 
 /**
  * Combines the history of the sync tasks with the plan.
@@ -13,13 +20,16 @@ export type SyncState = ReportBodyOf<'release.status'>['sync'];
 export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number | null)[]): SyncState {
   const planned = [history.nextRunAt, ...plannedAt].filter((at) => at !== null);
   return {
-    last: history.last === null ? null : endOf(history.last),
-    next_at: planned.length === 0 ? null : Math.min(...planned),
-    consecutive_failures: history.consecutiveFailures,
+    report: {
+      last: history.last === null ? null : endOf(history.last),
+      next_at: planned.length === 0 ? null : Math.min(...planned),
+      consecutive_failures: history.consecutiveFailures,
+    },
+    failingSince: history.failingSince,
   };
 }
 
-function endOf(task: Task): SyncState['last'] {
+function endOf(task: Task): SyncReport['last'] {
   const { task_id, status, finished_at: finishedAt } = task;
   if (finishedAt === null) return null;
   const end = { task_id, finished_at: finishedAt, result: null, code: null, message: null };

@@ -1,4 +1,5 @@
 import { parseJsonExact, stringifyJsonExact } from '../../../contract/json/json-exact.ts';
+import { describeState } from '../../../domain/service-state/describe-state.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../../domain/service-state/service-state.ts';
 import type { ReadServiceState } from '../../service/service-state-reader.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
@@ -71,8 +72,8 @@ export function createServerChecks({
   };
 }
 
-function serviceCheck({ state, reason, message, since, next_step: next }: ServiceAnswer): ServerCheck {
+function serviceCheck(answer: ServiceAnswer): ServerCheck {
+  const { state, reason, since } = answer;
   const cause = reason === null ? state : `${state}, ${reason}`;
-  const remedy = next === null ? '' : ` Next: ${next.text}`;
-  return { id: 'service', status: STATUS_OF[state], message: `${cause}: ${message}.${remedy}`, since };
+  return { id: 'service', status: STATUS_OF[state], message: `${cause}: ${describeState(answer)}`, since };
 }

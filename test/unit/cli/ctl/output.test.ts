@@ -126,6 +126,22 @@ describe('--watch', () => {
     expect(out).toContain('... and 23 more lines\n');
   });
 
+  it('cuts the lines of a wide list to the width of the terminal', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setReport('task.list', reportExample('task.list'));
+    const interrupted = new AbortController();
+    const { out } = await run(['tasks', '-w', '-o', 'wide', '--color', 'never'], {
+      rows: 24,
+      columns: 40,
+      signal: interrupted.signal,
+      clock,
+      onOutput: () => interrupted.abort(new Error('SIGINT')),
+    });
+    const lines = out.slice('\u001b[H\u001b[2J'.length).split('\n');
+    expect(lines.some((line) => line.endsWith('…'))).toBe(true);
+    expect(Math.max(...lines.map((line) => line.length))).toBe(40);
+  });
+
   it('ends with a task, and with its result', async () => {
     const { run, daemon } = await ctlService();
     daemon.setReport('task.status', reportExample('task.status'));

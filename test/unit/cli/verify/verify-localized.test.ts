@@ -8,14 +8,18 @@ import type { BaseReport } from '../../../../src/cli/verify/base-report.ts';
 import { runVerify } from '../../../../src/cli/verify/verify.ts';
 import type { VolumeReport } from '../../../../src/cli/verify/volume-report.ts';
 import type { ReleaseId } from '../../../../src/domain/release/release-id.ts';
-import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
 import { noFailpoints } from '../../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { openSnapshotWriter, type SnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { manifestPath, objectPath } from '../../../../src/snapshot/volume/layout.ts';
-import { commitBytes, storeRelease, type StoredSample } from '../../../support/store-release.ts';
+import {
+  attestedSample,
+  commitBytes,
+  storeRelease,
+  type StoredSample,
+} from '../../../support/store-release.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const pool = createHashPool({ threads: 1 });
@@ -52,8 +56,8 @@ beforeEach(async () => {
         expires_at: 1_760_000_600,
         store_id: writer.storeId,
         verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: 'boot' },
-        official: attested(official),
-        localized: { ...attested(localized), base_release_id: base as ReleaseId },
+        official: attestedSample(official),
+        localized: { ...attestedSample(localized), base_release_id: base as ReleaseId },
         retained: [],
         previous_payload_sha256: null,
       },
@@ -63,19 +67,6 @@ beforeEach(async () => {
     await writer.publishAttestation(envelope, 7);
   };
 });
-
-function attested({ record, snapshotId }: StoredSample): AttestedRelease {
-  return {
-    release_id: record.release_id,
-    snapshot_id: snapshotId,
-    entry_count: record.manifest.entry_count,
-    total_bytes: record.manifest.total_bytes,
-    created_at: record.created_at,
-    verified_at: 1_760_000_000,
-    verification: 'full',
-    result: 'PASSED',
-  };
-}
 
 /** Stores a localized release in which the changes replace files of the official one; a file without bytes is left out. */
 async function localize(

@@ -14,7 +14,12 @@ import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import { openSnapshotWriter, type SnapshotWriter } from '../../../../src/snapshot/snapshot-writer.ts';
 import { sampleFiles } from '../../../support/release-tree.ts';
-import { commitBytes, storeRelease, type StoredSample } from '../../../support/store-release.ts';
+import {
+  attestedSample,
+  commitBytes,
+  storeRelease,
+  type StoredSample,
+} from '../../../support/store-release.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const pool = createHashPool({ threads: 1 });
@@ -77,17 +82,7 @@ async function attest(
       expires_at: 1_760_000_600,
       store_id: storeId,
       verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: 'boot' },
-      official: {
-        release_id: record.release_id,
-        snapshot_id: snapshotId,
-        entry_count: record.manifest.entry_count,
-        total_bytes: record.manifest.total_bytes,
-        created_at: record.created_at,
-        verified_at: 1_760_000_000,
-        verification: 'full',
-        result: 'PASSED',
-        server_info: serverInfo,
-      },
+      official: { ...attestedSample(release), server_info: serverInfo },
       localized: null,
       retained: [],
       previous_payload_sha256: null,

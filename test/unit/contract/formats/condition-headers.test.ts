@@ -18,6 +18,8 @@ describe('the header of the conditions', () => {
     const text = renderConditions([ONE]);
     expect(text).toMatch(/^[\x21-\x7e]+$/);
     expect(parseConditions(text)).toEqual([ONE]);
+    const ofChannel = { ...ONE, code: 'repairing', channel: 'localized' } as const;
+    expect(parseConditions(renderConditions([ofChannel]))).toEqual([ofChannel]);
     expect(parseConditions(renderConditions([]))).toEqual([]);
   });
 

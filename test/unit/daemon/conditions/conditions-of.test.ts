@@ -4,10 +4,10 @@ import { conditionsOf, type ConditionFacts } from '../../../../src/daemon/condit
 /** A daemon with a release and no trouble. */
 const CALM: ConditionFacts = {
   hasOfficial: true,
+  hasUpstream: true,
   sync: { runningSince: null, consecutiveFailures: 0, failingSince: null, code: null, nextAt: 900 },
-  full: null,
-  damaged: null,
-  failedRepair: null,
+  full: { snapshot: null, data: null },
+  damaged: [],
   nextRepairAt: null,
   isAttesting: true,
   isDatabaseDamaged: false,
@@ -18,7 +18,14 @@ const CALM: ConditionFacts = {
   withdrawn: null,
   now: 500,
 };
-const DAMAGED = { releaseId: 'r1', count: 2, foundBy: 'verify', since: 100 } as const;
+const DAMAGED = {
+  channel: 'official',
+  releaseId: 'r1',
+  count: 2,
+  foundBy: 'verify',
+  since: 100,
+  failedRepair: null,
+} as const;
 
 describe('the conditions of the daemon', () => {
   it.each<readonly [string, Partial<ConditionFacts>, readonly object[]]>([
@@ -58,16 +65,31 @@ describe('the conditions of the daemon', () => {
       ],
     ],
     [
-      'a full volume',
-      { full: { volume: 'data', since: 7 } },
-      [{ code: 'volume_full', message: 'the volume of the data folder is full', since: 7 }],
+      'no upstream, which does not make a sync the remedy',
+      { hasOfficial: false, hasUpstream: false },
+      [{ code: 'no_upstream', next_try: null }],
+    ],
+    ['a release of an upstream that is no longer configured', { hasUpstream: false }, []],
+    [
+      'a full data folder',
+      { full: { snapshot: null, data: { since: 7 } } },
+      [{ code: 'data_volume_full', since: 7 }],
+    ],
+    [
+      'two full volumes',
+      { full: { snapshot: { since: null }, data: { since: 7 } } },
+      [
+        { code: 'data_volume_full', since: 7 },
+        { code: 'volume_full', since: null },
+      ],
     ],
     [
       'damage that is being repaired',
-      { damaged: DAMAGED, nextRepairAt: 0 },
+      { damaged: [DAMAGED], nextRepairAt: 0 },
       [
         {
           code: 'repairing',
+          channel: 'official',
           message: 'the daemon repairs 2 damaged files of release r1, found by verify',
           since: 100,
           next_try: null,
@@ -76,7 +98,7 @@ describe('the conditions of the daemon', () => {
     ],
     [
       'damage whose repair waits',
-      { damaged: { ...DAMAGED, count: 0, foundBy: null }, nextRepairAt: 800 },
+      { damaged: [{ ...DAMAGED, count: 0, foundBy: null }], nextRepairAt: 800 },
       [
         {
           code: 'repairing',
@@ -87,16 +109,34 @@ describe('the conditions of the daemon', () => {
     ],
     [
       'damage that a server found, whose finder it tells itself',
-      { damaged: { ...DAMAGED, foundBy: 'server' }, nextRepairAt: 0 },
+      { damaged: [{ ...DAMAGED, foundBy: 'server' }], nextRepairAt: 0 },
       [{ code: 'repairing', message: 'the daemon repairs 2 damaged files of release r1' }],
     ],
-    ['damage that nobody repairs', { damaged: DAMAGED }, []],
+    ['damage that nobody repairs', { damaged: [DAMAGED] }, []],
     [
       'a failed repair',
-      { damaged: DAMAGED, nextRepairAt: 800, failedRepair: { triedAt: 450, nextAt: 800 } },
+      { damaged: [{ ...DAMAGED, failedRepair: { triedAt: 450, nextAt: 800 } }], nextRepairAt: 800 },
       [{ code: 'repair_failed', since: 450, next_try: 800 }],
     ],
-    ['a failed repair of a release that is not current', { failedRepair: { triedAt: 1, nextAt: 2 } }, []],
+    [
+      'the damage of both channels, each with its own repair',
+      {
+        damaged: [
+          DAMAGED,
+          {
+            ...DAMAGED,
+            channel: 'localized',
+            releaseId: 'l1',
+            failedRepair: { triedAt: 450, nextAt: 800 },
+          },
+        ],
+        nextRepairAt: 0,
+      },
+      [
+        { code: 'repairing', channel: 'official' },
+        { code: 'repair_failed', channel: 'localized' },
+      ],
+    ],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
     ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAIN_MIGRATIONS } from '../../../../src/daemon/database/database.ts';
 import { openMainDatabase, type MainDatabase } from '../../../../src/daemon/database/main-database.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -11,8 +11,11 @@ async function file(): Promise<string> {
   return join(await temporaryDirectory(), 'main.db');
 }
 
-function open(path: string, day = 1): MainDatabase {
-  const opened = openMainDatabase(path, new Date(Date.UTC(2026, 0, day)));
+async function open(
+  path: string,
+  { day = 1, ...options }: { readonly day?: number; readonly wholeFileBytes?: number } = {},
+): Promise<MainDatabase> {
+  const opened = await openMainDatabase(path, { now: new Date(Date.UTC(2026, 0, day)), ...options });
   onTestFinished(() => opened.database.close());
   return opened;
 }
@@ -26,8 +29,8 @@ async function kept(path: string): Promise<string[]> {
 describe('the main database', () => {
   it('is opened as it is when it is sound', async () => {
     const path = await file();
-    open(path).database.close();
-    expect(open(path).rebuilt).toBeNull();
+    (await open(path)).database.close();
+    expect((await open(path)).rebuilt).toBeNull();
     expect(await kept(path)).toEqual([]);
   });
 
@@ -35,7 +38,7 @@ describe('the main database', () => {
     const path = await file();
     const damage = 'not a database at all, but long enough to look at'.repeat(40);
     await writeFile(path, damage);
-    const { database, rebuilt } = open(path);
+    const { database, rebuilt } = await open(path);
     expect(rebuilt).toEqual({
       keptAt: `${path}.damaged-2026-01-01T00-00-00.000Z`,
       finding: expect.stringContaining('not a database') as unknown,
@@ -52,7 +55,7 @@ describe('the main database', () => {
   ])('takes the place of %s, which is kept aside', async (_what, make) => {
     const path = await file();
     await make(path);
-    const { database, rebuilt } = open(path);
+    const { database, rebuilt } = await open(path);
     expect(rebuilt).toEqual({
       keptAt: `${path}.damaged-2026-01-01T00-00-00.000Z`,
       finding: 'not a regular file',
@@ -65,7 +68,7 @@ describe('the main database', () => {
     const path = await file();
     for (let day = 1; day <= 5; day += 1) {
       await writeFile(path, 'not a database at all, but long enough to look at'.repeat(40));
-      open(path, day).database.close();
+      (await open(path, { day })).database.close();
     }
     expect(await kept(path)).toEqual([3, 4, 5].map((day) => `main.db.damaged-2026-01-0${day}T00-00-00.000Z`));
   });
@@ -75,12 +78,51 @@ describe('the main database', () => {
     const foreign = new DatabaseSync(path);
     foreign.exec('CREATE TABLE theirs (id INTEGER)');
     foreign.close();
-    expect(() => open(path)).toThrow('another program');
+    await expect(open(path)).rejects.toThrow('another program');
     const newer = await file();
-    const { database } = open(newer);
+    const { database } = await open(newer);
     database.prepare('PRAGMA user_version = 999').get();
     database.close();
-    expect(() => open(newer)).toThrow('newer daemon');
+    await expect(open(newer)).rejects.toThrow('newer daemon');
     expect([...(await kept(path)), ...(await kept(newer))]).toEqual([]);
+  });
+
+  it('is checked in a thread of its own when it is large, also with the log that a killed daemon left', async () => {
+    const path = await file();
+    const { database } = await open(path);
+    database.transaction(() => {
+      const insert = database.prepare(
+        `INSERT INTO repair_attempt (subject, attempts, tried_at, next_at_ms) VALUES (?, 1, 0, 0)`,
+      );
+      for (let n = 0; n < 5000; n += 1) insert.run(`official/${n}`);
+    });
+    const copy = join(await temporaryDirectory(), 'main.db');
+    for (const suffix of ['', '-wal']) await copyFile(`${path}${suffix}`, `${copy}${suffix}`);
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    onTestFinished(() => {
+      prepare.mockRestore();
+    });
+    const checksHere = (): number => prepare.mock.calls.filter(([sql]) => sql.includes('quick_check')).length;
+    const large = { wholeFileBytes: 1 };
+    const opened = await open(copy, large);
+    expect(opened.rebuilt).toBeNull();
+    expect(opened.database.prepare('SELECT count(*) AS n FROM repair_attempt').get()).toEqual({ n: 5000 });
+    expect(checksHere()).toBe(0);
+
+    opened.database.close();
+    const bytes = await readFile(copy);
+    bytes.fill(0xa5, bytes.length - 16_384);
+    await writeFile(copy, bytes);
+    const replaced = await open(copy, large);
+    expect(replaced.rebuilt?.finding).toMatch(/malformed|page|tree/iu);
+    expect(await kept(copy)).toContain(basename(replaced.rebuilt?.keptAt ?? ''));
+    expect(checksHere()).toBeLessThanOrEqual(1);
+  });
+
+  it('is not opened when the daemon stops during its check', async () => {
+    const path = await file();
+    const stopped = AbortSignal.abort(new Error('the daemon is stopping'));
+    await expect(openMainDatabase(path, { now: new Date(0), signal: stopped })).rejects.toThrow('stopping');
+    expect(await readdir(dirname(path))).toEqual([]);
   });
 });

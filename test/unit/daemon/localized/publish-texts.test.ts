@@ -150,6 +150,7 @@ describe('localized-publish of stored translations', () => {
     expect(world.attested().localized).toBeNull();
     expect(world.releases.repository.list('localized', 10)).toEqual([]);
     expect(await world.stagedFolders()).toEqual([]);
+    expect(world.texts.patchers).toEqual({ opened: 2, open: 0 });
   });
 
   test('on a full volume keeps the current release, and succeeds when there is space again', async () => {

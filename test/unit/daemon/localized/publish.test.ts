@@ -117,6 +117,8 @@ describe('localized-publish of a patch manifest', () => {
       files: [{ destination: 'a.csv' }, { destination: 'c.bin' }],
     });
     expect(world.texts.keepsChanged).toBe(true);
+    // Given files are not patched.
+    expect(world.texts.patchers.opened).toBe(0);
     const catalog = 'a.csv 17\nb.txt 15\n';
     expect(await offered(world, world.attested().localized?.snapshot_id)).toEqual(
       digestsOf({ ...OFFICIAL, ...PATCHED, 'c.bin': catalog }),

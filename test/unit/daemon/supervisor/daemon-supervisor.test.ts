@@ -6,7 +6,11 @@ import type {
   SupervisorMessage,
 } from '../../../../src/daemon/supervisor/supervised-process.ts';
 import { supervisionOf } from '../../../../src/daemon/supervisor/supervision-of.ts';
-import { SUPERVISION_VARIABLE, type Supervision } from '../../../../src/daemon/supervisor/supervision.ts';
+import {
+  EXIT_HANDED_OVER,
+  SUPERVISION_VARIABLE,
+  type Supervision,
+} from '../../../../src/daemon/supervisor/supervision.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { settle } from '../../../support/task-engine.ts';
@@ -116,6 +120,18 @@ describe('the supervisor of the daemon', () => {
     await clock.advance(100);
     await settle();
     expect(processes).toHaveLength(3);
+  });
+
+  it('starts a daemon that handed its data folder over as quickly as after a restart, also while it recovers', async () => {
+    const { clock, supervisor, latest, processes } = fixture();
+    void supervisor.run();
+    for (let handover = 1; handover <= 5; handover += 1) {
+      await latest().end({ code: EXIT_HANDED_OVER });
+      await clock.advance(100);
+      await settle();
+      expect(processes).toHaveLength(handover + 1);
+    }
+    expect(latest().supervision.ends).toMatchObject(Array.from({ length: 5 }, () => ({ code: 75 })));
   });
 
   it('kills a daemon that stops answering, but not one that starts', async () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { currentTrace, withTrace } from '../../../../src/platform/logging/trace.ts';
 import { MAX_RECOVERIES } from '../../../../src/daemon/tasks/task-recovery.ts';
 import {
   createTestEngine,
@@ -23,6 +24,37 @@ async function file(): Promise<string> {
 }
 
 describe('after a process died', () => {
+  it('a queued task and one that ran keep the trace of the request that began them', async () => {
+    const path = await file();
+    const first = boot(path, 'one');
+    first.engine.start();
+    const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), flags: '01', state: 'vendor=1' };
+    const submit = (n: number): string =>
+      first.engine.submit({ kind: 'sync', args: { n }, dedupe: true }).task.task_id;
+    const [running, queued] = withTrace(trace, () => [submit(1), submit(2)]);
+    const without = submit(3);
+    await settle();
+    const found = new Map<string, unknown>();
+    const second = createTestEngine({ path, bootId: 'two' });
+    second.engine.jobs.register({
+      ...scriptedHandler('sync', { resumable: true }),
+      run: async ({ taskId }) => {
+        found.set(taskId, currentTrace());
+        return await Promise.resolve({});
+      },
+    });
+    second.engine.start();
+    await settle();
+    await settle();
+    expect(found).toEqual(
+      new Map<string | undefined, unknown>([
+        [running, trace],
+        [queued, trace],
+        [without, null],
+      ]),
+    );
+  });
+
   it('resumable tasks continue under their id, others have failed, cancelled ones are cancelled', async () => {
     const path = await file();
     const first = boot(path, 'one');

@@ -166,6 +166,59 @@ describe('the state of the service', () => {
     expect(stale.channels.localized.reason).toBe('BaseReleaseChanged');
   });
 
+  it('shows for each channel only its own repair', () => {
+    const told = (code: DaemonConditionCode, channel: 'official' | 'localized'): DaemonCondition => ({
+      ...condition(code),
+      channel,
+    });
+    const { channels } = decide(
+      { official: refused('EntryDamaged'), localized: refused('ManifestDamaged', 'l1') },
+      { conditions: [told('repair_failed', 'official'), told('repairing', 'localized')] },
+    );
+    expect(channels.official).toMatchObject({
+      message: expect.stringContaining('told: repair_failed') as string,
+      next_step: { action: 'repair' },
+    });
+    expect(channels.localized).toMatchObject({
+      message: expect.stringContaining('told: repairing') as string,
+      next_step: { text: 'Wait for the end of the repair.' },
+    });
+  });
+
+  it('does not advise a sync to a daemon without an upstream', () => {
+    const answer = decide(
+      { official: refused('ReleaseNotAuthorized', null) },
+      { conditions: [condition('no_upstream')] },
+    );
+    expect(answer).toMatchObject({ state: 'unpublished', reason: 'NoUpstream', next_step: { action: null } });
+    expect(answer.next_step?.text).toMatch(/^Set upstream\.kind/);
+  });
+
+  it('names the remedy of the volume that is full', () => {
+    const remedyOf = (...codes: readonly DaemonConditionCode[]): unknown =>
+      decide({}, { conditions: codes.map((code) => condition(code)) }).next_step?.action;
+    expect(remedyOf('data_volume_full')).toBe(null);
+    expect(remedyOf('data_volume_full', 'volume_full')).toBe('release-cleanup');
+    expect(decide({}, { conditions: [condition('data_volume_full')] }).next_step?.text).toContain('data.dir');
+  });
+
+  it('takes a volume that a daemon without a release has not made yet for a start, not for damage', () => {
+    const unseen = refused('SnapshotMissing', null);
+    const stateWith = (...codes: readonly DaemonConditionCode[]): readonly unknown[] => {
+      const conditions = codes.map((code) => condition(code));
+      const { state, reason } = decide({ official: unseen, localized: unseen }, { conditions });
+      return [state, reason];
+    };
+    expect(stateWith('starting')).toEqual(['starting', 'DaemonStarting']);
+    expect(stateWith('never_synced')).toEqual(['unpublished', 'NeverSynced']);
+    expect(stateWith('syncing', 'never_synced')).toEqual(['starting', 'Syncing']);
+    // The daemon has a release, so this server looks at another volume.
+    expect(stateWith()).toEqual(['damaged', 'SnapshotMissing']);
+    expect(
+      decide({ official: refused('SnapshotMissing') }, { conditions: [condition('starting')] }).state,
+    ).toBe('damaged');
+  });
+
   it('is degraded by a localized release that is stale, and not by one that was never published', () => {
     expect(decide({}).state).toBe('healthy');
     const stale = decide({ localized: refused('BaseReleaseChanged', 'l1') });

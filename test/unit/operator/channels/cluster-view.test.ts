@@ -72,6 +72,8 @@ function slice(name: string, pods: readonly string[], service = 'slipway'): obje
 async function followed(items: readonly object[]): Promise<{
   readonly slices: FedCollection;
   readonly seen: string[];
+  /** The Services with a pod of `slipway` at each notice. */
+  readonly shared: string[];
   readonly settle: () => Promise<void>;
 }> {
   const clock = new FakeClock();
@@ -83,6 +85,7 @@ async function followed(items: readonly object[]): Promise<{
     endpointSlices: () => slices.collection,
   };
   const seen: string[] = [];
+  const shared: string[] = [];
   const podsOf = (view: ClusterView, service: string): string =>
     [...view.slices('ns', service)]
       .flatMap(({ endpoints }) => endpoints.map(({ name }) => name))
@@ -99,6 +102,7 @@ async function followed(items: readonly object[]): Promise<{
     onChannel: () => undefined,
     onService: (_namespace, name) => {
       seen.push(`${name}: ${podsOf(view, name)}`);
+      shared.push([...view.servicesWithPodsOf('ns', 'slipway')].sort().join(' '));
     },
   });
   onTestFinished(async () => {
@@ -109,10 +113,25 @@ async function followed(items: readonly object[]): Promise<{
     for (let round = 0; round < 5; round += 1) await clock.advance(0);
   };
   await settle();
-  return { slices, seen, settle };
+  return { slices, seen, shared, settle };
 }
 
 describe('a view of the cluster', () => {
+  it('knows which Services have pods in common, while they have them', async () => {
+    const { slices, shared, settle } = await followed([
+      slice('one', ['a', 'b']),
+      slice('two', ['b'], 'slipway-admin'),
+      slice('three', ['c'], 'other'),
+    ]);
+    expect(shared.at(-1)).toBe('slipway slipway-admin');
+    slices.send({ type: 'MODIFIED', object: slice('one', ['a', 'c']) });
+    await settle();
+    expect(shared.at(-1)).toBe('other slipway');
+    slices.send({ type: 'DELETED', object: slice('three', ['c'], 'other') });
+    await settle();
+    expect(shared.at(-1)).toBe('slipway');
+  });
+
   it('has the new pods of a Service before it reports the change', async () => {
     const { slices, seen, settle } = await followed([slice('one', ['a', 'b'])]);
     slices.send({ type: 'MODIFIED', object: slice('one', ['a', 'b', 'c']) });

@@ -29,6 +29,9 @@ function channel(
 
 function rivalry(...all: readonly ReleaseChannel[]): Rivalry {
   return createRivalry({
+    // Two Services of the chart lead to the same pods.
+    servicesWithPodsOf: (_namespace, service) =>
+      new Set(service.startsWith('slipway') ? ['slipway', 'slipway-admin'] : [service]),
     channel: (key) => all.find((each) => each.key === key),
     exists: (key) => key === 'ns/unreadable' || all.some((each) => each.key === key),
     channelsOf: (namespace, service) =>
@@ -49,6 +52,11 @@ describe('of several objects for one channel of one server', () => {
       'no object that is being deleted',
       [channel('z', EARLY, { deletionTimestamp: LATE }), channel('a', LATE)],
       'ns/a',
+    ],
+    [
+      'the older one, also through another Service of the same pods',
+      [channel('z', EARLY, { server: 'slipway-admin' }), channel('a', LATE)],
+      'ns/z',
     ],
   ])('%s acts, whatever the order', (_what, all, acting) => {
     for (const order of [all, [...all].reverse()]) {

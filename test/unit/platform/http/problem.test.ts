@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ProblemSchema } from '../../../../src/contract/problems/problem-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../src/contract/problems/problems.ts';
 import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
+import { REASONS, type Reason } from '../../../../src/domain/verdict/reasons.ts';
 import { renderProblem, sendProblem } from '../../../../src/platform/http/problem.ts';
 
+const RUNBOOKS = resolve(import.meta.dirname, '../../../../docs/runbooks');
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
 function bodyOf(error: unknown): Record<string, unknown> {
@@ -70,6 +74,19 @@ describe('renderProblem', () => {
     expect(Number(problem.headers['content-length'])).toBe(problem.body.length);
     expect(problem.body.toString()).not.toContain('not for the caller');
     expect(problem.internal).toBe('not for the caller');
+  });
+
+  it.each(Object.keys(REASONS) as Reason[])(
+    'of the reason %s links to its runbook, which exists',
+    (reason) => {
+      const link = bodyOf(new ServiceError('not_distributable', 'Later.', { reason }))['documentation'];
+      expect(link).toBe(`https://slipway.dev/runbooks/${reason}.md`);
+      expect(existsSync(join(RUNBOOKS, `${reason}.md`))).toBe(true);
+    },
+  );
+
+  it('without a reason has no link to a runbook', () => {
+    expect(bodyOf(new ServiceError('not_found', 'Nothing.'))).not.toHaveProperty('documentation');
   });
 
   it.each([new Error('secret /etc/path'), 'secret text', null, undefined, { secret: 1 }])(

@@ -55,6 +55,20 @@ test('takes the first turn after the first wait, or sooner when it is woken', as
   await loop.stop();
 });
 
+test('waits for longer than a timer of Node can, and never after Infinity', async () => {
+  const day = 86_400_000;
+  const long = countedLoop([60 * day]);
+  const endless = countedLoop([Infinity]);
+  for (const { clock, loop } of [long, endless]) {
+    loop.start();
+    await clock.advance(59 * day);
+  }
+  expect([long.turns, endless.turns]).toEqual([[0], [0]]);
+  await long.clock.advance(day);
+  expect(long.turns).toEqual([0, 60 * day]);
+  for (const { loop } of [long, endless]) await loop.stop();
+});
+
 test('waits for a wake after a turn that returns Infinity', async () => {
   const { clock, loop, turns } = countedLoop([Infinity]);
   loop.start();

@@ -44,6 +44,7 @@ describe('admin reads', () => {
     expect(index.links.map(({ path }) => path)).toEqual(READ_OPERATIONS.map(({ path }) => path));
     expect(index.actions.map(({ action }) => action)).toEqual([...CONTROL_ACTIONS]);
     expect(index.control.exposed).toBe(true);
+    expect(index.history).toMatchObject({ server: 'server-0', requests: [], states: { official: [] } });
     expect(server.daemon.requests).toEqual([]);
   });
 

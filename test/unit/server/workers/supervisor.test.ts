@@ -162,6 +162,17 @@ describe('the supervisor', () => {
     expect(workers[4]!.of('slipway:start')[0]!.damage).toEqual([]);
   });
 
+  it('passes a minute of the history on to the others', async () => {
+    const { workers } = await startBench();
+    const minute = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 } };
+    workers[1]!.say({ kind: 'slipway:minute', minute });
+    expect(workers.map((worker) => worker.of('slipway:minute').map((each) => each.minute))).toEqual([
+      [minute],
+      [],
+      [minute],
+    ]);
+  });
+
   it('passes on the newest accepted attestation, also to workers that start later', async () => {
     const { workers, clock } = await startBench();
     const accept = (worker: FakeWorker, version: number, storeId = 'store'): void => {

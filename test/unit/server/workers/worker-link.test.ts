@@ -69,6 +69,13 @@ function sharedServing(): {
   };
 }
 
+/** Parts that a test does not look at. */
+const NO_PARTS = {
+  wake: () => undefined,
+  registry: new Registry(),
+  history: { add: () => undefined },
+} as const;
+
 function createBench(): {
   link: WorkerLink;
   sent: WorkerMessage[];
@@ -107,7 +114,7 @@ describe('the link of a worker', () => {
     expect(Buffer.from(shared.firstEnvelope!).toString()).toBe('signed');
     expect(shared.settleMs).toBeGreaterThan(0);
     const { serving, offered, accept } = sharedServing();
-    shared.join({ serving, wake: () => undefined, registry: new Registry() });
+    shared.join({ ...NO_PARTS, serving });
     accept({ envelope: Buffer.from('signed'), storeId: 'store', version: 7 });
     expect(sent.at(-1)).toEqual({ kind: 'slipway:attestation', attestation });
     tell({ kind: 'slipway:attestation', attestation });
@@ -123,7 +130,7 @@ describe('the link of a worker', () => {
     tell({ kind: 'slipway:damage', change: { blake3: reportOf('a').blake3, report: null } });
     const { serving, reports, report } = sharedServing();
     let woken = 0;
-    start!.shared.join({ serving, wake: () => (woken += 1), registry: new Registry() });
+    start!.shared.join({ ...NO_PARTS, serving, wake: () => (woken += 1) });
     tell({ kind: 'slipway:damage', change: { blake3: reportOf('c').blake3, report: reportOf('c') } });
     expect(reports).toEqual([reportOf('b'), reportOf('c')]);
     expect(sent).toHaveLength(1);
@@ -134,6 +141,23 @@ describe('the link of a worker', () => {
     });
     tell({ kind: 'slipway:damage', change: { blake3: reportOf('c').blake3, report: null } });
     expect(woken).toBe(1);
+  });
+
+  it('shares the minutes of its history, and adds those of the others', async () => {
+    const { link, sent, tell } = createBench();
+    tell(START);
+    const { shared } = (await link.start())!;
+    const own = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 } };
+    shared.shareMinute(own);
+    expect(sent.at(-1)).toEqual({ kind: 'slipway:minute', minute: own });
+    const added: unknown[] = [];
+    shared.join({
+      ...NO_PARTS,
+      serving: sharedServing().serving,
+      history: { add: (other) => void added.push(other) },
+    });
+    tell({ kind: 'slipway:minute', minute: own });
+    expect(added).toEqual([own]);
   });
 
   it('answers a ping', () => {
@@ -148,7 +172,7 @@ describe('the link of a worker', () => {
     const registry = new Registry();
     new Counter({ name: 'counted', help: 'Counted.', registers: [registry] }).inc(7);
     const start = await link.start();
-    start!.shared.join({ serving: sharedServing().serving, wake: () => undefined, registry });
+    start!.shared.join({ ...NO_PARTS, serving: sharedServing().serving, registry });
     tell({ kind: 'slipway:metrics', id: 3 });
     await until(() => sent.length === 2);
     expect(sent[1]).toMatchObject({

@@ -4,6 +4,8 @@ import type { PartLocation } from '../../../parse/container/parsed-container.ts'
 import type { FrozenEdit } from '../../freeze/frozen-container.ts';
 import { readLines, type LineRange } from '../../../../platform/files/line-ranges.ts';
 
+const PATH_FIELD = '"fieldPath":';
+
 /** The edits of a file and of the files inside of it. Only their places are in memory. */
 export interface EditTree {
   /** The objects that have edits; `null` stands for a file without objects. */
@@ -88,22 +90,23 @@ class EditNode implements EditTree {
 export function openEdits(descriptor: number): ContainerEdits {
   const root = new EditNode(descriptor);
   let count = 0;
-  let lastPart: string | null = null;
   let object: EditsOfObject = { ranges: [], count: 0, mayNest: false };
+  let last: LinePart | null = null;
   for (const { offset, bytes } of readLines(descriptor)) {
     // One character for each byte: positions are those of the file.
     const text = bytes.toString('latin1');
+    const marks = createMarkSearch(text);
     for (let from = 0; from < text.length;) {
       const to = text.indexOf('\n', from) + 1;
-      const head = headOf(text, from, to);
-      if (head.part === null || head.part !== lastPart) {
+      // Most lines are of the part of the line before, and say so at the same place.
+      if (last === null || !text.startsWith(last.text, from + last.offset)) {
         const { archiveEntry, pathId } = JSON.parse(bytes.toString('utf8', from, to)) as FrozenEdit;
         object = nodeOf(root, archiveEntry).object(pathId);
-        lastPart = head.part;
+        last = partOf(text, from, to);
       }
       addRange(object.ranges, { offset: offset + from, length: to - from });
       object.count += 1;
-      object.mayNest ||= head.mayNest;
+      object.mayNest ||= last === null || marks.isInPath(from + last.offset + last.text.length, to);
       count += 1;
       from = to;
     }
@@ -115,21 +118,34 @@ export function openEdits(descriptor: number): ContainerEdits {
   };
 }
 
-/** The facts that the beginning of a line shows, so that most lines need not be parsed. */
-interface LineHead {
-  /** The text of the fields that name the part; `null` where the fields have another order. Lines of one part share it. */
-  readonly part: string | null;
-  /** Whether the path has the mark behind which it leads into a file, or is not seen. */
-  readonly mayNest: boolean;
+/** The text of the fields of a line that name the part, up to the path, and where it begins in the line. */
+interface LinePart {
+  readonly text: string;
+  readonly offset: number;
 }
 
-/** Quotes in values are escaped, so the names that are found here are those of fields. */
-function headOf(text: string, from: number, to: number): LineHead {
-  const part = text.indexOf('"archiveEntry":', from);
-  const path = text.indexOf('"fieldPath":', part);
-  const source = text.indexOf('"source":', path);
-  if (part === -1 || path === -1 || source === -1 || source > to) return { part: null, mayNest: true };
-  return { part: text.slice(part, path), mayNest: text.slice(path, source).includes('#') };
+/** Quotes in values are escaped, so the names that are found here are those of fields. @returns `null` where these have another order */
+function partOf(text: string, from: number, to: number): LinePart | null {
+  const start = text.indexOf('"archiveEntry":', from);
+  const path = text.indexOf(PATH_FIELD, start);
+  if (start === -1 || path === -1 || path > to) return null;
+  return { text: text.slice(start, path + PATH_FIELD.length), offset: start - from };
+}
+
+/** Finds the mark in paths behind which they lead into a file. Texts can have it, too. */
+function createMarkSearch(text: string): { isInPath(start: number, lineEnd: number): boolean } {
+  let next = -1;
+  return {
+    isInPath: (start, lineEnd) => {
+      if (next < start) {
+        const found = text.indexOf('#', start);
+        next = found === -1 ? text.length : found;
+      }
+      if (next >= lineEnd) return false;
+      const source = text.indexOf('"source":', start);
+      return source === -1 || source > lineEnd || next < source;
+    },
+  };
 }
 
 function addRange(ranges: LineRange[], { offset, length }: LineRange): void {

@@ -1,6 +1,7 @@
+import fs from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CTL_EXITS } from '../../../../../src/cli/ctl/ctl-exits.ts';
 import type { UnitFormatName } from '../../../../../src/exchange/units/unit-formats.ts';
 import { readFile as readUnits, UNIT_FORMAT_NAMES } from '../../../../support/exchange-units.ts';
@@ -164,6 +165,26 @@ describe('slipway ctl translations export', () => {
     expect(broken.code).toBe(CTL_EXITS.unavailable);
     expect(await readdir(dirname(path))).toEqual(['work.csv']);
     expect(await unitsOf(path, 'csv')).toHaveLength(2);
+  });
+
+  it('leaves no part behind when a page fails while the disk is slow', async () => {
+    const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
+    const path = await pathOf('work.csv');
+    service.pageUnits = 1;
+    service.onRead = () =>
+      service.reads.length > 2 ? refuse('daemon_unreachable', CTL_EXITS.unavailable) : null;
+    // A disk that opens files for streams only after the command has failed.
+    const waiting: string[] = [];
+    const open = vi.spyOn(fs, 'open').mockImplementation((file) => {
+      waiting.push(String(file));
+    });
+    onTestFinished(() => {
+      open.mockRestore();
+    });
+    const broken = await service.run('translations', 'export', path, '--no-hints');
+    for (const file of waiting) fs.writeFileSync(file, '');
+    expect(broken.code).toBe(CTL_EXITS.unavailable);
+    expect(await readdir(dirname(path))).toEqual([]);
   });
 
   it('reads again while the daemon is busy or restarts, and gives up after a while', async () => {

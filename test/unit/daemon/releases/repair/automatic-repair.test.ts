@@ -225,18 +225,31 @@ test('objects that were not requested while upstream failed get no attempt and a
   ).toEqual([]);
 });
 
-test('a damaged server-info document waits with the objects for an upstream that is down, and is repaired with them', async () => {
-  const world = await synced();
-  const document = world.upstream.serverInfo!;
+test('a damaged server-info document is repaired from the database while upstream is down, and objects when it is back', async () => {
+  const world = await createWorld({ automaticRepair: true });
+  const contents = Array.from({ length: 10 }, (_, index) => `content ${index}`);
+  world.upstream.files = new Map(contents.map((content, index) => [`file-${index}`, content]));
+  await world.act('sync');
   upstreamIsDown(world);
-  await world.damage('one', null);
-  await world.damage('two', null);
+  for (const content of contents) await world.damage(content, null);
+  reported(world, 'content 0');
+  await until(() => repairs(world).length === 1);
+  const isUpstreamDelayed = (): boolean =>
+    world.database.prepare(`SELECT 1 FROM repair_attempt WHERE subject = 'upstream'`).get() !== undefined;
+  expect(isUpstreamDelayed()).toBe(true);
+
+  const requested = world.upstream.opened.length;
+  const document = String(world.upstream.serverInfo);
   await world.damage(document, 'x'.repeat(document.length));
-  expect((await world.act('verify')).failure_code).toBe('damage_found');
-  await until(() => repairs(world).length > 0 && repairs(world)[0]?.failure_code === 'repair_incomplete');
+  reported(world, document);
+  await until(() => repairs(world).length === 2);
+  expect(repairs(world)[0]).toMatchObject({ status: 'succeeded', result: { repaired_objects: 1 } });
+  expect(world.releases.repository.isDamaged(blake3Hex(Buffer.from(document)))).toBe(false);
+  expect([world.upstream.opened.length, isUpstreamDelayed()]).toEqual([requested, true]);
+
   world.upstream.onOpen = () => undefined;
   await until(async () => {
-    await world.clock.advance(5000);
+    await world.clock.advance(1000);
     return isPassed(world);
   });
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });

@@ -70,7 +70,7 @@ test('a first sync that cannot reach upstream is retried without end, with bound
   await world.act('sync');
   const waits: number[] = [];
   for (let round = 1; round <= 12; round += 1) {
-    const { next_at: nextAt } = world.releases.syncState();
+    const { next_at: nextAt } = world.releases.syncState().report;
     const wait = Number(nextAt) * 1000 - world.clock.now();
     waits.push(Math.round(wait / 1000));
     await world.clock.advance(wait);
@@ -88,14 +88,16 @@ test('a first sync that cannot reach upstream is retried without end, with bound
 
   world.upstream.failure = null;
   await world.clock.advance(150_000);
-  await until(() => Promise.resolve(world.releases.syncState().last?.status === 'succeeded' ? true : null));
-  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 0 });
+  await until(() =>
+    Promise.resolve(world.releases.syncState().report.last?.status === 'succeeded' ? true : null),
+  );
+  expect(world.releases.syncState().report).toMatchObject({ next_at: null, consecutive_failures: 0 });
   expect(doctor()).toMatchObject({ status: 'ok' });
 
   // With a release, the schedule is enough.
   world.upstream.failure = new UpstreamError('upstream_timeout', 'slow', { retryable: true });
   await world.act('sync');
-  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 1 });
+  expect(world.releases.syncState().report).toMatchObject({ next_at: null, consecutive_failures: 1 });
   expect(doctor()).toMatchObject({ status: 'degraded' });
 });
 
@@ -105,20 +107,22 @@ test('the retry of a failed first sync survives a restart', async () => {
   world.upstream.failure = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
   await world.act('sync');
   await world.restart();
-  expect(world.releases.syncState()).toMatchObject({
+  expect(world.releases.syncState().report).toMatchObject({
     next_at: Math.ceil(world.clock.now() / 1000) + 5,
     consecutive_failures: 1,
   });
   world.upstream.failure = null;
   await world.clock.advance(5000);
-  await until(() => Promise.resolve(world.releases.syncState().last?.status === 'succeeded' ? true : null));
-  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 0 });
+  await until(() =>
+    Promise.resolve(world.releases.syncState().report.last?.status === 'succeeded' ? true : null),
+  );
+  expect(world.releases.syncState().report).toMatchObject({ next_at: null, consecutive_failures: 0 });
 
   // With a release, a restart plans nothing.
   world.upstream.failure = new UpstreamError('upstream_timeout', 'slow', { retryable: true });
   await world.act('sync');
   await world.restart();
-  expect(world.releases.syncState()).toMatchObject({ next_at: null, consecutive_failures: 1 });
+  expect(world.releases.syncState().report).toMatchObject({ next_at: null, consecutive_failures: 1 });
 });
 
 test('a sync that waits for its next attempt is the next one; a cancelled one does not count as a failure', async () => {
@@ -134,12 +138,11 @@ test('a sync that waits for its next attempt is the next one; a cancelled one do
   await settle();
   const now = Math.floor(clock.now() / 1000);
   expect(syncStateOf(engine.historyOf('sync'), now + 60)).toEqual({
-    last: null,
-    next_at: now + 7,
-    consecutive_failures: 0,
+    report: { last: null, next_at: now + 7, consecutive_failures: 0 },
+    failingSince: null,
   });
   engine.cancel(task.task_id, 'not today');
-  expect(syncStateOf(engine.historyOf('sync'), null)).toMatchObject({
+  expect(syncStateOf(engine.historyOf('sync'), null).report).toMatchObject({
     last: { status: 'cancelled', result: null, code: null, message: 'not today' },
     next_at: null,
     consecutive_failures: 0,

@@ -201,6 +201,28 @@ const CASES: readonly Case[] = [
     message: 'told: volume_full',
   },
   {
+    name: 'a full data folder',
+    arrange: (world) => {
+      world.tell({ code: 'data_volume_full' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'DataVolumeFull',
+    action: null,
+    message: 'told: data_volume_full',
+  },
+  {
+    name: 'a daemon without an upstream',
+    arrange: (world) => {
+      world.tell({ code: 'no_upstream' });
+      world.attest({ official: null });
+    },
+    state: 'unpublished',
+    reason: 'NoUpstream',
+    action: null,
+    message: 'told: no_upstream',
+  },
+  {
     name: 'the first sync',
     arrange: (world) => world.tell({ code: 'syncing' }, { code: 'never_synced' }),
     state: 'starting',

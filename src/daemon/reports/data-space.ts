@@ -1,0 +1,64 @@
+import { statfsSync, type StatsFs } from 'node:fs';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { MEBIBYTE, SPACE_GONE_BYTES, toMebibytes } from './free-space.ts';
+import type { DoctorCheck } from './doctor-report.ts';
+
+/** Free bytes below which the next large task may not fit. The databases grow by less than releases do. */
+const SPACE_LOW_BYTES = 256 * MEBIBYTE;
+
+/** Looks at the free space of the volume of the databases. */
+export interface DataSpace {
+  /** The check `data.space` of the doctor. */
+  readonly check: DoctorCheck;
+  /** Since when the volume is seen to be full, Unix seconds; `null` when it is not, or when that cannot be read. */
+  fullSince(): number | null;
+}
+
+/**
+ * Creates the look at the volume of a folder. It reads the file system with each call, because a full volume stops every task
+ * within seconds. It does not wait: the databases of the folder are read in the same way.
+ *
+ * @param look reads the file system of a folder; default statfs(2)
+ */
+export function createDataSpace({
+  directory,
+  clock,
+  look = statfsSync,
+}: {
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly look?: (path: string) => Pick<StatsFs, 'bavail' | 'bsize'>;
+}): DataSpace {
+  let since: number | null = null;
+  const read = (): number => {
+    const { bavail, bsize } = look(directory);
+    const free = bavail * bsize;
+    since = free < SPACE_GONE_BYTES ? (since ?? unixSeconds(clock)) : null;
+    return free;
+  };
+  return {
+    check: {
+      id: 'data.space',
+      run: () => {
+        const free = read();
+        const message = `${toMebibytes(free)} MiB are free for the databases`;
+        if (since !== null) {
+          const advice = 'enlarge the volume of data.dir, or free space on it';
+          return { status: 'failing', message: `${message}; ${advice}`, since };
+        }
+        if (free < SPACE_LOW_BYTES)
+          return { status: 'degraded', message: `${message}; enlarge the volume of data.dir` };
+        return { status: 'ok', message };
+      },
+    },
+    fullSince: () => {
+      try {
+        read();
+      } catch {
+        // The check says why the volume cannot be read.
+        return null;
+      }
+      return since;
+    },
+  };
+}

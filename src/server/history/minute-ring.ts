@@ -1,0 +1,87 @@
+import { HISTORY_MINUTES } from '../../contract/schemas/vocabulary.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { ServiceStateName } from '../../domain/service-state/service-state.ts';
+
+/** The traffic of some time. */
+export interface Traffic {
+  /** Requests that ended, without those of probes. */
+  readonly requests: number;
+  /** The part of them that was answered with 5xx. */
+  readonly serverErrors: number;
+  /** Body bytes of the byte path that the network took. */
+  readonly sentBytes: number;
+}
+
+/** One minute. */
+export interface Minute extends Traffic {
+  /** Minutes since 1970. */
+  readonly minute: number;
+  /** The worst state of each channel in this minute; `null` when nobody looked. */
+  readonly states: Readonly<Record<Channel, ServiceStateName | null>>;
+}
+
+/** The last 24 hours, by minute. */
+export interface MinuteRing {
+  /** Adds to the traffic of a minute. Several processes of one server add to the same minute. */
+  addTraffic(minute: number, traffic: Traffic): void;
+  /** Records that a channel was in a state in this minute. The worst state of a minute stays. */
+  addState(minute: number, channel: Channel, state: ServiceStateName): void;
+  /**
+   * Reads the kept minutes of a range, oldest first.
+   *
+   * @param from the first minute, inclusive
+   * @param to the last minute, exclusive; at most {@link HISTORY_MINUTES} after `from`
+   * @returns one item for each minute; `null` for a minute without a record
+   */
+  read(from: number, to: number): readonly (Minute | null)[];
+}
+
+/** From the worst to the best for clients: not served first, then what needs attention. */
+const WORST_FIRST = [
+  'damaged',
+  'untrusted',
+  'expired',
+  'stale',
+  'unpublished',
+  'starting',
+  'stopping',
+  'degraded',
+  'healthy',
+] as const satisfies readonly ServiceStateName[];
+
+const BADNESS: Readonly<Record<ServiceStateName, number>> = Object.fromEntries(
+  WORST_FIRST.map((state, index) => [state, WORST_FIRST.length - index]),
+) as Record<ServiceStateName, number>;
+
+/** Makes an empty ring. A minute replaces the one of 24 hours before. */
+export function createMinuteRing(): MinuteRing {
+  const slots: (Minute | null)[] = new Array<Minute | null>(HISTORY_MINUTES).fill(null);
+  const find = (minute: number): Minute | null => {
+    const found = slots[minute % HISTORY_MINUTES] ?? null;
+    return found?.minute === minute ? found : null;
+  };
+  const change = (minute: number, changes: (before: Minute) => Partial<Minute>): void => {
+    const before = find(minute) ?? emptyMinute(minute);
+    slots[minute % HISTORY_MINUTES] = { ...before, ...changes(before) };
+  };
+
+  return {
+    addTraffic: (minute, { requests, serverErrors, sentBytes }) => {
+      change(minute, (before) => ({
+        requests: before.requests + requests,
+        serverErrors: before.serverErrors + serverErrors,
+        sentBytes: before.sentBytes + sentBytes,
+      }));
+    },
+    addState: (minute, channel, state) => {
+      const known = find(minute)?.states[channel] ?? null;
+      if (known !== null && BADNESS[known] >= BADNESS[state]) return;
+      change(minute, ({ states }) => ({ states: { ...states, [channel]: state } }));
+    },
+    read: (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, index) => find(from + index)),
+  };
+}
+
+function emptyMinute(minute: number): Minute {
+  return { minute, requests: 0, serverErrors: 0, sentBytes: 0, states: { official: null, localized: null } };
+}

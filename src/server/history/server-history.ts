@@ -1,0 +1,85 @@
+import { HISTORY_MINUTES } from '../../contract/schemas/vocabulary.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { createLoop, type Loop } from '../../platform/process/loop.ts';
+import type { ReadServiceState } from '../service/service-state-reader.ts';
+import { createMinuteRing, type Minute, type Traffic } from './minute-ring.ts';
+
+/** The traffic of one process in one minute. */
+export interface MinuteOfProcess {
+  /** Minutes since 1970. */
+  readonly minute: number;
+  readonly traffic: Traffic;
+}
+
+/** The kept minutes of this server. */
+export interface KeptMinutes {
+  /** The first of {@link minutes}, Unix seconds. */
+  readonly from: number;
+  /** Complete minutes, oldest first; `null` for a minute without a record. */
+  readonly minutes: readonly (Minute | null)[];
+}
+
+/** Collects and gives the history of this server. It is in memory and begins with the process. */
+export interface ServerHistory {
+  /** Looks at the state every second and at the traffic every minute. */
+  readonly loop: Loop;
+  /** Adds a minute of another process of this server. */
+  add(other: MinuteOfProcess): void;
+  /** Reads the complete minutes of the last 24 hours. */
+  read(): KeptMinutes;
+}
+
+/** Milliseconds between two looks at the state. */
+const LOOK_MS = 1000;
+
+/** Creates the history; it collects nothing before its loop is started. */
+export function createServerHistory(options: {
+  readonly readState: ReadServiceState;
+  readonly readTraffic: () => Promise<Traffic>;
+  /** Gets each minute of this process. */
+  readonly share: (own: MinuteOfProcess) => void;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+}): ServerHistory {
+  const { readState, readTraffic, share, clock, logger } = options;
+  const ring = createMinuteRing();
+  const thisMinute = (): number => Math.floor(clock.now() / 60_000);
+  const first = thisMinute();
+  let current = first;
+
+  const endMinute = async (minute: number): Promise<void> => {
+    const traffic = await readTraffic();
+    ring.addTraffic(minute, traffic);
+    share({ minute, traffic });
+  };
+
+  return {
+    loop: createLoop({
+      clock,
+      turn: async () => {
+        const minute = thisMinute();
+        const ended = current;
+        current = minute;
+        if (minute !== ended) await endMinute(ended);
+        const { channels } = readState();
+        for (const channel of CHANNELS) ring.addState(minute, channel, channels[channel].state);
+        return LOOK_MS;
+      },
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'a minute of the history of the server is missing');
+        return LOOK_MS;
+      },
+    }),
+    add: ({ minute, traffic }) => {
+      // A record of another process cannot be newer than the minute that has just ended here.
+      if (Math.abs(thisMinute() - minute) <= 1) ring.addTraffic(minute, traffic);
+    },
+    read: () => {
+      const to = thisMinute();
+      const from = Math.max(first, to - HISTORY_MINUTES);
+      return { from: from * 60, minutes: ring.read(from, to) };
+    },
+  };
+}

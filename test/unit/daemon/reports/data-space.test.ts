@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { createDataSpace } from '../../../../src/daemon/reports/data-space.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+const never = new AbortController().signal;
+
+it('says since when the volume of the databases is full, to the doctor and to the conditions', async () => {
+  const clock = new FakeClock();
+  let free = 5000;
+  const space = createDataSpace({
+    directory: '/data',
+    clock,
+    look: () => ({ bavail: free, bsize: 1024 * 1024 }),
+  });
+  const statusNow = async (): Promise<string> => (await space.check.run(never)).status;
+  expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
+  free = 200;
+  expect([space.fullSince(), await statusNow()]).toEqual([null, 'degraded']);
+  free = 10;
+  const since = Math.floor(clock.now() / 1000);
+  expect(space.fullSince()).toBe(since);
+  await clock.advance(5000);
+  expect(space.fullSince()).toBe(since);
+  expect(await space.check.run(never)).toMatchObject({
+    status: 'failing',
+    message: expect.stringContaining('data.dir') as string,
+    since,
+  });
+  free = 5000;
+  expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
+});
+
+it('does not take a folder that cannot be read for a full one', () => {
+  const space = createDataSpace({
+    directory: '/data',
+    clock: new FakeClock(),
+    look: () => {
+      throw new Error('ENOENT');
+    },
+  });
+  expect(space.fullSince()).toBe(null);
+  expect(() => space.check.run(never)).toThrow('ENOENT');
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ServiceAnswer, ServiceStateName } from '../../../../src/domain/service-state/service-state.ts';
+import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
+import { createServerHistory, type MinuteOfProcess } from '../../../../src/server/history/server-history.ts';
+import type { Traffic } from '../../../../src/server/history/minute-ring.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+/** 12:00:30, so that the first minute is half over. */
+const START = Date.UTC(2026, 0, 15, 12, 0, 30);
+const FIRST = Date.UTC(2026, 0, 15, 12) / 1000;
+
+function startHistory() {
+  const clock = new FakeClock(START);
+  const shared: MinuteOfProcess[] = [];
+  const world = { state: 'healthy' as ServiceStateName, failure: null as Error | null };
+  let traffic: Traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };
+  const history = createServerHistory({
+    readState: () => {
+      const channel = { state: world.state };
+      return { ...channel, channels: { official: channel, localized: channel } } as unknown as ServiceAnswer;
+    },
+    readTraffic: async () => {
+      if (world.failure !== null) throw world.failure;
+      const read = traffic;
+      traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };
+      return read;
+    },
+    share: (own) => void shared.push(own),
+    clock,
+    logger: createSilentLogger(),
+  });
+  history.loop.start();
+  onTestFinished(async () => await history.loop.stop());
+  const send = (requests: number): void => {
+    traffic = { requests, serverErrors: 0, sentBytes: requests * 10 };
+  };
+  const requests = (): (number | null)[] => history.read().minutes.map((minute) => minute?.requests ?? null);
+  return { clock, history, shared, world, send, requests };
+}
+
+describe('the history of a server', () => {
+  it('gives complete minutes only, from the one in which the server started', async () => {
+    const { clock, history, send, requests } = startHistory();
+    expect(history.read()).toEqual({ from: FIRST, minutes: [] });
+    send(3);
+    await clock.advance(31_000);
+    expect(history.read().from).toBe(FIRST);
+    expect(requests()).toEqual([3]);
+    send(5);
+    await clock.advance(60_000);
+    expect(requests()).toEqual([3, 5]);
+    expect(history.read().minutes.at(-1)).toMatchObject({ sentBytes: 50 });
+  });
+
+  it('sees a failure that lasts only seconds', async () => {
+    const { clock, history, world } = startHistory();
+    await clock.advance(5000);
+    world.state = 'damaged';
+    await clock.advance(2000);
+    world.state = 'healthy';
+    await clock.advance(85_000);
+    expect(history.read().minutes.map((minute) => minute?.states.official)).toEqual(['damaged', 'healthy']);
+  });
+
+  it('shares its minutes, and adds those of the other processes', async () => {
+    const { clock, history, shared, send, requests } = startHistory();
+    send(3);
+    await clock.advance(31_000);
+    const [own] = shared;
+    expect(own).toMatchObject({ minute: FIRST / 60, traffic: { requests: 3 } });
+    history.add(own!);
+    expect(requests()).toEqual([6]);
+  });
+
+  it('has no record of a time in which the process stood still', async () => {
+    const { clock, requests } = startHistory();
+    await clock.advance(31_000);
+    clock.jumpTo(clock.now() + 180_000);
+    await clock.advance(61_000);
+    expect(requests()).toEqual([0, 0, null, null, 0]);
+  });
+
+  it('continues after a minute that could not be read', async () => {
+    const { clock, world, send, requests } = startHistory();
+    world.failure = new Error('no metrics');
+    await clock.advance(31_000);
+    world.failure = null;
+    send(4);
+    await clock.advance(60_000);
+    expect(requests().at(-1)).toBe(4);
+  });
+});
