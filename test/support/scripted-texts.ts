@@ -32,6 +32,8 @@ export interface ScriptedTexts {
   catalogError: Error | null;
   /** Whether the last rewriting had to keep changed catalogs. */
   keepsChanged: boolean;
+  /** How putting units on hold fails; `null`: it does not. */
+  holdError: Error | null;
   /** Called while texts are frozen. */
   onFreeze: () => Promise<void>;
 }
@@ -51,6 +53,7 @@ export function createScriptedTexts(): ScriptedTexts {
     catalog: null,
     catalogError: null,
     keepsChanged: false,
+    holdError: null,
     onFreeze: async () => undefined,
   };
 }

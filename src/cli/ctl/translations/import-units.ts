@@ -6,10 +6,9 @@ import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './i
 import { findingsText, isProblem, type UnitOutcome } from './outcomes.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
-import { isRefusal, sendWhileFree, type PlacedTarget } from './send-while-free.ts';
+import { isRefusal, sendWhileFree, type PlacedTarget, type SentBatch } from './send-while-free.ts';
 import {
   finishTask,
-  sendTargets,
   updateBatches,
   type UpdateBatch,
   type UpdatedUnit,
@@ -100,18 +99,18 @@ class ImportRun {
   /** Lets the daemon judge the targets. @returns those to store */
   async judge(planned: readonly PlannedUnit[]): Promise<PlannedUnit[]> {
     const kept: PlannedUnit[] = [];
-    for (const { taskId, targets } of updateBatches(planned.map(targetOf))) {
-      const batch = targets.map(({ planned: each }) => each);
+    for (const batch of updateBatches(planned.map(targetOf))) {
       try {
-        const units = await sendTargets(this.#api, { taskId, targets }, this.#options.fields, {
+        const { stored: judged, ...others } = await sendWhileFree(this.#api, batch, this.#options.fields, {
           isTrial: true,
         });
-        for (const each of batch) {
-          if (this.#accept(each, units.get(each.unit.unitId))) kept.push(each);
+        for (const { target, unit } of judged) {
+          if (this.#accept(target.planned, unit)) kept.push(target.planned);
         }
+        this.#settleOthers(others);
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        for (const each of batch) this.#settle(each, 'refused', [], error.message);
+        for (const { planned: each } of batch.targets) this.#settle(each, 'refused', [], error.message);
       }
       this.#options.progress(`checking: ${kept.length} of ${planned.length} targets judged`);
     }
@@ -146,23 +145,30 @@ class ImportRun {
   /** Stores the targets of one call. @returns the problem that it had */
   async #storeBatch(batch: UpdateBatch<ImportTarget>): Promise<CtlFailure | null> {
     try {
-      const { stored, same, changed } = await sendWhileFree(this.#api, batch, this.#options.fields);
+      const { stored, ...others } = await sendWhileFree(this.#api, batch, this.#options.fields);
       for (const { target, unit } of stored) {
         const outcome = unit?.state === 'blocked' ? 'stored_blocked' : 'stored';
         this.#settle(target.planned, outcome, unit?.findings ?? []);
       }
-      for (const { planned } of same)
-        this.#settle(planned, 'unchanged', [], 'as a repetition of another unit');
-      for (const { planned } of changed) this.#settle(planned, 'conflict', [], 'while the import ran');
-      this.#calls.made += 1;
-      if (changed.length === 0) return null;
-      const message = `someone has changed ${countText(changed.length, 'unit')} while the import ran; their targets are kept`;
+      this.#settleOthers(others);
+      // A call without a unit that is still to be stored is not made.
+      if (stored.length > 0) this.#calls.made += 1;
+      const changed = others.changed.length;
+      if (changed === 0) return null;
+      const message = `someone has changed ${countText(changed, 'unit')} while the import ran; their targets are kept`;
       return new CtlFailure(CTL_EXITS.failed, message);
     } catch (error) {
       if (!(error instanceof CtlFailure)) throw error;
       for (const { planned } of batch.targets) this.#settle(planned, 'refused', [], error.message);
       return error;
     }
+  }
+
+  /** Takes note of the units of a call that someone has changed since they were read. */
+  #settleOthers({ same, changed }: Pick<SentBatch<ImportTarget>, 'same' | 'changed'>): void {
+    for (const { planned } of same) this.#settle(planned, 'unchanged', [], 'since the import began');
+    for (const { planned } of changed)
+      this.#settle(planned, 'conflict', [], 'while the import ran; export it again');
   }
 
   /** Says of tasks that they are translated. */

@@ -32,19 +32,21 @@ const MAX_ATTEMPTS = 5;
  * Sends targets that belong into one call. The daemon gives repetitions of a text the targets that were just stored, so the units of
  * a later call can have another revision by then. Such a target is not the work of a person, and the one to send replaces it.
  *
+ * @param options `isTrial`: the daemon judges the targets and stores nothing
  * @throws CtlFailure when the daemon refuses the call for another reason
  */
 export async function sendWhileFree<T extends PlacedTarget>(
   api: AdminApi,
   batch: UpdateBatch<T>,
   fields: UpdateFields,
+  { isTrial }: { readonly isTrial: boolean } = { isTrial: false },
 ): Promise<SentBatch<T>> {
   const same: T[] = [];
   const changed: T[] = [];
   let left: readonly T[] = batch.targets;
   for (let attempt = 1; left.length > 0; attempt += 1) {
     try {
-      const units = await sendTargets(api, { ...batch, targets: left }, fields, { isTrial: false });
+      const units = await sendTargets(api, { ...batch, targets: left }, fields, { isTrial });
       const stored = left.map((target) => ({ target, unit: units.get(target.unitId) }));
       return { stored, same, changed };
     } catch (error) {

@@ -326,6 +326,30 @@ describe('slipway ctl translations import', () => {
     expect(targets(service)).toEqual(['Tu0', 'Tu1', 'spread', 'theirs']);
   });
 
+  it.each([
+    ['before the targets are judged', true, []],
+    ['after it', false, ['--partial']],
+  ] as const)(
+    'reports a conflict where another import stores targets %s, and no stored target',
+    async (_name, isTrialFirst, options) => {
+      const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2')]);
+      const path = await jsonl(row('u1'), row('u2'));
+      service.onUpdate = (_update, isTrial) => {
+        if (isTrial !== isTrialFirst) return;
+        service.onUpdate = () => undefined;
+        for (const unit of service.units) storeFake(unit, { target: 'theirs' });
+      };
+      const { code, out, rows } = await importFile(service, path, ...options);
+      expect(code).toBe(CTL_EXITS.failed);
+      expect(rows.map(({ outcome, detail }) => `${outcome}: ${detail}`)).toEqual(
+        Array.from({ length: 2 }, () => 'conflict: while the import ran; export it again'),
+      );
+      expect(out).not.toContain('stored targets');
+      expect(out).not.toContain('the targets are drafts');
+      expect(targets(service)).toEqual(['theirs', 'theirs']);
+    },
+  );
+
   it('replaces a repetition that is newer than the file, unless the file has not changed it', async () => {
     const spread = { propagatedFrom: 'u0' };
     const service = fakeTranslations([
