@@ -15,6 +15,7 @@ const CALM: ConditionFacts = {
   stale: null,
   unverified: null,
   publishingStoppedSince: null,
+  withdrawn: null,
   now: 500,
 };
 const DAMAGED = {
@@ -49,6 +50,17 @@ describe('the conditions of the daemon', () => {
           message: 'the last 3 syncs failed (upstream_unreachable)',
           since: 200,
           next_try: 900,
+        },
+      ],
+    ],
+    [
+      'a localized channel that a rollback has withdrawn',
+      { withdrawn: { releaseId: 'r1-l1', since: 9 } },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'localized release r1-l1 was rolled back, and none is published since',
+          since: 9,
         },
       ],
     ],
