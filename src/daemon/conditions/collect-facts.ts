@@ -4,14 +4,16 @@ import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
+import type { Rollback } from '../localized/rollback/rollback-records.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
+import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
 import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { ConditionFacts, DamagedRelease, FullVolume } from './conditions-of.ts';
+import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
@@ -22,11 +24,14 @@ export interface FactSources {
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
   readonly doctor: Pick<Doctor, 'latest'>;
+  readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
   readonly publishingStoppedSince: () => number | null;
+  /** The newest rollback that nothing was resumed after, or `null`. */
+  readonly rollback: () => Pick<Rollback, 'from_release_id' | 'to_release_id' | 'switched_at'> | null;
   readonly repairsAutomatically: () => boolean;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: () => number;
@@ -55,11 +60,13 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     nextRepairAt: nextRepairAt(sources, now),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
+    unwritable: unwritableVolumes(sources),
     unusable: unusableDatabases(doctor),
     crashLoopSince: sources.crashLoopSince(),
     stale: staleRelease(releases),
     unverified: unverifiedRelease(sources, now),
     publishingStoppedSince: sources.publishingStoppedSince(),
+    withdrawn: withdrawnRelease(sources),
     now,
   };
 }
@@ -78,7 +85,7 @@ function fullVolumes(
 ): ConditionFacts['full'] {
   const refused = FULL.get(storageFailureOf(attestor.volumeError())?.code);
   const failed = FULL.get(syncCode ?? undefined);
-  const fullOf = (volume: 'snapshot' | 'data', since: number | null): FullVolume | null => {
+  const fullOf = (volume: 'snapshot' | 'data', since: number | null): RefusingVolume | null => {
     if (since !== null) return { since };
     if (refused === volume) return { since: null };
     return failed === volume ? { since: failingSince } : null;
@@ -93,6 +100,16 @@ function fullVolumes(
 function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | null {
   const found = latest().find((check) => check.id === id);
   return found?.status === 'failing' ? found.since : null;
+}
+
+/** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
+function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
+  const refused = (since: number | null): RefusingVolume | null => (since === null ? null : { since });
+  const snapshot = refused(isFailing(doctor, 'store.writable'));
+  return {
+    snapshot: snapshot ?? (lease.status().state === 'held' ? null : { since: null }),
+    data: refused(isFailing(doctor, 'data.writable')),
+  };
 }
 
 /** The content of each database with work of people, by its check. */
@@ -141,6 +158,14 @@ function staleRelease(releases: FactSources['releases']): ConditionFacts['stale'
   const current = releases.current('localized');
   if (current === null || !isStale(current, releases.pointer('official')?.release_id ?? null)) return null;
   return { releaseId: current.release_id, since: current.stale_since };
+}
+
+/** While a localized release is current, no rollback is what keeps the channel empty. */
+function withdrawnRelease({ releases, rollback }: FactSources): ConditionFacts['withdrawn'] {
+  if (releases.pointer('localized') !== null) return null;
+  const newest = rollback();
+  if (newest === null || newest.to_release_id !== null || newest.switched_at === null) return null;
+  return { releaseId: newest.from_release_id, since: newest.switched_at };
 }
 
 function unverifiedRelease(

@@ -2,8 +2,8 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
 import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
-/** A volume without free space. */
-export interface FullVolume {
+/** A volume without free space, or one that cannot be written for another cause. */
+export interface RefusingVolume {
   /** Unix seconds. */
   readonly since: number | null;
 }
@@ -30,6 +30,9 @@ export interface DamagedRelease {
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
 }
 
+/** By volume; `null` for one that takes writes. */
+export type VolumeFacts = Readonly<Record<'snapshot' | 'data', RefusingVolume | null>>;
+
 /** The facts from which the conditions follow. Times are Unix seconds. */
 export interface ConditionFacts {
   readonly hasOfficial: boolean;
@@ -44,7 +47,9 @@ export interface ConditionFacts {
     readonly nextAt: number | null;
   };
   /** The volumes that are full, and since when, if that is known. */
-  readonly full: Readonly<Record<'snapshot' | 'data', FullVolume | null>>;
+  readonly full: VolumeFacts;
+  /** The volumes that cannot be written, also because they are full. */
+  readonly unwritable: VolumeFacts;
   readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
@@ -57,6 +62,8 @@ export interface ConditionFacts {
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
+  /** The localized release from which a rollback withdrew the channel, if nothing was published since. */
+  readonly withdrawn: { readonly releaseId: string; readonly since: number } | null;
   readonly now: number;
 }
 
@@ -98,6 +105,7 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       'the snapshot volume has no free space',
       full.snapshot ?? {},
     ),
+    ...unwritableVolumes(facts),
     ...when(
       unusable.length > 0,
       'work_database_unusable',
@@ -105,6 +113,15 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       { since: Math.min(...unusable.map(({ since }) => since)) },
     ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
+  ];
+}
+
+function unwritableVolumes({ full, unwritable }: ConditionFacts): readonly DaemonCondition[] {
+  const one = (volume: RefusingVolume | null, name: string): readonly DaemonCondition[] =>
+    when(volume !== null, 'volume_unwritable', `the daemon cannot write to ${name}`, volume ?? {});
+  return [
+    ...one(full.snapshot === null ? unwritable.snapshot : null, 'the snapshot volume'),
+    ...one(full.data === null ? unwritable.data : null, 'the volume of the data folder'),
   ];
 }
 
@@ -160,6 +177,7 @@ function localizedConditions({
   stale,
   unverified,
   publishingStoppedSince,
+  withdrawn,
 }: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
@@ -174,12 +192,12 @@ function localizedConditions({
       `the last full verification of localized release ${unverified?.releaseId ?? ''} is too old`,
     ),
     ...when(
-      publishingStoppedSince !== null,
+      publishingStoppedSince !== null || withdrawn !== null,
       'publishing_stopped',
-      'automatic publishing is stopped after a rollback',
-      {
-        since: publishingStoppedSince,
-      },
+      withdrawn === null
+        ? 'automatic publishing is stopped after a rollback'
+        : `localized release ${withdrawn.releaseId} was rolled back, and none is published since`,
+      { since: withdrawn?.since ?? publishingStoppedSince },
     ),
   ];
 }

@@ -10,6 +10,7 @@ export const DAEMON_CONDITIONS = {
   work_database_unusable: 'A database with work of people cannot be used.',
   crash_loop: 'Its process ends unexpectedly, repeatedly.',
   volume_full: 'The snapshot volume has no free space.',
+  volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
   data_volume_full: 'The volume of its data folder has no free space.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',
@@ -21,7 +22,8 @@ export const DAEMON_CONDITIONS = {
   localized_stale: 'The localized release was made for an earlier official release.',
   localized_unverified:
     'The last full verification of the localized release is too old, so the attestation leaves it out.',
-  publishing_stopped: 'Automatic publishing is stopped after a rollback.',
+  publishing_stopped:
+    'Automatic publishing is stopped after a rollback, or the rollback has withdrawn the localized channel.',
 } as const;
 
 /** The code of a condition. */

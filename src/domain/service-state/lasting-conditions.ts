@@ -10,6 +10,7 @@ const REASON_OF = {
   work_database_unusable: 'WorkDatabaseUnusable',
   crash_loop: 'CrashLoop',
   volume_full: 'VolumeFull',
+  volume_unwritable: 'VolumeUnwritable',
   data_volume_full: 'DataVolumeFull',
   attestation_failing: 'AttestationFailing',
   syncing: 'Syncing',

@@ -34,6 +34,7 @@ export const SERVICE_REASONS = {
     'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
   CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
   VolumeFull: 'The snapshot volume has no free space.',
+  VolumeUnwritable: 'The daemon cannot write to a volume, for example because it is mounted read-only.',
   DataVolumeFull: 'The volume of the data folder of the daemon has no free space.',
   Syncing: 'The first sync runs.',
   NeverSynced: 'No official release was ever synced.',
@@ -41,7 +42,8 @@ export const SERVICE_REASONS = {
   SyncFailed: 'The last sync failed.',
   RepairFailed: 'The last repair failed, and the damage remains.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
-  PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
+  PublishingStopped:
+    'Publishing of localized releases is stopped after a rollback: automatic publishing, or the whole channel without an earlier release.',
   NothingPublished: 'No localized release is published. This is not a failure.',
 } as const;
 
@@ -61,7 +63,10 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   ),
   AttestationRolledBack: step('Check whether the data of the daemon was restored from a backup or replaced.'),
   ReleaseNotAuthorized: step('Run verify; if the release is damaged, it says which files are.', 'verify'),
-  SnapshotMissing: step('Check the mount of the snapshot volume, then run repair.', 'repair'),
+  SnapshotMissing: step(
+    'Check the mount of the snapshot volume and the check "store.format" of the doctor, then run repair.',
+    'repair',
+  ),
   ManifestDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
   SnapshotLoading: step('Wait; the release is served when it is read and checked.'),
   EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),
@@ -88,6 +93,9 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   VolumeFull: step('Run release-cleanup, or enlarge the snapshot volume.', 'release-cleanup'),
   // A cleanup frees space on the other volume.
   DataVolumeFull: step('Enlarge the volume of data.dir, or free space on it.'),
+  VolumeUnwritable: step(
+    'Read the checks "store.lease", "store.writable" and "data.writable" of the doctor, and mount the volume that they name so that the daemon can write to it.',
+  ),
   Syncing: step('Wait for the end of the sync.'),
   NeverSynced: step('Run sync.', 'sync'),
   NoUpstream: step('Set upstream.kind in the configuration of the daemon, run reload, then run sync.'),

@@ -11,11 +11,13 @@ const CALM: ConditionFacts = {
   nextRepairAt: null,
   isAttesting: true,
   isDatabaseDamaged: false,
+  unwritable: { snapshot: null, data: null },
   unusable: [],
   crashLoopSince: null,
   stale: null,
   unverified: null,
   publishingStoppedSince: null,
+  withdrawn: null,
   now: 500,
 };
 const DAMAGED = {
@@ -50,6 +52,17 @@ describe('the conditions of the daemon', () => {
           message: 'the last 3 syncs failed (upstream_unreachable)',
           since: 200,
           next_try: 900,
+        },
+      ],
+    ],
+    [
+      'a localized channel that a rollback has withdrawn',
+      { withdrawn: { releaseId: 'r1-l1', since: 9 } },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'localized release r1-l1 was rolled back, and none is published since',
+          since: 9,
         },
       ],
     ],
@@ -128,6 +141,27 @@ describe('the conditions of the daemon', () => {
     ],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
+    [
+      'volumes that cannot be written',
+      { unwritable: { snapshot: { since: null }, data: { since: 8 } } },
+      [
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the snapshot volume',
+          since: null,
+        },
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the volume of the data folder',
+          since: 8,
+        },
+      ],
+    ],
+    [
+      'a full volume once',
+      { full: { snapshot: null, data: { since: 7 } }, unwritable: { snapshot: null, data: { since: 8 } } },
+      [{ code: 'data_volume_full', since: 7 }],
+    ],
     [
       'databases of people that cannot be used',
       {
