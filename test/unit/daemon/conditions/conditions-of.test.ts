@@ -18,6 +18,7 @@ const CALM: ConditionFacts = {
   unverified: null,
   publishingStoppedSince: null,
   withdrawn: null,
+  openRollbackOf: null,
   now: 500,
 };
 const DAMAGED = {
@@ -52,6 +53,17 @@ describe('the conditions of the daemon', () => {
           message: 'the last 3 syncs failed (upstream_unreachable)',
           since: 200,
           next_try: 900,
+        },
+      ],
+    ],
+    [
+      'a rollback that took no effect',
+      { publishingStoppedSince: 8, openRollbackOf: 'r1-l2' },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'the rollback of localized release r1-l2 took no effect; roll back again',
+          since: 8,
         },
       ],
     ],
