@@ -32,6 +32,8 @@ export interface ScriptedTexts {
   catalogError: Error | null;
   /** Whether the last rewriting had to keep changed catalogs. */
   keepsChanged: boolean;
+  /** Whether index or tasks are being built. */
+  isPreparing: boolean;
   /** Called while texts are frozen. */
   onFreeze: () => Promise<void>;
 }
@@ -51,6 +53,7 @@ export function createScriptedTexts(): ScriptedTexts {
     catalog: null,
     catalogError: null,
     keepsChanged: false,
+    isPreparing: false,
     onFreeze: async () => undefined,
   };
 }
