@@ -12,6 +12,14 @@ COPY scripts/sbom.ts ./scripts/sbom.ts
 COPY scripts/sbom ./scripts/sbom
 RUN node scripts/sbom.ts >sbom.cdx.json
 
+# The console, from the same packages. The bundler stays in this stage.
+FROM dependencies AS console
+COPY scripts/node-tools.sh scripts/console.ts ./scripts/
+COPY scripts/console ./scripts/console
+COPY scripts/console-tools ./scripts/console-tools
+COPY src/console ./src/console
+RUN node scripts/console.ts
+
 FROM ${NODE_IMAGE} AS programs
 ENV NODE_ENV=production
 WORKDIR /app
@@ -20,6 +28,7 @@ COPY --from=dependencies /slipway/sbom.cdx.json ./
 COPY package.json LICENSE ./
 COPY cmd ./cmd
 COPY src ./src
+COPY --from=console /slipway/.console ./.console
 # The server serves this file.
 COPY docs/reference/openapi.yaml ./docs/reference/openapi.yaml
 

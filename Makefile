@@ -24,7 +24,7 @@ help: ## Lists the targets
 
 .PHONY: run
 run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL] [RULES=FILE]
-	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
+	@$(run_tools) && node scripts/console.ts --if-needed && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
 
 .PHONY: run-next
 run-next: ## Plays the next demo release on the system that runs: make run-next [DATA=.slipway]
@@ -53,6 +53,10 @@ docs: ## Regenerates the reference
 .PHONY: bench
 bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashing]
 	@$(dev_tools) && env $(node_options) node cmd/compile-modules.ts && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
+
+.PHONY: console
+console: ## Builds the console that the server serves
+	@$(run_tools) && exec node scripts/console.ts
 
 .PHONY: kube-tools
 kube-tools: ## Builds the Kubernetes programs for the tests, and prints their folder: make kube-tools [PROGRAMS="etcd kube-apiserver"]

@@ -11,6 +11,7 @@ const tier = (name: string, testTimeout: number, options: object = {}): object =
     pool: 'forks',
     testTimeout: isLong ? testTimeout * 10 : testTimeout,
     hookTimeout: testTimeout,
+    globalSetup: ['test/support/built-console.ts'],
     ...options,
   },
 });

@@ -27,7 +27,7 @@ const CHECKED: readonly string[] = [
   'src',
   'test',
 ];
-const PATTERN = '**/*.{md,ts,js,html,yaml,yml,tpl,txt,sh}';
+const PATTERN = '**/*.{md,ts,tsx,js,html,yaml,yml,tpl,txt,sh}';
 /** A generated file whose sources are checked, the list of idioms itself, and its test. */
 const LEFT_OUT = new Set([
   'docs/reference/openapi.yaml',

@@ -11,7 +11,7 @@ export interface Passage {
 /** The passages of a file: comments and strings of code, paragraphs of everything else. */
 export function passagesOf(path: string, text: string): Passage[] {
   const extension = extname(path);
-  if (extension === '.ts' || extension === '.js') return passagesOfCode(path, text);
+  if (['.ts', '.tsx', '.js'].includes(extension)) return passagesOfCode(path, text);
   return paragraphs(extension === '.md' ? withoutCode(text) : text);
 }
 
@@ -52,7 +52,7 @@ function collectStrings(node: unknown, report: (start: number, value: string) =>
     readonly quasis?: ReadonlyArray<{ readonly value: { readonly raw: string } }>;
   };
   if (type === 'ImportDeclaration') return;
-  if (type === 'Literal' && typeof value === 'string') report(start ?? 0, value);
+  if ((type === 'Literal' || type === 'JSXText') && typeof value === 'string') report(start ?? 0, value);
   if (type === 'TemplateLiteral') report(start ?? 0, (quasis ?? []).map((each) => each.value.raw).join('X'));
   for (const child of Object.values(node)) collectStrings(child, report);
 }

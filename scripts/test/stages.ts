@@ -28,6 +28,7 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
       stage('lint', 'oxlint', '--deny-warnings'),
       stage('prose', 'node', 'scripts/prose.ts'),
       { name: 'types', run: types },
+      { name: 'console', run: builtTwice },
       stage('dead-code', 'knip'),
       stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),
       stage('chart', 'node', 'scripts/chart.ts', '--check'),
@@ -64,13 +65,19 @@ function clusterTier(project: string, programs: readonly string[]): Stage {
   };
 }
 
-/** Node, the dashboard in the browser, and the dashboard's tests that run in Node are programs of their own. */
+/** Node, the console in the browser, and the console's tests that run in Node are programs of their own. */
 async function types(_workDirectory: string, label: string): Promise<Outcome> {
-  const projects = ['.', 'src/server/dashboard/assets', 'test/unit/server/dashboard/assets'];
+  const projects = ['.', 'src/console', 'test/unit/console'];
   const outcomes = [];
   for (const project of projects) outcomes.push(await check('tsc', ['--noEmit', '-p', project], label));
   const failed = outcomes.some((outcome) => outcome.failed > 0) ? 1 : 0;
   return { passed: 1 - failed, failed, skipped: 0 };
+}
+
+/** The console is the same, byte for byte, in every build. */
+async function builtTwice(_workDirectory: string, label: string): Promise<Outcome> {
+  const built = await check('node', ['scripts/console.ts'], label);
+  return built.failed > 0 ? built : await check('node', ['scripts/console.ts', '--check'], label);
 }
 
 async function check(command: string, args: readonly string[], label: string): Promise<Outcome> {

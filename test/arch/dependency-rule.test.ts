@@ -15,6 +15,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   exchange: ['domain', 'contract', 'platform'],
   server: ['domain', 'contract', 'platform', 'snapshot', 'attestation'],
   daemon: ['domain', 'contract', 'platform', 'snapshot', 'attestation', 'exchange'],
+  console: ['domain', 'contract'],
   operator: ['domain', 'contract', 'platform'],
   cli: ['domain', 'contract', 'platform', 'snapshot', 'attestation', 'exchange'],
 };
@@ -25,7 +26,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  */
 const ROOMS: readonly string[] = `
   domain domain/release domain/http domain/verdict domain/service-state domain/text domain/translation domain/glossary domain/memory
-  contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd
+  contract/json contract/problems contract/schemas contract/actions contract/reports contract/operations contract/formats contract/crd contract/console
   platform platform/memory platform/files platform/config platform/logging platform/threads platform/process platform/isolation platform/hashing platform/http platform/kubernetes platform/metrics platform/terminal
   snapshot/volume snapshot/objects snapshot/manifest snapshot
   attestation
@@ -36,6 +37,7 @@ const ROOMS: readonly string[] = `
   daemon/parse/rules daemon/parse/container daemon/parse/index daemon/parse/process daemon/parse/offline daemon/parse/run
   daemon/translation/providers daemon/exchange daemon/translation/work daemon/upstream daemon/upstream/catalog-readers daemon/upstream/http daemon/upstream/adapters daemon/releases/jobs daemon/releases/records daemon/releases/catalog daemon/releases/attest daemon/releases/checks daemon/releases/download daemon/releases/publish daemon/releases/sync daemon/releases/repair daemon/releases/cleanup daemon/releases/recovery daemon/releases daemon/reports daemon/parse daemon/glossary/store daemon/glossary daemon/memory/store daemon/memory daemon/translation/judge daemon/translation/worker daemon/translation/review daemon/translation daemon/localized/freeze daemon/localized/patch daemon/localized/catalogs daemon/localized/rollback daemon/localized/publish daemon/localized/automation daemon/localized daemon/conditions daemon/backup daemon/backup/restore daemon/schedules daemon/settings daemon
   operator/election operator/kubernetes operator/channels operator/pods operator/reconcile operator
+  console/text console/forms console/api console/state console/components console/actions console/operate console/releases console/translate console/shell console
   cli/output cli/keygen cli/ctl cli/dev cli/verify cli/completion
 `
   .trim()
@@ -66,7 +68,7 @@ function roomOf(file: string): string {
   return folders.length === 1 ? (folders[0] ?? '') : folders.join('/');
 }
 
-const sources = globSync('src/**/*.ts', { cwd: ROOT });
+const sources = globSync('src/**/*.{ts,tsx}', { cwd: ROOT });
 const relativeImports = sources
   .flatMap(importsOf)
   .filter(({ to }) => to.startsWith('.'))
@@ -119,6 +121,26 @@ describe('the dependency rule', () => {
     expect(bare.filter(({ from, to }) => layerOf(from) === 'domain' || !allowed.has(to))).toEqual([]);
   });
 
+  it('gives the browser only types of the contract, and only the libraries of its views', () => {
+    const inBrowser = sources.filter((file) => layerOf(file) === 'console');
+    const code = inBrowser.map(
+      (file) =>
+        [
+          file,
+          readFileSync(join(ROOT, file), 'utf8').replaceAll(/^(?:im|ex)port type [^;]*;/gm, ''),
+        ] as const,
+    );
+    const loaded = code.flatMap(([from, text]) =>
+      [...text.matchAll(/\b(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, to = '']) => ({ from, to })),
+    );
+    expect(loaded.length).toBeGreaterThan(50);
+    const libraries = new Set(['preact', 'preact/hooks', '@preact/signals']);
+    const foreign = loaded.filter(({ from, to }) =>
+      to.startsWith('.') ? !join(dirname(from), to).startsWith('src/console/') : !libraries.has(to),
+    );
+    expect(foreign).toEqual([]);
+  });
+
   it('keeps the composition roots small', () => {
     const long = globSync('cmd/**/*.ts', { cwd: ROOT }).filter(
       (file) => readFileSync(join(ROOT, file), 'utf8').split('\n').length > 81,
@@ -144,6 +166,6 @@ describe('the dependency rule', () => {
   });
 
   it('imports TypeScript files by their own name', () => {
-    expect(relativeImports.filter(({ to }) => !to.endsWith('.ts') && !to.endsWith('.json'))).toEqual([]);
+    expect(relativeImports.filter(({ to }) => !/\.(?:tsx?|json)$/.test(to))).toEqual([]);
   });
 });

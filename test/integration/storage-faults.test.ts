@@ -46,6 +46,14 @@ async function checkMetrics(system: TestSystem, ids: readonly string[]): Promise
   });
 }
 
+/** The state of the service that a server tells. */
+async function readService({ serverUrl }: TestSystem): Promise<Readonly<Record<string, unknown>>> {
+  const { service } = (await (await fetch(`${serverUrl}/healthz`)).json()) as {
+    readonly service: Readonly<Record<string, unknown>>;
+  };
+  return service;
+}
+
 function versionOnVolume(system: TestSystem): number {
   const envelope = JSON.parse(readFileSync(join(system.snapshotRoot, 'attest/current.json'), 'utf8')) as {
     payload: string;
@@ -233,10 +241,19 @@ describe.skipIf(!canMount())('the volume', () => {
       });
       const data = join(system.directory, 'data');
       mkdirSync(data);
-      mountTmpfs(data, '8m');
+      mountTmpfs(data, '100m');
       await Promise.all([system.startDaemon(), system.startServer()]);
       await system.untilReady(true);
+      expect(await readService(system)).toMatchObject({ state: 'healthy' });
       fill(data);
+      // Within seconds, before a task or the doctor notices.
+      await expect
+        .poll(async () => await readService(system), { timeout: 15_000 })
+        .toMatchObject({ state: 'degraded', reason: 'DataVolumeFull' });
+      expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
+      expect(await check(system, 'store.space')).toMatchObject({
+        status: expect.not.stringMatching('failing') as unknown,
+      });
       // The log of the database has some room left.
       const refusal = await until(async () => {
         const answer = await system.askDaemon('/v1/control/verify', { method: 'POST' });
@@ -259,6 +276,8 @@ describe.skipIf(!canMount())('the volume', () => {
       fill(data);
       writeFileSync(system.daemonConfiguration, 'verify: { intervalSeconds: 7200 }\n', { flag: 'a' });
       await system.startDaemon();
+      // Its start may take longer than the last attestation is valid.
+      await until(async () => (await fetch(`${system.daemonUrl}/readyz`)).ok, 60_000);
       await expectRenewals(system);
       expect(await check(system, 'data.writable')).toMatchObject({
         message: expect.stringContaining('data_full') as unknown,
@@ -273,6 +292,9 @@ describe.skipIf(!canMount())('the volume', () => {
         })
         .toContain('"every_seconds":7200');
       expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
+      await expect
+        .poll(async () => (await readService(system))['state'], { timeout: 15_000 })
+        .toBe('healthy');
     },
   );
 });

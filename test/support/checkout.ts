@@ -6,8 +6,11 @@ import process from 'node:process';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const COPIED = ['bin', 'scripts/setup.sh', 'package.json', 'package-lock.json'];
+/** The server shows the console, and bin/slipway builds it when it is not the one of these sources. */
+const CONSOLE = ['scripts/console.ts', 'scripts/console', 'scripts/console-tools', '.console'];
 const SOURCES = ['cmd', 'docs', 'src'];
+
+const COPIED = ['bin', 'scripts/setup.sh', 'package.json', 'package-lock.json', ...CONSOLE];
 
 /** A copy of this repository that `scripts/setup.sh` may change. */
 export interface Checkout {

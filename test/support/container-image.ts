@@ -24,12 +24,21 @@ const APPLETS = [
   'find',
   'sort',
   'xargs',
+  'cut',
+  'cp',
+  'dirname',
+  'grep',
+  'mktemp',
+  'mv',
+  'rm',
   'sha256sum',
 ];
 
 /** Where the base image keeps the packages that npm installed outside, and the bill of materials that it wrote. */
 const PACKAGES = '/opt/node_modules.tar';
 const MATERIALS = '/opt/sbom.cdx.json';
+/** Where it keeps the packages of the bundler, which the image build installs apart from the others. */
+const BUNDLER = '/opt/console-tools.tar';
 const NPM_SBOM = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
 
 /**
@@ -53,10 +62,18 @@ export async function makeBaseImage(docker: Docker, name: string, directory: str
     await copyFile(await realpath(library), join(tree, library));
   }
   await writeFile(join(tree, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
-  const npm = `#!/bin/sh\n[ "$1" != sbom ] || exec cat ${MATERIALS}\nexec tar -x -f ${PACKAGES}\n`;
+  const npm = `#!/bin/sh
+[ "$1" != sbom ] || exec cat ${MATERIALS}
+if grep -q '"slipway-console-tools"' package.json; then exec tar -x -f ${BUNDLER}; fi
+exec tar -x -f ${PACKAGES}
+`;
   await writeFile(join(tree, 'usr/local/bin/npm'), npm, { mode: 0o755 });
+  // busybox has none. Nothing compares these sums with those of another machine.
+  await writeFile(join(tree, 'usr/local/bin/cksum'), '#!/bin/sh\nexec sha256sum\n', { mode: 0o755 });
   await writeFile(join(tree, MATERIALS), output('npm', NPM_SBOM));
   await packPackages(join(directory, 'packages'), join(tree, PACKAGES));
+  const tools = output('sh', ['scripts/node-tools.sh', 'console-tools']);
+  output('tar', ['-c', '-f', join(tree, BUNDLER), 'node_modules'], tools);
   await importTree(docker, name, tree);
   await rm(directory, { recursive: true, force: true });
 }

@@ -34,6 +34,8 @@ export interface ScriptedTexts {
   keepsChanged: boolean;
   /** Whether index or tasks are being built. */
   isPreparing: boolean;
+  /** How putting units on hold fails; `null`: it does not. */
+  holdError: Error | null;
   /** Called while texts are frozen. */
   onFreeze: () => Promise<void>;
 }
@@ -54,6 +56,7 @@ export function createScriptedTexts(): ScriptedTexts {
     catalogError: null,
     keepsChanged: false,
     isPreparing: false,
+    holdError: null,
     onFreeze: async () => undefined,
   };
 }

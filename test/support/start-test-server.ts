@@ -7,7 +7,7 @@ import { createReportForwarder } from '../../src/server/admin/reports/report-for
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
-import { readDashboardFiles } from '../../src/server/dashboard/dashboard-files.ts';
+import { readDashboardFiles, type DashboardFile } from '../../src/server/dashboard/dashboard-files.ts';
 import { listenPublic, type PublicListening } from '../../src/server/listen-public.ts';
 import { readOpenApiDocument } from '../../src/server/http/openapi-document.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
@@ -48,6 +48,8 @@ export async function startTestServer(
     readonly refresh?: boolean;
     /** Default true, as in the program; false leaves every request to the full server. */
     readonly fast?: boolean;
+    /** Default the built console. */
+    readonly dashboard?: ReadonlyMap<string, DashboardFile>;
   } = {},
 ): Promise<TestServer> {
   const store = await makeStore(await temporaryDirectory());
@@ -80,7 +82,7 @@ export async function startTestServer(
     trustedKeys: { current: () => store.trustedKeys, refresh: async () => false },
     client,
     forwarder,
-    dashboard: await readDashboardFiles(),
+    dashboard: options.dashboard ?? (await readDashboardFiles()),
     openApi: await readOpenApiDocument(),
     pool,
     registry,

@@ -1,23 +1,34 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFile } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
+import { renderConsoleContract } from '../../contract/console/console-contract.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
-import { renderDashboardContract } from './dashboard-contract.ts';
 
-/** One file of the dashboard. */
-export interface DashboardFile {
-  readonly mediaType: string;
+/** The codings in which files are kept, the best first (RFC 9110, section 8.4.1). */
+export const CODINGS = ['br', 'gzip'] as const;
+
+export type Coding = (typeof CODINGS)[number];
+
+/** The bytes of one coding of a file. */
+export interface EncodedFile {
   readonly body: Buffer;
-  /** A strong entity tag with its quotes. */
+  /** A strong entity tag with its quotes; each coding has its own. */
   readonly etag: string;
 }
 
-/** Folder of the page's own files; they are served byte for byte as in the repository. */
-const ASSETS = join(import.meta.dirname, 'assets');
+/** One file of the console. */
+export interface DashboardFile {
+  readonly mediaType: string;
+  /** Whether the name changes with the content, so that a cache may keep the file without asking again. */
+  readonly isImmutable: boolean;
+  readonly encodings: Readonly<Record<Coding | 'identity', EncodedFile>>;
+}
 
-/** Media types of the served files in that folder; the declaration files are for the type checker. */
+/** Folder of the built console; `node scripts/console.ts` writes it. */
+const BUILT = resolve(import.meta.dirname, '../../../.console');
+
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -25,29 +36,61 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** A name with a digest of the content, as scripts/console.ts gives them. */
+const HASHED = /-[0-9A-Z]{8}\.(?:js|css)$/;
+
+/** The contract is compressed at each start, and the best quality would take ten times as long for a tenth of the bytes. */
+const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
 /** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
 
 /**
- * Reads every file of the dashboard: the page, its scripts and styles, the view library, and the contract from which
- * the forms are made. It reads them once, so that a request touches neither disk nor path.
+ * Reads every file of the console, in every coding, and the contract from which its forms are made. It reads them once,
+ * so that a request touches neither disk nor path.
  *
- * @returns files by name below `/admin/dashboard/`; the page has the empty name
+ * @param folder of the build
+ * @returns files by name below `/admin/dashboard/`; the page has the empty name. No files when the console is not built
  */
-export async function readDashboardFiles(): Promise<ReadonlyMap<string, DashboardFile>> {
+export async function readDashboardFiles(folder = BUILT): Promise<ReadonlyMap<string, DashboardFile>> {
+  const manifest = await readManifest(join(folder, 'manifest.json'));
   const files = new Map<string, DashboardFile>();
-  for (const name of (await readdir(ASSETS)).sort()) {
-    const mediaType = name.endsWith('.d.ts') ? undefined : MEDIA_TYPES[extname(name)];
-    if (mediaType === undefined) continue;
-    files.set(name === PAGE ? '' : name, dashboardFile(mediaType, await readFile(join(ASSETS, name))));
+  if (manifest === null) return files;
+  for (const name of manifest.files) {
+    const path = join(folder, name);
+    const [body, br, gzip] = await Promise.all(
+      [path, `${path}.br`, `${path}.gz`].map((each) => readFile(each)),
+    );
+    if (body === undefined || br === undefined || gzip === undefined) continue;
+    files.set(name === PAGE ? '' : name, {
+      mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
+      isImmutable: HASHED.test(name),
+      encodings: { identity: encoded(body), br: encoded(br), gzip: encoded(gzip) },
+    });
   }
-  const library = await readFile(fileURLToPath(import.meta.resolve('preact')));
-  files.set('preact.js', dashboardFile('text/javascript; charset=utf-8', library));
-  const contract = Buffer.from(JSON.stringify(renderDashboardContract()));
-  files.set('contract.json', dashboardFile(`${JSON_MEDIA_TYPE}; charset=utf-8`, contract));
+  const contract = Buffer.from(JSON.stringify(renderConsoleContract()));
+  files.set('contract.json', {
+    mediaType: `${JSON_MEDIA_TYPE}; charset=utf-8`,
+    isImmutable: false,
+    encodings: {
+      identity: encoded(contract),
+      br: encoded(brotliCompressSync(contract, QUICKLY)),
+      gzip: encoded(gzipSync(contract)),
+    },
+  });
   return files;
 }
 
-function dashboardFile(mediaType: string, body: Buffer): DashboardFile {
-  return { mediaType, body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+/** The manifest of the build; `null` when there is none. */
+async function readManifest(path: string): Promise<{ readonly files: readonly string[] } | null> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as { readonly files: readonly string[] };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function encoded(body: Buffer): EncodedFile {
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }

@@ -1,18 +1,34 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { chooseCoding } from '../../domain/http/content-coding.ts';
 import { evaluatePreconditions } from '../../domain/http/preconditions.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
-import { NO_CACHE, type Answer } from '../http/answer.ts';
+import { NO_CACHE, NO_STORE, type Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';
 import { sendAnswer } from '../http/send-answer.ts';
-import type { DashboardFile } from './dashboard-files.ts';
+import { CODINGS, type DashboardFile } from './dashboard-files.ts';
 
 /** The route of the page; its other files are below it. */
 export const DASHBOARD_PATH = ADMIN_OPERATIONS.getDashboard.path;
 
 const METHODS = 'GET, HEAD';
+
+/** For files whose name changes with their content (RFC 8246). */
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+/** The page of a server without a built console. */
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8" /><title>Slipway</title></head>
+  <body>
+    <h1>The console is not built</h1>
+    <p>Run <code>node scripts/console.ts</code> in the folder of Slipway, then start this server again.</p>
+    <p>Everything that the console shows is also under <code>/admin/</code>, and nothing else depends on it.</p>
+  </body>
+</html>
+`;
 
 /**
  * Headers of every answer. The page may load from this server only, runs no inline script, can never turn text into
@@ -64,19 +80,11 @@ export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>):
     if (!path.startsWith(DASHBOARD_PATH)) {
       return { status: 308, headers: { location: DASHBOARD_PATH, 'cache-control': NO_CACHE }, body: [] };
     }
-    const file = files.get(path.slice(DASHBOARD_PATH.length));
+    const name = path.slice(DASHBOARD_PATH.length);
+    if (name === '' && files.size === 0) return notBuilt();
+    const file = files.get(name);
     if (file === undefined) throw new ServiceError('not_found', 'The dashboard has no file of this name.');
-    const validators = { etag: file.etag, lastModified: 0, lastModifiedIsStrong: false };
-    // The files have only an entity tag, so conditions on dates do not apply.
-    const conditions = { 'if-match': headers['if-match'], 'if-none-match': headers['if-none-match'] };
-    const outcome = evaluatePreconditions(method, conditions, validators, 0);
-    if (outcome === 'failed') {
-      throw new ServiceError('precondition_failed', `The file has the entity tag ${file.etag}.`);
-    }
-    const shared = { etag: file.etag, 'cache-control': NO_CACHE };
-    return outcome === 'not_modified'
-      ? { status: 304, headers: shared, body: [] }
-      : { status: 200, headers: { ...shared, 'content-type': file.mediaType }, body: [file.body] };
+    return fileAnswer(method, headers, file);
   };
 
   return {
@@ -92,5 +100,38 @@ export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>):
         sendProblem(Object.assign(response, { req: request }), problem);
       }
     },
+  };
+}
+
+function notBuilt(): Answer {
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': NO_STORE };
+  return { status: 200, headers, body: [Buffer.from(NOT_BUILT)] };
+}
+
+/** One file in the coding that the client prefers, unless the client has it already. */
+function fileAnswer(method: string, headers: IncomingHttpHeaders, file: DashboardFile): Answer {
+  const coding = chooseCoding(headers['accept-encoding'], CODINGS);
+  const { body, etag } = file.encodings[coding];
+  const validators = { etag, lastModified: 0, lastModifiedIsStrong: false };
+  // The files have only an entity tag, so conditions on dates do not apply.
+  const conditions = { 'if-match': headers['if-match'], 'if-none-match': headers['if-none-match'] };
+  const outcome = evaluatePreconditions(method, conditions, validators, 0);
+  if (outcome === 'failed') {
+    throw new ServiceError('precondition_failed', `The file has the entity tag ${etag}.`);
+  }
+  const shared = {
+    etag,
+    'cache-control': file.isImmutable ? FOR_EVER : NO_CACHE,
+    vary: 'accept-encoding',
+  };
+  if (outcome === 'not_modified') return { status: 304, headers: shared, body: [] };
+  return {
+    status: 200,
+    headers: {
+      ...shared,
+      'content-type': file.mediaType,
+      ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
+    },
+    body: [body],
   };
 }

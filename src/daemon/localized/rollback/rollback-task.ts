@@ -1,4 +1,5 @@
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
@@ -53,18 +54,43 @@ async function rollBack(
   const version = await switchRelease(deps, rollback, context);
   records.switched(rollback, unixSeconds(deps.clock));
   hit('localized.rollback.switched');
-  const held = rollback.held_units ?? (await holdUnits(texts, rollback));
-  records.finish(rollback.task_id, held);
+  const held = await tried(context, async () => rollback.held_units ?? (await holdUnits(texts, rollback)));
+  if (held.value !== null) records.finish(rollback.task_id, held.value);
   hit('localized.rollback.held');
-  await texts.markPublished(rollback.to_release_id);
-  context.log('info', 'automatic publishing is stopped until it is resumed', { held_units: held });
+  const marked = await tried(context, async () => {
+    await texts.markPublished(rollback.to_release_id);
+  });
+  const error = held.error ?? marked.error;
+  context.log('info', 'automatic publishing is stopped until it is resumed', { held_units: held.value });
   return {
     rolled_back_release_id: rollback.from_release_id,
     localized_release_id: rollback.to_release_id,
     withdrawn: rollback.to_release_id === null,
-    held_units: held,
+    held_units: held.value,
+    ...(error === null ? {} : { open: openText(error) }),
     attestation_version: version,
   };
+}
+
+/**
+ * Runs a step after the switch. Its failure does not make the rollback fail, because the rollback is in effect and the next
+ * publish begins with what it has left open.
+ */
+async function tried<T>(
+  context: TaskContext,
+  step: () => Promise<T>,
+): Promise<{ readonly value: T | null; readonly error: string | null }> {
+  try {
+    return { value: await step(), error: null };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    context.log('warn', openText(messageOf(error)));
+    return { value: null, error: messageOf(error) };
+  }
+}
+
+function openText(error: string): string {
+  return `the release is taken back; units are put on hold and tasks are marked at the next publish: ${error}`;
 }
 
 /** Decides, hashes the target, and records the rollback. */

@@ -83,6 +83,7 @@ export async function createLocalizedWorld(
         openBuilders: async () => textBuilders(texts),
         texts: {
           hold: async (taken) => {
+            if (texts.holdError !== null) throw texts.holdError;
             textCalls.push({ hold: taken });
             return 2;
           },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createRollbackRecords } from '../../../../src/daemon/localized/rollback/rollback-records.ts';
 import { ROLLBACK_FAILPOINTS } from '../../../../src/daemon/localized/rollback/rollback-task.ts';
 import { localizedStatusOf } from '../../../../src/daemon/releases/localized-status.ts';
+import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
@@ -206,6 +207,27 @@ describe('localized-rollback', () => {
     expect(world.textCalls).toEqual([{ hold: taken }, { published: null }]);
     await world.publish({ 'a.csv': 'text 4' });
     expect(world.textCalls.slice(2)).toEqual([{ published: null }]);
+  });
+
+  test('that took effect has succeeded also while the units cannot be held, says so, and holds them before the next publish', async () => {
+    const world = await withLocalized(2);
+    world.texts.holdError = new TaskError('translation_unavailable', 'translation.db is damaged');
+    const task = await world.act('localized-rollback', { reviewer: 'Ada' });
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      result: { rolled_back_release_id: '1.0-l2', localized_release_id: '1.0-l1', held_units: null },
+    });
+    expect(task.result?.['open']).toBe(
+      'the release is taken back; units are put on hold and tasks are marked at the next publish: translation.db is damaged',
+    );
+    expect(world.attested().localized?.release_id).toBe('1.0-l1');
+    expect(createRollbackRecords(world.database).stoppedBy()).toMatchObject({ held_units: null });
+    expect(world.textCalls).toEqual([{ published: '1.0-l1' }]);
+    world.texts.holdError = null;
+    await world.publish({ 'a.csv': 'text 3' });
+    expect(world.textCalls[1]).toEqual({
+      hold: { from: '1.0-l2', to: '1.0-l1', reviewer: 'Ada', reason: null },
+    });
   });
 
   test('survives a database that is restored from before it', async () => {

@@ -1,10 +1,25 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
+import { rawRequest, type RawAnswer } from '../../../support/raw-http.ts';
 import { startTestServer } from '../../../support/start-test-server.ts';
 
-const ASSETS = resolve(import.meta.dirname, '../../../../src/server/dashboard/assets');
+const ROOT = resolve(import.meta.dirname, '../../../..');
+const BUILT = join(ROOT, '.console');
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly first: readonly string[];
+}
+
+const MANIFEST = JSON.parse(readFileSync(join(BUILT, 'manifest.json'), 'utf8')) as Manifest;
+
+/** The name of a built file: the first one that begins so. */
+function built(beginning: string): string {
+  return MANIFEST.files.find((name) => name.startsWith(beginning)) ?? '';
+}
 
 async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   const { url } = await startTestServer({ refresh: false });
@@ -18,7 +33,7 @@ describe('the dashboard', () => {
       200,
       'text/html; charset=utf-8',
     ]);
-    expect(await response.text()).toBe(readFileSync(join(ASSETS, 'index.html'), 'utf8'));
+    expect(await response.text()).toBe(readFileSync(join(BUILT, 'index.html'), 'utf8'));
   });
 
   it('redirects from the path without the slash, and drops the query', async () => {
@@ -27,7 +42,11 @@ describe('the dashboard', () => {
   });
 
   it('lets the page load only from this server, run no inline script and create no markup from text', async () => {
-    for (const path of ['/admin/dashboard/', '/admin/dashboard/main.js', '/admin/dashboard/nothing.js']) {
+    for (const path of [
+      '/admin/dashboard/',
+      `/admin/dashboard/${built('main-')}`,
+      '/admin/dashboard/nothing.js',
+    ]) {
       const { headers } = await ask(path);
       const policy = headers.get('content-security-policy') ?? '';
       const directives = new Map(policy.split('; ').map((each) => [each.split(' ')[0], each]));
@@ -46,7 +65,7 @@ describe('the dashboard', () => {
 
   it('is revalidated each time and sent again only when it has changed', async () => {
     const { url } = await startTestServer({ refresh: false });
-    const path = `${url}/admin/dashboard/style.css`;
+    const path = `${url}/admin/dashboard/`;
     const first = await fetch(path);
     const etag = first.headers.get('etag') ?? '';
     expect([first.headers.get('cache-control'), etag]).toEqual([
@@ -75,7 +94,7 @@ describe('the dashboard', () => {
   );
 
   it('answers HEAD with only the head', async () => {
-    const response = await ask('/admin/dashboard/main.js', { method: 'HEAD' });
+    const response = await ask(`/admin/dashboard/${built('main-')}`, { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(100);
   });
@@ -84,9 +103,9 @@ describe('the dashboard', () => {
     'package.json',
     '../app.js',
     '%2e%2e/app.js',
+    'manifest.json',
+    'main.js.br',
     'tsconfig.json',
-    'wire.d.ts',
-    'preact.d.ts',
     'index.html',
   ])('has no file %s', async (name) => {
     const { url } = await startTestServer({ refresh: false });
@@ -96,25 +115,85 @@ describe('the dashboard', () => {
 
   it('serves every file that its files refer to', async () => {
     const files = await readDashboardFiles();
-    const scripts = globSync('*.js', { cwd: ASSETS }).map((name) => readFileSync(join(ASSETS, name), 'utf8'));
-    const page = readFileSync(join(ASSETS, 'index.html'), 'utf8');
-    const imported = scripts.flatMap((text) => [
-      ...text.matchAll(/^(?:import|\} from|export .* from).*'\.\/([^']+)'/gm),
-    ]);
-    const linked = [...page.matchAll(/(?:src|href)="([^"]+)"/g)];
-    const wanted = new Set([...imported, ...linked].map(([, name = '']) => name));
+    const texts = MANIFEST.files.map((name) => readFileSync(join(BUILT, name), 'utf8'));
+    const wanted = new Set(
+      texts.flatMap((text) => [
+        ...[...text.matchAll(/\b(?:from|import)\s*\(?\s*"\.\/([^"]+)"/g)].map(([, name = '']) => name),
+        ...[...text.matchAll(/(?:src|href)="([\w.-]+)"/g)].map(([, name = '']) => name),
+      ]),
+    );
     expect(wanted.size).toBeGreaterThan(15);
     expect([...wanted].filter((name) => !files.has(name))).toEqual([]);
   });
 
+  it('lets caches keep the files that are named by their content, and only those', async () => {
+    const { url } = await startTestServer({ refresh: false });
+    const kept = await Promise.all(
+      ['', ...MANIFEST.files.filter((name) => name !== 'index.html'), 'contract.json'].map(async (name) => {
+        const response = await fetch(`${url}/admin/dashboard/${name}`);
+        return [name, response.headers.get('cache-control')] as const;
+      }),
+    );
+    const isHashed = (name: string): boolean => /\.(?:js|css)$/.test(name);
+    expect(kept.filter(([name]) => isHashed(name)).length).toBeGreaterThan(10);
+    expect(kept).toEqual(
+      kept.map(([name]) => [name, isHashed(name) ? 'public, max-age=31536000, immutable' : 'no-cache']),
+    );
+  });
+
+  it('sends each file in the coding that the client prefers, each with its own tag', async () => {
+    const { url } = await startTestServer({ refresh: false });
+    for (const name of ['', built('main-'), built('style-'), 'contract.json']) {
+      const get = async (coding: string): Promise<RawAnswer> =>
+        await rawRequest(Number(new URL(url).port), 'GET', `/admin/dashboard/${name}`, {
+          host: 'x',
+          connection: 'close',
+          'accept-encoding': coding,
+        });
+      const [plain, br, gzip] = [await get('identity'), await get('gzip, br'), await get('gzip, br;q=0.5')];
+      expect([plain, br, gzip].map(({ headers }) => headers['content-encoding'])).toEqual([
+        undefined,
+        'br',
+        'gzip',
+      ]);
+      expect(brotliDecompressSync(br.body)).toEqual(plain.body);
+      expect(gunzipSync(gzip.body)).toEqual(plain.body);
+      expect(new Set([plain, br, gzip].map(({ headers }) => headers['etag'])).size).toBe(3);
+      expect([plain, br, gzip].map(({ headers }) => headers['vary'])).toEqual([
+        'accept-encoding',
+        'accept-encoding',
+        'accept-encoding',
+      ]);
+    }
+  });
+
+  it('is under 60 KB to the first view, and under 150 KB in all', () => {
+    const sizeOf = (names: readonly string[]): number =>
+      names.reduce((sum, name) => sum + readFileSync(join(BUILT, `${name}.br`)).length, 0);
+    expect(MANIFEST.first.length).toBeGreaterThan(5);
+    expect(sizeOf(MANIFEST.first)).toBeLessThan(60_000);
+    expect(sizeOf(MANIFEST.files)).toBeLessThan(150_000);
+  });
+
+  it('that is not built says how to build it, and the server works without it', async () => {
+    expect((await readDashboardFiles(join(ROOT, 'no such build'))).size).toBe(0);
+    const { url } = await startTestServer({ dashboard: new Map() });
+    const page = await fetch(`${url}/admin/dashboard/`);
+    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(await page.text()).toContain('node scripts/console.ts');
+    expect((await fetch(`${url}/admin/dashboard/contract.json`)).status).toBe(404);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
   it('never turns text into markup, code or a request to another site', () => {
     const forbidden =
-      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySetInnerHTML|\beval\b|new Function|localStorage|https?:\/\/(?!www\.w3\.org)/;
-    for (const name of globSync('*.{js,html,css,svg}', { cwd: ASSETS })) {
-      expect([name, forbidden.exec(readFileSync(join(ASSETS, name), 'utf8'))?.[0]]).toEqual([
-        name,
-        undefined,
-      ]);
+      /insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|https?:\/\/(?!www\.w3\.org)/;
+    for (const name of MANIFEST.files) {
+      expect([name, forbidden.exec(readFileSync(join(BUILT, name), 'utf8'))?.[0]]).toEqual([name, undefined]);
+    }
+    const inSources = /innerHTML|outerHTML|dangerouslySetInnerHTML/;
+    for (const name of globSync('src/console/**/*.{ts,tsx,html,css,svg}', { cwd: ROOT })) {
+      expect([name, inSources.exec(readFileSync(join(ROOT, name), 'utf8'))?.[0]]).toEqual([name, undefined]);
     }
   });
 });

@@ -1,0 +1,116 @@
+import { chmod, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { bundle, type Bundle } from './bundle.ts';
+import { digestInputs, ROOT } from './console-inputs.ts';
+
+const OUTPUT = join(ROOT, '.console');
+const MANIFEST = 'manifest.json';
+const SOURCES = join(ROOT, 'src/console');
+
+/** The contents of a build; src/server/dashboard/dashboard-files.ts reads it. */
+export interface ConsoleManifest {
+  /** The digest of all inputs. */
+  readonly inputs: string;
+  /** Names of the files, without those of their encodings. */
+  readonly files: readonly string[];
+  /** The files that the browser loads before it shows the first view. */
+  readonly first: readonly string[];
+}
+
+/** Builds the console, and replaces the last build as a whole. */
+export async function buildConsole(): Promise<void> {
+  const fresh = await mkdtemp(join(ROOT, '.console-'));
+  const before = `${fresh}-before`;
+  try {
+    await buildInto(fresh);
+    // A program of another user may serve it.
+    await chmod(fresh, 0o755);
+    // Two concurrent builds are both right, so the one that loses this race gives up quietly.
+    await rename(OUTPUT, before).catch(ignoreMissing);
+    await rename(fresh, OUTPUT).catch(ignoreTaken);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+    await rm(before, { recursive: true, force: true });
+  }
+}
+
+/** Builds the console unless the last build has the same inputs. */
+export async function ensureConsole(): Promise<void> {
+  const built = await readFile(join(OUTPUT, MANIFEST), 'utf8').catch(() => '{}');
+  if ((JSON.parse(built) as Partial<ConsoleManifest>).inputs !== digestInputs()) await buildConsole();
+}
+
+/**
+ * Builds the console once more, elsewhere.
+ *
+ * @returns names of the files that differ from the last build
+ */
+export async function checkConsole(): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-console-'));
+  try {
+    await buildInto(folder);
+    const names = new Set([...(await readdir(folder)), ...(await readdir(OUTPUT))]);
+    const differing: string[] = [];
+    for (const name of [...names].sort()) {
+      const [mine = null, built = null] = await Promise.all(
+        [folder, OUTPUT].map(async (each) => await readFile(join(each, name)).catch(() => null)),
+      );
+      if (mine === null || built === null || !mine.equals(built)) differing.push(name);
+    }
+    return differing;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function buildInto(folder: string): Promise<void> {
+  const bundled = await bundle(folder);
+  await rm(join(folder, 'meta.json'));
+  await writeFile(join(folder, 'icon.svg'), await readFile(join(SOURCES, 'icon.svg')));
+  await writeFile(
+    join(folder, 'index.html'),
+    pageFor(await readFile(join(SOURCES, 'index.html'), 'utf8'), bundled),
+  );
+  const files = (await readdir(folder)).sort();
+  for (const name of files) await compress(join(folder, name));
+  const { script, style, preloads, firstView } = bundled;
+  const manifest: ConsoleManifest = {
+    inputs: digestInputs(),
+    files,
+    first: [...new Set(['index.html', 'icon.svg', style, script, ...preloads, ...firstView])],
+  };
+  await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** The page with the names of this build. */
+function pageFor(source: string, { script, style, preloads }: Bundle): string {
+  const hints = preloads.map((name) => `    <link rel="modulepreload" href="${name}" />\n`).join('');
+  const page = source
+    .replace('href="style.css"', `href="${style}"`)
+    .replace(/ *<script type="module" src="main\.js">/, (tag) => `${hints}${tag.replace('main.js', script)}`);
+  if (!page.includes(style) || !page.includes(script)) throw new Error('index.html does not name its files.');
+  return page;
+}
+
+async function compress(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  const brotli = await promisify(brotliCompress)(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  });
+  await writeFile(`${path}.br`, brotli);
+  await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }));
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+function ignoreTaken(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+}

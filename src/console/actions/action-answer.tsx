@@ -1,0 +1,53 @@
+import type { JSX } from 'preact';
+import type { Accepted, Report } from '../api/wire.ts';
+import { Button } from '../components/controls.tsx';
+import { TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
+import { Facts, RawText } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { isActive } from '../state/tasks.ts';
+import { renderExact } from '../text/exact-json.ts';
+
+/** The answer to an action: the daemon's 202, and the current state of its task. */
+export function ActionAnswer({
+  accepted,
+  close,
+}: {
+  readonly accepted: Accepted;
+  readonly close: () => void;
+}): JSX.Element {
+  const app = useApp();
+  const { task_id: id, status, deduplicated, ignored_fields: ignored } = accepted;
+  const task = app.pool.state<Report<'task.status'>>(`task:${id}`).value?.task;
+  const result = task?.result ?? accepted.result;
+  const hasEnded = task !== undefined && !isActive(task);
+  const link = (
+    <a href={`#/tasks/${encodeURIComponent(id)}`} onClick={close}>
+      <code>{id}</code>
+    </a>
+  );
+  return (
+    <div class="answer">
+      <p>
+        <TaskBadge status={task?.status ?? status} />{' '}
+        {hasEnded ? 'The task has ended.' : 'The daemon has accepted it.'}
+      </p>
+      {task === undefined || hasEnded ? null : <TaskProgress task={task} />}
+      <Facts
+        rows={[
+          ['Task', link],
+          ['Deduplicated', deduplicated ? 'An equal task already existed; this is that task.' : null],
+          ['Not used', ignored.length > 0 ? ignored.join(', ') : null],
+          ['Failure', task === undefined || task.failure_code === null ? null : <TaskFailure task={task} />],
+        ]}
+      />
+      {result === undefined || result === null ? null : (
+        <RawText label="Result" text={renderExact(result, 2)} />
+      )}
+      <div class="buttons">
+        <Button onClick={close} class="primary">
+          Done
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+/** Sends requests to the server. The token travels in the `Authorization` header, never in a URL. */
+
+import { parseExact } from '../text/exact-json.ts';
+import type { TokenVault } from './token-vault.ts';
+import type { Problem } from './wire.ts';
+
+/** The server's own time limit for the daemon is much shorter, milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+/** A request that got no answer, or an answer of another kind than requested. */
+export class ApiFailure extends Error {
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly problem: Partial<Problem>;
+  /** Seconds that the server asks the client to wait. */
+  readonly retryAfter: number | null;
+
+  constructor(
+    message: string,
+    {
+      status = 0,
+      problem = {},
+      retryAfter = null,
+    }: {
+      readonly status?: number;
+      readonly problem?: Partial<Problem>;
+      readonly retryAfter?: number | null;
+    } = {},
+  ) {
+    super(message);
+    this.name = 'ApiFailure';
+    this.status = status;
+    this.problem = problem;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether there was no answer. */
+  get isOffline(): boolean {
+    return this.status === 0;
+  }
+}
+
+export interface ReadOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  /** Statuses that do not count as failures; default 200. */
+  readonly accept?: readonly number[];
+  readonly signal?: AbortSignal;
+}
+
+export interface ApiClient {
+  /** @throws ApiFailure */
+  read(path: string, options?: ReadOptions): Promise<unknown>;
+  /** @throws ApiFailure */
+  control(path: string, body: string, idempotencyKey: string): Promise<unknown>;
+}
+
+/** The parts of the page that a client needs. */
+export interface ApiClientParts {
+  readonly fetch: typeof globalThis.fetch;
+  readonly vault: Pick<TokenVault, 'get'>;
+  /** Called when the server refuses the token. */
+  readonly onUnauthorized: () => void;
+  /** Gets the `Date` of every answer of the server. */
+  readonly onDate?: (date: string) => void;
+}
+
+/** Makes the client of one page. */
+export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiClientParts): ApiClient {
+  const send = async (
+    path: string,
+    { accept, ...init }: RequestInit & { readonly accept: readonly number[] },
+  ): Promise<unknown> => {
+    const token = vault.get();
+    const headers = new Headers(init.headers);
+    headers.set('accept', 'application/json');
+    if (token !== null) headers.set('authorization', `Bearer ${token}`);
+    const { status, date, body, retryAfter } = await exchange(fetch, path, { ...init, headers });
+    if (date !== null) onDate?.(date);
+    if (accept.includes(status) && body !== null) return body;
+    if (status === 401) onUnauthorized();
+    const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
+    const message = problem.detail ?? `The server returned an unexpected answer with status ${status}.`;
+    throw new ApiFailure(message, { status, problem, retryAfter });
+  };
+
+  return {
+    read: async (path, { query = {}, accept = [200], signal } = {}) => {
+      const search = new URLSearchParams(query).toString();
+      return await send(search === '' ? path : `${path}?${search}`, {
+        accept,
+        ...(signal ? { signal } : {}),
+      });
+    },
+    control: async (path, body, idempotencyKey) =>
+      await send(path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        accept: [202],
+      }),
+  };
+}
+
+interface Exchanged {
+  readonly status: number;
+  readonly date: string | null;
+  readonly retryAfter: number | null;
+  /** `null` for a text that is not JSON, which another program than the server has sent. */
+  readonly body: unknown;
+}
+
+async function exchange(fetch: typeof globalThis.fetch, path: string, init: RequestInit): Promise<Exchanged> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const response = await fetch(path, {
+      ...init,
+      signal: init.signal ? AbortSignal.any([init.signal, timeout]) : timeout,
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    });
+    const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+    return {
+      status: response.status,
+      date: response.headers.get('date'),
+      retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
+      body: jsonOf(response.headers.get('content-type') ?? '', await response.text()),
+    };
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiFailure(
+      timeout.aborted ? 'The server did not answer in time.' : 'The server does not answer.',
+    );
+  }
+}
+
+function jsonOf(contentType: string, text: string): unknown {
+  if (!contentType.includes('json')) return null;
+  try {
+    return parseExact(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,24 @@
+/** The contract's types of the data that the browser reads. Nothing of them is in the bundle. */
+import type { z } from 'zod';
+import type { ProblemSchema } from '../../contract/problems/problem-schema.ts';
+import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import type { REPORTS, ReportName } from '../../contract/reports/reports.ts';
+import type { AcceptedAnswer, AdminIndexAnswer } from '../../contract/schemas/answers/admin.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
+
+export type { ReportName };
+
+/** The complete answer of one report. The browser does not parse it, so a daemon of the previous version leaves fields out. */
+export type Report<N extends ReportName> = N extends 'release.status'
+  ? z.infer<typeof ReleaseStatusRead>
+  : z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+
+export type Health = ReadHealth;
+export type Readiness = z.infer<typeof ReadinessAnswer.schema> & { readonly shutting_down?: boolean };
+export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
+export type Accepted = z.infer<typeof AcceptedAnswer.schema>;
+export type Problem = z.infer<typeof ProblemSchema>;
+export type Task = Report<'task.status'>['task'];
+export type Schedule = Report<'schedule.list'>['items'][number];
+export type ReleaseRow = Report<'release.list'>['releases'][number];

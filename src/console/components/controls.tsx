@@ -1,0 +1,59 @@
+/** Buttons and choices. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useApp, type ActionRequest } from '../state/app.ts';
+
+interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly onClick: () => void;
+  readonly class?: string;
+  /** The object that it acts on, for screen readers, which read the button without its row. */
+  readonly about?: string;
+}
+
+/** A plain button. */
+export function Button({ children, onClick, class: name = '', about }: ButtonProps): JSX.Element {
+  return (
+    <button type="button" class={name} onClick={onClick}>
+      {children}
+      {about === undefined ? null : <span class="unseen">{` ${about}`}</span>}
+    </button>
+  );
+}
+
+/** A button that opens the form of an action; nothing if this server does not forward actions. */
+export function ActionButton({
+  request,
+  ...button
+}: Omit<ButtonProps, 'onClick'> & { readonly request: ActionRequest }): JSX.Element | null {
+  const app = useApp();
+  return app.canControl() ? <Button {...button} onClick={() => app.openAction(request)} /> : null;
+}
+
+/** A choice of one value, with its label beside it. */
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  /** Values and their labels. */
+  readonly options: ReadonlyArray<readonly [value: string, name: string]>;
+  readonly onChange: (value: string) => void;
+}): JSX.Element {
+  const id = `select-${label.toLowerCase().replaceAll(' ', '-')}`;
+  return (
+    <div class="inline">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([option, name]) => (
+          <option value={option} key={option}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

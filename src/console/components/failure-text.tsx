@@ -1,0 +1,34 @@
+import type { JSX } from 'preact';
+import type { ApiFailure } from '../api/api-client.ts';
+import { useApp } from '../state/app.ts';
+import { Prose } from './text.tsx';
+
+/** A failure with its code, and the words of the daemon about it. */
+export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
+  const { contract } = useApp();
+  const { code, daemon } = failure.problem;
+  const meaning = contract.problems[daemon?.code ?? ''];
+  return (
+    <>
+      <strong>{failure.message}</strong>
+      {code === undefined ? null : (
+        <span class="faint">
+          {' '}
+          <code>{code}</code>
+        </span>
+      )}
+      {daemon?.code ? (
+        <span>
+          {' The daemon says '}
+          <code>{daemon.code}</code>
+          {'. '}
+        </span>
+      ) : null}
+      {meaning === undefined ? null : (
+        <span>
+          <Prose text={meaning} />
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+/** The parts that show a task, on every page. */
+
+import type { JSX } from 'preact';
+import type { Task } from '../api/wire.ts';
+import { isActive } from '../state/tasks.ts';
+import { bytes, count, words } from '../text/format.ts';
+import { ActionButton } from './controls.tsx';
+import { Badge, type Tone } from './text.tsx';
+
+const TASK_TONES: Readonly<Record<string, Tone>> = {
+  queued: 'quiet',
+  running: 'busy',
+  cancelling: 'warn',
+  succeeded: 'good',
+  failed: 'bad',
+  cancelled: 'quiet',
+} satisfies Record<Task['status'], Tone>;
+
+/** The state of a task. */
+export function TaskBadge({ status }: { readonly status: string }): JSX.Element {
+  return <Badge tone={TASK_TONES[status] ?? 'quiet'}>{words(status)}</Badge>;
+}
+
+/** A link to the page of a task. */
+export function TaskLink({ task }: { readonly task: Pick<Task, 'task_id' | 'kind'> }): JSX.Element {
+  return <a href={`#/tasks/${encodeURIComponent(task.task_id)}`}>{task.kind}</a>;
+}
+
+/** How far a task is; nothing before it tells. */
+export function TaskProgress({
+  task: { kind, progress },
+}: {
+  readonly task: Pick<Task, 'kind' | 'progress'>;
+}): JSX.Element | null {
+  if (progress === null) return null;
+  const { done, total, unit, phase } = progress;
+  const amount = (value: number): string => (unit === 'bytes' ? bytes(value) : count(value));
+  const of = total === null ? '' : ` of ${amount(total)}`;
+  const percent = total === null || total === 0 ? '' : `${Math.floor((done / total) * 100)} % · `;
+  // An empty task counts as done; without a total the bar shows only that the task is running.
+  const bar = total === null ? {} : { max: total || 1, value: total === 0 ? 1 : done };
+  return (
+    <div class="progress">
+      <progress aria-label={`Progress of ${kind}`} {...bar} />
+      <p>
+        {`${percent}${amount(done)}${of} `}
+        {unit === 'bytes' ? null : <span>{`${unit} `}</span>}
+        {'· '}
+        <span>{phase}</span>
+      </p>
+    </div>
+  );
+}
+
+/** Why a task failed; nothing if it did not. */
+export function TaskFailure({
+  task: { failure_code: failed, failure_reason: reason },
+}: {
+  readonly task: Pick<Task, 'failure_code' | 'failure_reason'>;
+}): JSX.Element | null {
+  return failed === null ? null : (
+    <>
+      <code>{failed}</code> <span>{reason ?? ''}</span>
+    </>
+  );
+}
+
+/** Whether {@link CancelButton} shows anything, for tables that mark empty cells. */
+export function canCancel(task: Task): boolean {
+  return isActive(task) && task.status !== 'cancelling';
+}
+
+/** Opens the form that cancels a task. */
+export function CancelButton({ task }: { readonly task: Task }): JSX.Element | null {
+  if (!canCancel(task)) return null;
+  return (
+    <ActionButton
+      request={{ action: 'task-cancel', fixed: { task_id: task.task_id } }}
+      class="danger"
+      about={`${task.kind} ${task.task_id}`}
+    >
+      Cancel
+    </ActionButton>
+  );
+}

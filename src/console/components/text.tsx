@@ -1,0 +1,80 @@
+/** The small parts of every page. Text goes into text nodes only; nothing here turns it into markup. */
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useApp } from '../state/app.ts';
+import { absolute, relative, utc } from '../text/format.ts';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'quiet' | 'unknown';
+
+/** A state in one or two words. */
+export function Badge({
+  tone,
+  children,
+}: {
+  readonly tone: Tone;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/**
+ * An instant, relative to now and by the clock.
+ *
+ * @param props `at`: Unix seconds; `otherwise`: shown when there is none
+ */
+export function Time({
+  at,
+  otherwise = '–',
+}: {
+  readonly at: number | null | undefined;
+  readonly otherwise?: string;
+}): JSX.Element {
+  const app = useApp();
+  if (at === null || at === undefined) return <span class="faint">{otherwise}</span>;
+  const now = app.now();
+  return (
+    <time dateTime={utc(at)} title={utc(at)}>
+      <span>{relative(at, now)}</span> <span class="clock">{absolute(at, now)}</span>
+    </time>
+  );
+}
+
+/** A sentence of the contract; text in backticks becomes code. */
+export function Prose({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+  );
+}
+
+/** A term and its value; a row without a value is left out. */
+export type Fact = readonly [term: string, value: ComponentChildren];
+
+/** Terms and values. */
+export function Facts({ rows }: { readonly rows: readonly Fact[] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {rows
+        .filter(([, value]) => value !== null && value !== undefined && value !== '')
+        .map(([term, value]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Said where there is nothing to show; it says what to do. */
+export function Empty({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return <p class="empty">{children}</p>;
+}
+
+/** A text of several lines as it is. It scrolls, so the keyboard must be able to reach it. */
+export function RawText({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
+  return (
+    <pre tabIndex={0} role="region" aria-label={label}>
+      {text}
+    </pre>
+  );
+}

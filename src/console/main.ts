@@ -1,0 +1,23 @@
+/** The entry point of the page. */
+
+import type { ConsoleContract } from '../contract/console/console-contract.ts';
+import { createTokenVault } from './api/token-vault.ts';
+import { startApp } from './shell/start-app.tsx';
+import { hasExactJson } from './text/exact-json.ts';
+
+const root = document.getElementById('app') as HTMLElement;
+
+try {
+  if (!hasExactJson)
+    throw new Error('This browser is too old for the dashboard. Use one from 2025 or later.');
+  // A token in the address would stay in the history; it may travel only in the header.
+  if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
+  const response = await fetch('contract.json', { credentials: 'omit' });
+  if (!response.ok)
+    throw new Error(`The server answered ${response.status} to the request for the contract.`);
+  const contract = (await response.json()) as ConsoleContract;
+  root.replaceChildren();
+  startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });
+} catch (error) {
+  root.textContent = `The dashboard did not start. ${error instanceof Error ? error.message : String(error)}`;
+}

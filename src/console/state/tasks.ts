@@ -1,0 +1,29 @@
+import type { FeedRequest } from '../api/feed-pool.ts';
+import type { Task } from '../api/wire.ts';
+import type { App } from './app.ts';
+import { reportFeed } from './report-feed.ts';
+
+/** Milliseconds between two requests of the list while a task runs. */
+export const BUSY_MS = 1500;
+const QUIET_MS = 5000;
+
+/** Whether a task waits, runs or ends. */
+export function isActive({ status }: Pick<Task, 'status'>): boolean {
+  return status === 'queued' || status === 'running' || status === 'cancelling';
+}
+
+/** The list of tasks. */
+export function taskListFeed(app: App): FeedRequest {
+  return reportFeed(app, 'task.list', {
+    everyMs: ({ items }) => (items.some(isActive) ? BUSY_MS : QUIET_MS),
+  });
+}
+
+/** One task. */
+export function taskFeed(app: App, id: string): FeedRequest {
+  return reportFeed(app, 'task.status', {
+    key: `task:${id}`,
+    query: { task_id: id },
+    everyMs: ({ task }) => (isActive(task) ? 1000 : 30_000),
+  });
+}

@@ -1,0 +1,117 @@
+/** Puts the state of the service into the words of the banner; pure. The server decides the state. */
+
+import type { ApiFailure } from '../api/api-client.ts';
+import type { Health, Readiness } from '../api/wire.ts';
+
+export type ServiceState = NonNullable<Health['service']>;
+
+/** The answers that belong together. */
+export interface Verdict {
+  readonly readiness: Readiness;
+  readonly health: Health;
+}
+
+/** The verdict in words. */
+export interface VerdictSummary {
+  readonly tone: 'good' | 'warn' | 'bad' | 'unknown';
+  /** Whether the release is served. */
+  readonly title: string;
+  readonly why: string;
+  readonly todo: string | null;
+  /** The control action that does it. */
+  readonly action: string | null;
+  /** The things that are unknown because of the cause. */
+  readonly unknown: string | null;
+  /** Unix seconds. */
+  readonly unknownSince: number | null;
+  /** Unix seconds. */
+  readonly since: number | null;
+  /** Unix seconds: until when it is served if nothing else happens. */
+  readonly until: number | null;
+}
+
+const TONES: Readonly<Record<ServiceState['state'], VerdictSummary['tone']>> = {
+  healthy: 'good',
+  degraded: 'warn',
+  starting: 'warn',
+  stopping: 'bad',
+  unpublished: 'bad',
+  damaged: 'bad',
+  expired: 'bad',
+  stale: 'bad',
+  untrusted: 'bad',
+};
+
+/**
+ * Puts the state, as the server decides it, into words.
+ *
+ * @param known `verdict`: the last one received; `failure`: of the last request
+ */
+export function summarizeVerdict({
+  verdict,
+  failure,
+}: {
+  readonly verdict: Verdict | null;
+  readonly failure: ApiFailure | null;
+}): VerdictSummary {
+  const service = verdict?.health.service;
+  if (verdict === null || service === undefined || failure !== null) return unknown(verdict, failure);
+  const { state, reason, message, since, next_step: next, caused } = service;
+  const { readiness } = verdict;
+  const open = caused.filter((each) => each.since !== null);
+  return {
+    tone: TONES[state],
+    title: titleOf(state, readiness),
+    why: `${capitalized(message)}${reason === null ? '' : ` (${reason})`}.`,
+    todo: next?.text ?? null,
+    action: next?.action ?? null,
+    unknown: open.length === 0 ? null : open.map(({ what }) => what).join(', '),
+    unknownSince: open[0]?.since ?? null,
+    since,
+    until: readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null,
+  };
+}
+
+function titleOf(state: ServiceState['state'], { release_id: release }: Readiness): string {
+  switch (state) {
+    case 'healthy':
+      return `Release ${release ?? ''} is being served`;
+    case 'degraded':
+      return `Release ${release ?? ''} is being served, but something needs attention`;
+    case 'starting':
+      return 'The service is starting';
+    case 'stopping':
+      return 'This server is shutting down';
+    case 'unpublished':
+      return 'No release yet';
+    default:
+      return 'The official release is not being served';
+  }
+}
+
+function unknown(verdict: Verdict | null, failure: ApiFailure | null): VerdictSummary {
+  if (failure === null) {
+    return { ...NOTHING, tone: 'unknown', title: 'Loading the verdict', why: '' };
+  }
+  const before =
+    verdict?.readiness.distributable === true ? 'served the release' : 'did not serve the release';
+  return {
+    ...NOTHING,
+    tone: 'unknown',
+    title: failure.isOffline ? 'The server does not answer' : 'The verdict cannot be read',
+    why: [
+      failure.isOffline ? '' : failure.message,
+      verdict === null ? '' : `At its last answer it ${before}.`,
+    ]
+      .join(' ')
+      .trim(),
+    todo: 'Check that the server runs and that this browser reaches it. The page retries automatically.',
+  };
+}
+
+/** A summary without further facts. */
+const NOTHING = { todo: null, action: null, unknown: null, unknownSince: null, since: null, until: null };
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

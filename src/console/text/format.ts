@@ -1,0 +1,91 @@
+/** Times, sizes and counts in words; pure. */
+
+const STEPS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+const COUNT = new Intl.NumberFormat('en');
+
+/** A duration in seconds by its two largest units: `1 h 12 min`, `45 s`. */
+export function duration(seconds: number): string {
+  let rest = Math.max(0, Math.round(seconds));
+  const parts: string[] = [];
+  for (const [unit, size] of STEPS) {
+    const whole = Math.floor(rest / size);
+    rest -= whole * size;
+    if (whole > 0) parts.push(`${whole} ${unit}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
+
+/**
+ * The distance of an instant from now: `12 s ago`, `in 3 h`, `now`.
+ *
+ * @param at Unix seconds
+ * @param now Unix seconds
+ */
+export function relative(at: number, now: number): string {
+  const distance = Math.round(now - at);
+  if (Math.abs(distance) < 2) return 'now';
+  // One unit is enough at a glance; the absolute time is next to it.
+  const [text = ''] = /^\d+ \w+/.exec(duration(Math.abs(distance))) ?? [];
+  return distance > 0 ? `${text} ago` : `in ${text}`;
+}
+
+/**
+ * An instant on the reader's clock: only the time for today, with the date for other days.
+ *
+ * @param at Unix seconds
+ * @param now Unix seconds
+ */
+export function absolute(at: number, now: number): string {
+  const date = new Date(at * 1000);
+  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const day = dayOf(date);
+  return day === dayOf(new Date(now * 1000)) ? clock : `${day} ${clock}`;
+}
+
+/**
+ * The instant in UTC, in the format of RFC 3339.
+ *
+ * @param at Unix seconds
+ */
+export function utc(at: number): string {
+  const date = new Date(at * 1000);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString().replace('.000', '');
+}
+
+/** A count with separated thousands. */
+export function count(value: number): string {
+  return COUNT.format(value);
+}
+
+/** A size of bytes in the largest binary unit of which it has at least one: `6.0 GiB`. */
+export function bytes(size: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [value, unit] = [size, 0];
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? `${size} B` : `${value.toFixed(1)} ${units[unit]}`;
+}
+
+/** `next_run_unix_seconds` becomes `Next run unix seconds`. */
+export function words(name: string): string {
+  const text = name.replaceAll(/[-_.]/g, ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+function dayOf(date: Date): string {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

@@ -1,2 +1,0 @@
-// The server sends the library under this name; its types come from the package.
-export * from 'preact';

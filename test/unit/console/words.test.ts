@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { HealthAnswer, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
+import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
+import { ApiFailure } from '../../../src/console/api/api-client.ts';
+import { bytes, count, duration, relative, utc, words } from '../../../src/console/text/format.ts';
+import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
+
+const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
+
+/** @param changes of the state that the server decides */
+function summary(
+  changes: Partial<NonNullable<ReadHealth['service']>> = {},
+  {
+    failure = null,
+    readiness = {},
+  }: { readonly failure?: ApiFailure | null; readonly readiness?: object } = {},
+): ReturnType<typeof summarizeVerdict> {
+  const verdict = {
+    readiness: { ...VERDICT_EXAMPLE, ...readiness },
+    health: { ...HEALTH, service: { ...HEALTH.service, ...changes } },
+  };
+  return summarizeVerdict({ verdict, failure });
+}
+
+describe('the banner', () => {
+  it('says that the release is served, since when and until when', () => {
+    expect(summary()).toMatchObject({
+      tone: 'good',
+      title: 'Release 1.66.405117 is being served',
+      todo: null,
+      action: null,
+      since: VERDICT_EXAMPLE.since,
+      until: VERDICT_EXAMPLE.attestation?.expires_at,
+    });
+  });
+
+  it('repeats the cause, the next step and its action as the server tells them', () => {
+    const damaged = {
+      state: 'damaged',
+      reason: 'EntryDamaged',
+      message: '1 entry is damaged',
+      next_step: { text: 'Run repair.', action: 'repair' },
+    } as const;
+    expect(summary(damaged, { readiness: { distributable: false } })).toMatchObject({
+      tone: 'bad',
+      title: 'The official release is not being served',
+      why: '1 entry is damaged (EntryDamaged).',
+      todo: 'Run repair.',
+      action: 'repair',
+      until: null,
+    });
+    expect(summary({ ...damaged, state: 'stopping' }).title).toBe('This server is shutting down');
+    expect(summary({ ...damaged, state: 'unpublished' }).title).toBe('No release yet');
+    expect(summary({ ...damaged, state: 'starting' })).toMatchObject({
+      tone: 'warn',
+      title: 'The service is starting',
+    });
+  });
+
+  it('says once which things are unknown because of the cause', () => {
+    const caused = [
+      { what: 'syncs', since: 5 },
+      { what: 'repairs', since: 5 },
+      { what: 'check manifest-intact', since: null },
+    ];
+    expect(summary({ state: 'degraded', caused })).toMatchObject({
+      tone: 'warn',
+      unknown: 'syncs, repairs',
+      unknownSince: 5,
+      until: VERDICT_EXAMPLE.attestation?.expires_at,
+    });
+  });
+
+  it('claims nothing while the server does not answer', () => {
+    const offline = summary({}, { failure: new ApiFailure('The server does not answer.') });
+    expect(offline).toMatchObject({ tone: 'unknown', title: 'The server does not answer', until: null });
+    expect(offline.why).toContain('At its last answer it served the release.');
+    expect(summarizeVerdict({ verdict: null, failure: null }).title).toBe('Loading the verdict');
+  });
+});
+
+describe('words', () => {
+  it('show lengths of time by their two largest units', () => {
+    const texts = [0, 59, 60, 3599, 3600, 90_000, 86_400 * 3].map(duration);
+    expect(texts).toEqual(['0 s', '59 s', '1 min', '59 min 59 s', '1 h', '1 d 1 h', '3 d']);
+  });
+
+  it('show instants relative to now', () => {
+    expect([relative(100, 101), relative(0, 45), relative(7200, 0), relative(0, 5400)]).toEqual([
+      'now',
+      '45 s ago',
+      'in 2 h',
+      '1 h ago',
+    ]);
+    expect([utc(0), utc(1e20)]).toEqual(['1970-01-01T00:00:00Z', '100000000000000000000']);
+  });
+
+  it('show sizes, counts and names', () => {
+    expect([bytes(0), bytes(1023), bytes(1024), bytes(6_442_450_944)]).toEqual([
+      '0 B',
+      '1023 B',
+      '1.0 KiB',
+      '6.0 GiB',
+    ]);
+    expect([count(7), count(1_234_567)]).toEqual(['7', '1,234,567']);
+    expect(words('next_run-unix.seconds')).toBe('Next run unix seconds');
+  });
+});
