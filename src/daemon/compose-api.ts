@@ -160,6 +160,7 @@ function composeConditions(
       const { state, since } = localized.automation.status();
       return state === 'stopped' ? since : null;
     },
+    rollback: () => localized.rollbacks.stoppedBy(),
     repairsAutomatically: () => settings.current().configuration.repair.automatic,
     maxVerifyAgeSeconds: () => settings.current().configuration.attestation.maxVerifyAgeSeconds,
     clock,

@@ -154,9 +154,9 @@ it('all reports tell the same of both channels, whatever has happened to them', 
     list: ['r1 current', 'r1-l1 superseded', 'r1-l2 superseded'],
     current: null,
     history: ['r1-l1 of r1 rolled back: wrong words', 'r1-l2 of r1 rolled back: wrong tone'],
-    blockers: { on_hold: 2 },
+    blockers: { on_hold: 1 },
     tasks: { translated: 2 },
-    held: [2, ['wrong tone', 'wrong words']],
+    held: [1, ['wrong tone']],
   });
 
   // Published again after a review, with following switched on: it is stopped by the rollbacks.

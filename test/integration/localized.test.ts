@@ -72,7 +72,7 @@ describe('the localized channel of a running system', () => {
     });
 
     const back = await system.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong tone' });
-    expect(back.result).toMatchObject({ withdrawn: true, held_units: 2 });
+    expect(back.result).toMatchObject({ withdrawn: true, held_units: 0 });
     await until(async () => (await distribution())['http'] !== 200);
     expect((await localization.tasks('a.json')).map(({ status }) => status)).not.toContain('published');
     expect((await localization.units('a.json')).map(({ translation }) => translation?.['state'])).toEqual([
@@ -83,7 +83,7 @@ describe('the localized channel of a running system', () => {
       await system
         .control('localized-publish', { from_worker: true })
         .then(async ({ task_id }) => await endedTask(task_id)),
-    ).toMatchObject({ status: 'failed', failure_code: 'coverage_incomplete' });
+    ).toMatchObject({ status: 'failed', failure_code: 'release_rolled_back' });
     expect(await localization.report('translation.status')).toMatchObject({
       current: null,
       history: [{ localized_release_id: 'r1-l1', state: 'superseded' }],

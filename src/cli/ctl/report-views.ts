@@ -96,7 +96,7 @@ export function renderAccepted(accepted: Accepted): string {
   const { action, task_id, status, deduplicated, ignored_fields, result } = accepted;
   const fields = textFields([
     ['action', action],
-    ['task', deduplicated ? `${task_id} (already queued)` : task_id],
+    ['task', deduplicated ? `${task_id} (already ${status})` : task_id],
     ['status', status],
     ...(ignored_fields.length === 0 ? [] : [['ignored fields', ignored_fields.join(', ')] as const]),
   ]);

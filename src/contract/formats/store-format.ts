@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { STORE_FORMAT_FILE } from './store-format-file.ts';
 
+const FORMAT_NAME = 'slipway-snapshot-store';
+
 /** Longest FORMAT file, in bytes. */
 export const STORE_FORMAT_MAX_BYTES = 4096;
 
 const schema = z.strictObject({
-  format: z.literal('slipway-snapshot-store'),
+  format: z.literal(FORMAT_NAME),
   version: z.literal(1),
   /** A UUID where this program made the store. */
   store_id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a store id'),
@@ -17,7 +19,7 @@ export type StoreFormat = Readonly<z.infer<typeof schema>>;
 
 /** The bytes of FORMAT for a new store with this id (a UUID). */
 export function renderStoreFormat(storeId: string): string {
-  return `${JSON.stringify({ format: 'slipway-snapshot-store', version: 1, store_id: storeId })}\n`;
+  return `${JSON.stringify({ format: FORMAT_NAME, version: 1, store_id: storeId })}\n`;
 }
 
 /**
@@ -41,4 +43,21 @@ export function parseStoreFormat(text: string): Result<StoreFormat, string> {
   return failure(
     `${STORE_FORMAT_FILE} does not describe a snapshot store of version 1 (${problems.join('; ')})`,
   );
+}
+
+/** FORMAT as a later version writes it, which {@link parseStoreFormat} refuses although it is not damaged. */
+const otherVersion = z.looseObject({ format: z.literal(FORMAT_NAME), version: z.int().min(2) });
+
+/**
+ * Whether the text says nothing: it is neither FORMAT of this version nor of a later one.
+ *
+ * @param text the whole file
+ */
+export function isStoreFormatDamaged(text: string): boolean {
+  if (parseStoreFormat(text).ok) return false;
+  try {
+    return !otherVersion.safeParse(JSON.parse(text)).success;
+  } catch {
+    return true;
+  }
 }

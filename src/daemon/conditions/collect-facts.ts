@@ -4,6 +4,7 @@ import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
+import type { Rollback } from '../localized/rollback/rollback-records.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
@@ -27,6 +28,8 @@ export interface FactSources {
   readonly crashLoopSince: () => number | null;
   /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
   readonly publishingStoppedSince: () => number | null;
+  /** The newest rollback that nothing was resumed after, or `null`. */
+  readonly rollback: () => Pick<Rollback, 'from_release_id' | 'to_release_id' | 'switched_at'> | null;
   readonly repairsAutomatically: () => boolean;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: () => number;
@@ -60,6 +63,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     stale: staleRelease(releases),
     unverified: unverifiedRelease(sources, now),
     publishingStoppedSince: sources.publishingStoppedSince(),
+    withdrawn: withdrawnRelease(sources),
     now,
   };
 }
@@ -127,6 +131,14 @@ function staleRelease(releases: FactSources['releases']): ConditionFacts['stale'
   const current = releases.current('localized');
   if (current === null || !isStale(current, releases.pointer('official')?.release_id ?? null)) return null;
   return { releaseId: current.release_id, since: current.stale_since };
+}
+
+/** While a localized release is current, no rollback is what keeps the channel empty. */
+function withdrawnRelease({ releases, rollback }: FactSources): ConditionFacts['withdrawn'] {
+  if (releases.pointer('localized') !== null) return null;
+  const newest = rollback();
+  if (newest === null || newest.to_release_id !== null || newest.switched_at === null) return null;
+  return { releaseId: newest.from_release_id, since: newest.switched_at };
 }
 
 function unverifiedRelease(

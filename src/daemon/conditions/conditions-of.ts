@@ -49,6 +49,8 @@ export interface ConditionFacts {
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
+  /** The localized release from which a rollback withdrew the channel, if nothing was published since. */
+  readonly withdrawn: { readonly releaseId: string; readonly since: number } | null;
   readonly now: number;
 }
 
@@ -152,6 +154,7 @@ function localizedConditions({
   stale,
   unverified,
   publishingStoppedSince,
+  withdrawn,
 }: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
@@ -166,12 +169,12 @@ function localizedConditions({
       `the last full verification of localized release ${unverified?.releaseId ?? ''} is too old`,
     ),
     ...when(
-      publishingStoppedSince !== null,
+      publishingStoppedSince !== null || withdrawn !== null,
       'publishing_stopped',
-      'automatic publishing is stopped after a rollback',
-      {
-        since: publishingStoppedSince,
-      },
+      withdrawn === null
+        ? 'automatic publishing is stopped after a rollback'
+        : `localized release ${withdrawn.releaseId} was rolled back, and none is published since`,
+      { since: withdrawn?.since ?? publishingStoppedSince },
     ),
   ];
 }

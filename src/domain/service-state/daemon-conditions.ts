@@ -20,7 +20,8 @@ export const DAEMON_CONDITIONS = {
   localized_stale: 'The localized release was made for an earlier official release.',
   localized_unverified:
     'The last full verification of the localized release is too old, so the attestation leaves it out.',
-  publishing_stopped: 'Automatic publishing is stopped after a rollback.',
+  publishing_stopped:
+    'Automatic publishing is stopped after a rollback, or the rollback has withdrawn the localized channel.',
 } as const;
 
 /** The code of a condition. */

@@ -63,14 +63,18 @@ const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing']
  * Decides the state of the service. Pure: the same facts give the same answer, and no surface decides by itself.
  *
  * The state of the service is that of the official channel. While that is healthy, a published localized release that needs
- * attention degrades it.
+ * attention degrades it, and so does one that a rollback has withdrawn.
  */
 export function decideServiceState(facts: ServiceFacts): ServiceAnswer {
   const official = stateOf(facts, 'official');
   const dependent = dependsOnOfficial(facts);
   const localized = dependent ? official : stateOf(facts, 'localized');
   const channels = { official, localized };
-  if (official.state === 'healthy' && localized.state !== 'healthy' && localized.state !== 'unpublished') {
+  if (
+    official.state === 'healthy' &&
+    localized.state !== 'healthy' &&
+    localized.reason !== 'NothingPublished'
+  ) {
     return { ...localized, state: 'degraded', channels };
   }
   if (!dependent) return { ...official, channels };
@@ -118,6 +122,8 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
       return reason === 'SnapshotLoading' ? finding : startingFinding(facts, channel, finding);
     case 'unpublished':
       return unpublishedFinding(facts, channel, finding);
+    case 'stale':
+      return withdrawnFinding(facts, channel, finding) ?? finding;
     default:
       return finding;
   }
@@ -230,12 +236,27 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
       const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
       return { state, ...leftOut, since: leftOut.since ?? finding.since };
     }
+    const withdrawn = withdrawnFinding(facts, channel, finding);
+    if (withdrawn !== null) return withdrawn;
     return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
   }
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
   if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };
   const state = cause.reason === 'Syncing' ? 'starting' : 'unpublished';
   return { state, ...cause, since: cause.since ?? finding.since };
+}
+
+/**
+ * The state of a channel that a rollback has withdrawn. An attestation cannot tell it from a stale one when the official release
+ * has changed since.
+ *
+ * @returns `null` when the daemon tells no rollback, or has a current release
+ */
+function withdrawnFinding(facts: ServiceFacts, channel: Channel, { since }: Finding): Finding | null {
+  const isCurrent =
+    facts.verdicts[channel].release_id !== null || conditionOf(facts, 'localized_stale', channel) !== null;
+  const stopped = isCurrent ? null : firstCondition(facts, ['publishing_stopped'], channel);
+  return stopped === null ? null : { state: 'unpublished', ...stopped, since: stopped.since ?? since };
 }
 
 /** The state stays, which clients notice; the cause becomes the reason. */

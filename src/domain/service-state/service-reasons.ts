@@ -39,7 +39,8 @@ export const SERVICE_REASONS = {
   SyncFailed: 'The last sync failed.',
   RepairFailed: 'The last repair failed, and the damage remains.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
-  PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
+  PublishingStopped:
+    'Publishing of localized releases is stopped after a rollback: automatic publishing, or the whole channel without an earlier release.',
   NothingPublished: 'No localized release is published. This is not a failure.',
 } as const;
 
@@ -59,7 +60,10 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   ),
   AttestationRolledBack: step('Check whether the data of the daemon was restored from a backup or replaced.'),
   ReleaseNotAuthorized: step('Run verify; if the release is damaged, it says which files are.', 'verify'),
-  SnapshotMissing: step('Check the mount of the snapshot volume, then run repair.', 'repair'),
+  SnapshotMissing: step(
+    'Check the mount of the snapshot volume and the check "store.format" of the doctor, then run repair.',
+    'repair',
+  ),
   ManifestDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
   SnapshotLoading: step('Wait; the release is served when it is read and checked.'),
   EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),

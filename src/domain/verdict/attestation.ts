@@ -68,6 +68,7 @@ export interface AttestationStatement {
   readonly verifier: { readonly id: string; readonly version: string; readonly boot_id: string };
   readonly official: AttestedRelease | null;
   readonly localized: AttestedRelease | null;
+  /** In each channel the one that was current last is first. */
   readonly retained: readonly RetainedRelease[];
   readonly previous_payload_sha256: string | null;
 }

@@ -174,10 +174,9 @@ function staleRelease(
   { channel, release }: ReleaseEvidence['subject'],
 ): AttestedRelease | null {
   if (channel !== 'localized' || release !== undefined) return null;
-  return (
-    retained.find((each) => each.channel === 'localized' && each.base_release_id !== official?.release_id) ??
-    null
-  );
+  // The daemon lists the one that was current last first. A rollback has withdrawn it when its base is still current.
+  const last = retained.find((each) => each.channel === 'localized');
+  return last === undefined || last.base_release_id === official?.release_id ? null : last;
 }
 
 function baseChanged(localized: AttestedRelease, statement: AttestationStatement | null): Fault {

@@ -68,14 +68,12 @@ function namedReleases(statement: AttestationStatement): readonly PendingRelease
     const release = statement[channel];
     return release === null ? [] : [{ ...release, channel }];
   });
-  return [...statement.retained, ...current]
-    .filter(({ result }) => result === 'PASSED')
-    .map(({ channel, release_id, snapshot_id }) => ({
-      role: 'pending',
-      channel,
-      releaseId: release_id,
-      snapshotId: snapshot_id,
-    }));
+  return [...statement.retained, ...current].map(({ channel, release_id, snapshot_id }) => ({
+    role: 'pending',
+    channel,
+    releaseId: release_id,
+    snapshotId: snapshot_id,
+  }));
 }
 
 function isSameState(left: ServingState, right: ServingState): boolean {

@@ -20,7 +20,7 @@ export interface ServedRelease {
   readonly index: ManifestIndex;
 }
 
-/** A release that the newest attestation authorizes and that is not loaded yet, or cannot be. */
+/** A release that the newest attestation names and that is not loaded yet, or cannot be, or is withdrawn because of damage. */
 export interface PendingRelease extends Pick<ServedRelease, 'channel' | 'releaseId' | 'snapshotId'> {
   readonly role: 'pending';
 }

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  isStoreFormatDamaged,
   parseStoreFormat,
   renderStoreFormat,
   STORE_FORMAT_MAX_BYTES,
@@ -40,11 +41,13 @@ const LEFTOVER = /^\..*\.tmp$/;
  *   empty volume)
  */
 export async function readStoreFormat(root: string): Promise<StoreFormat> {
-  const parsed = parseStoreFormat(
-    (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8'),
-  );
-  if (!parsed.ok) throw new StoreFormatError(`${formatPath(root)}: ${parsed.error}`);
-  return parsed.value;
+  const text = (await readBoundedFile(formatPath(root), STORE_FORMAT_MAX_BYTES)).toString('utf8');
+  const parsed = parseStoreFormat(text);
+  if (parsed.ok) return parsed.value;
+  const next = isStoreFormatDamaged(text)
+    ? 'the daemon that attested the store writes it again; if it does not, restore the file from a backup'
+    : 'use the version of Slipway that wrote it';
+  throw new StoreFormatError(`${formatPath(root)}: ${parsed.error}; ${next}`);
 }
 
 /**
@@ -96,7 +99,7 @@ export async function restoreStoreDirectories(root: string, storeId: string): Pr
 }
 
 /**
- * Whether FORMAT of a volume is missing or damaged. FORMAT of another version is neither.
+ * Whether FORMAT of a volume is missing or damaged. FORMAT of a later version is neither.
  *
  * @throws the file system error
  */
@@ -110,12 +113,7 @@ export async function isFormatLost(root: string): Promise<boolean> {
     if (code === 'ENOENT' || code === 'ELOOP' || code === null) return true;
     throw error;
   }
-  try {
-    JSON.parse(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return isStoreFormatDamaged(text);
 }
 
 /**

@@ -17,6 +17,9 @@ import { describeEffect } from './effects.ts';
 
 const DRY_RUN = 'dry_run=true';
 
+const JOINED =
+  'An equal task was running already, and this is that task. It may have read its input before your last change: when it has ended, run the action again.';
+
 /**
  * Starts an action. A destructive one shows what it takes away and asks first; with `--dry-run` nothing is changed.
  *
@@ -36,6 +39,10 @@ export async function startAction(
   if (destructive && !isTrial) await confirmAction(context, action, fields);
   const key = textOption(context.args, 'idempotency-key') ?? randomUUID();
   const accepted = await post(context, action, body, key);
+  // A repeated call with the key of the first wants the task of the first.
+  if (accepted.isJoined && textOption(context.args, 'idempotency-key') === undefined) {
+    context.stderr.write(`${JOINED}\n`);
+  }
   if (context.args.values.wait !== true || accepted.taskId === null) {
     await printAnswer(context, accepted.answer, AcceptedAnswer.schema, { render: renderAccepted });
     return CTL_EXITS.ok;
@@ -91,6 +98,8 @@ function withDryRun(fields: ControlBody): string {
 type Accepted = {
   readonly answer: Awaited<ReturnType<CtlContext['api']['post']>>;
   readonly taskId: string | null;
+  /** Whether the task is an equal one that was running before. */
+  readonly isJoined: boolean;
 };
 
 async function post(
@@ -107,7 +116,12 @@ async function post(
       { cause: error },
     );
   });
-  return { answer, taskId: AcceptedAnswer.schema.safeParse(answer.value).data?.task_id ?? null };
+  const accepted = AcceptedAnswer.schema.safeParse(answer.value).data;
+  return {
+    answer,
+    taskId: accepted?.task_id ?? null,
+    isJoined: accepted?.deduplicated === true && accepted.status === 'running',
+  };
 }
 
 async function waitFor(context: CtlContext, taskId: string): Promise<SeenTask> {

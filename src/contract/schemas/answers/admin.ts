@@ -85,7 +85,9 @@ export const AcceptedAnswer = answer(
     status: z.enum(TASK_STATUSES),
     deduplicated: z
       .boolean()
-      .describe('True if an equal task was already queued or running and is returned instead.'),
+      .describe(
+        'True if an equal task was already queued or running and is returned instead. A running one may have read its input before this request.',
+      ),
     ignored_fields: z.array(z.string()).describe('Valid body fields that the action does not use.'),
     result: z.looseObject({}).describe('The result of an action that has already finished.').optional(),
   }),

@@ -76,7 +76,7 @@ async function publishPatches(
   path: string,
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const { dry_run: isDryRun, localized_release_id: wantedId = null } = context.args;
+  const { dry_run: isDryRun, localized_release_id: wantedId = null, resume } = context.args;
   const root = deps.patchRoot();
   const { baseReleaseId, entries } = await readPatchManifest(root, path);
   const base = requireBase(deps.releases);
@@ -97,7 +97,11 @@ async function publishPatches(
       givenFiles(deps, base, await stagePatches(deps, { root, entries, staging }, context)),
     context,
   );
-  const published = await publishContent(deps, { base, replaced, wantedId }, context);
+  const published = await publishContent(
+    deps,
+    { base, replaced, wantedId, mayReturn: resume === true },
+    context,
+  );
   // Nobody knows the texts of these files, so no task counts as published.
   await markTasks(deps, null, context);
   return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };

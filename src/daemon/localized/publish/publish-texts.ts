@@ -105,6 +105,7 @@ async function publishFrozen(
       base,
       replaced,
       wantedId: context.args.localized_release_id ?? null,
+      mayReturn: context.args.resume === true,
       beforeCurrent: async (releaseId) => {
         await deps.freezer.record(frozen, releaseId, context.signal);
         hit(deps, 'localized.texts.recorded');

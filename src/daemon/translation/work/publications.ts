@@ -237,6 +237,8 @@ function createHolds({
             ? (before.get(targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
             : (publication(to)?.publicationId ?? null);
         mark.run(now, taken.publicationId);
+        // Compared with nothing, every text would be held, and no publish could resume.
+        if (to === null && kept === null) return 0;
         const { changes } = hold.run({
           language: targetLanguage,
           reviewer,

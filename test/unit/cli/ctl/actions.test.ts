@@ -235,3 +235,25 @@ describe('actions', () => {
     expect((await ctl(['run', 'release-cleanup', 'cuont=3'])).err).toContain('did you mean "count"?');
   });
 });
+
+describe('an action whose equal task exists already', () => {
+  const HINT = /An equal task was running already.* run the action again/;
+
+  it.each([
+    [['--wait'], 'running', true],
+    [[], 'running', true],
+    [['--wait', '--idempotency-key', 'k1'], 'running', false],
+    [['--wait'], 'queued', false],
+  ] as const)('with %j says that a %s one may miss the last change: %s', async (options, status, isTold) => {
+    const { run, daemon } = await ctlService();
+    const accepted = { ...AcceptedAnswer.example, status, deduplicated: true };
+    daemon.setAnswer('/v1/control/sync', { status: 202, body: JSON.stringify(accepted) });
+    daemon.setAnswer('/v1/reports/task.status', {
+      status: 200,
+      body: JSON.stringify(endedTask('succeeded', {})),
+    });
+    const { code, out, err } = await run(['run', 'sync', ...options]);
+    expect({ code, isTold: HINT.test(err) }).toEqual({ code: 0, isTold });
+    if (options.length === 0) expect(out).toContain(`(already ${status})`);
+  });
+});

@@ -22,6 +22,7 @@ const CALM: ConditionFacts = {
   stale: null,
   unverified: null,
   publishingStoppedSince: null,
+  withdrawn: null,
   now: 500,
 };
 const DAMAGED = {
@@ -85,6 +86,17 @@ describe('the conditions of the daemon', () => {
       'attempts of a later sync that fail, while there is a release',
       { sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
       [],
+    ],
+    [
+      'a localized channel that a rollback has withdrawn',
+      { withdrawn: { releaseId: 'r1-l1', since: 9 } },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'localized release r1-l1 was rolled back, and none is published since',
+          since: 9,
+        },
+      ],
     ],
     [
       'no upstream, which does not make a sync the remedy',

@@ -121,6 +121,24 @@ describe('localized-rollback', () => {
     expect(world.attested().localized?.release_id).toBe('1.0-l2');
   });
 
+  test.each([{}, { localized_release_id: 'again' }])(
+    'that withdrew the channel is not undone by a publish of the same content, unless it resumes (%j)',
+    async (named) => {
+      const world = await withLocalized(1);
+      await world.act('localized-rollback');
+      const refused = await world.publish({ 'a.csv': 'text 1' }, named);
+      expect(refused).toMatchObject({
+        status: 'failed',
+        failure_code: 'release_rolled_back',
+        failure_reason: expect.stringContaining('args ["resume=true"]') as string,
+      });
+      expect(world.attested().localized).toBeNull();
+      const back = await world.publish({ 'a.csv': 'text 1' }, { args: ['resume=true'] });
+      expect(back.result).toMatchObject({ localized_release_id: '1.0-l1', resumed: true });
+      expect(world.attested().localized?.release_id).toBe('1.0-l1');
+    },
+  );
+
   test('never goes back to a release that was taken back itself', async () => {
     const world = await withLocalized(3);
     await world.act('localized-rollback');

@@ -147,6 +147,25 @@ describe('the state of the service', () => {
     expect(answer.channels.localized.state).toBe(state);
   });
 
+  it.each([
+    ['a rollback', refused('ReleaseNotAuthorized', null)],
+    ['a rollback before the current official release', refused('BaseReleaseChanged', null)],
+  ])('says how to resume when %s has withdrawn the channel', (_what, localized) => {
+    const answer = decide({ localized }, { conditions: [condition('publishing_stopped')] });
+    expect(answer).toMatchObject({ state: 'degraded', reason: 'PublishingStopped' });
+    expect(answer.channels.localized).toMatchObject({
+      state: 'unpublished',
+      since: 1500,
+      next_step: { text: expect.stringContaining('resume=true') as string, action: 'localized-publish' },
+    });
+    expect(answer.channels.official.state).toBe('healthy');
+    const stale = decide(
+      { localized: refused('BaseReleaseChanged', null) },
+      { conditions: [condition('localized_stale'), condition('publishing_stopped')] },
+    );
+    expect(stale.channels.localized.reason).toBe('BaseReleaseChanged');
+  });
+
   it('shows for each channel only its own repair', () => {
     const told = (code: DaemonConditionCode, channel: 'official' | 'localized'): DaemonCondition => ({
       ...condition(code),

@@ -147,6 +147,25 @@ const FAULTS: readonly Fault[] = [
     })),
   },
   {
+    name: 'withdrawn by a rollback, while one of an earlier official release is retained',
+    reason: 'ReleaseNotAuthorized',
+    channels: ['localized'],
+    apply: withStatement(({ localized }) => ({
+      localized: null,
+      retained:
+        localized === null
+          ? []
+          : [
+              { ...localized, channel: 'localized', retained_until: 10_000 },
+              {
+                ...attestedRelease('l0', { base_release_id: releaseIdOf('o0') }),
+                channel: 'localized',
+                retained_until: 10_000,
+              },
+            ],
+    })),
+  },
+  {
     name: 'made for a withdrawn official release',
     reason: 'BaseReleaseChanged',
     channels: ['localized'],

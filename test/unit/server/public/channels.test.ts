@@ -65,10 +65,11 @@ async function startChannels(channel: (typeof CHANNEL_CHOICES)[number]): Promise
           })),
         }),
       );
+      const withdrawn = [official, localized].filter((release) => release?.result === 'FAILED').length;
       await until(() => {
         const { pending, current } = serving.state();
         const loaded = official === null || current.official?.releaseId === official.release_id;
-        return serving.attestation()?.statement.version === version && pending.size === 0 && loaded;
+        return serving.attestation()?.statement.version === version && pending.size === withdrawn && loaded;
       }, 5_000);
     },
   };
@@ -171,6 +172,21 @@ describe('server-info and launchers', () => {
 });
 
 describe('the bytes of a localized release', () => {
+  it('are refused with 503 while it is withdrawn because of damage, and are unknown when it is gone', async () => {
+    const { server, attest, r1, l1 } = await startChannels('official');
+    await attest({ official: r1, localized: l1 });
+    await attest({ official: r1, localized: failed(l1) });
+    for (const file of ['a.csv', 'b.csv']) {
+      const answer = await fetch(`${server.url}/${CDN_HOST}/r1-l1/${file}`);
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+      expect(await answer.json()).toMatchObject({ code: 'not_distributable', reason: 'EntryDamaged' });
+    }
+    expect((await body(server, `/${CDN_HOST}/r1/a.csv`)).http).toBe(200);
+    await attest({ official: r1, localized: null });
+    expect((await body(server, `/${CDN_HOST}/r1-l1/a.csv`)).http).toBe(404);
+  });
+
   it('are served under its own path while it is current or retained, and not after', async () => {
     const { server, attest, r1, r2, l1 } = await startChannels('official');
     const path = `/${CDN_HOST}/r1-l1/a.csv`;

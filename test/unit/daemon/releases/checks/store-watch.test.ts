@@ -65,6 +65,20 @@ test('the objects are looked at without a request only when the last look is a q
 test.each([
   ['is removed', async (path: string) => await rm(path)],
   ['is damaged', async (path: string) => await writeFile(path, '\0\0')],
+  [
+    'is JSON that says nothing',
+    async (path: string) =>
+      await writeFile(path, (await readFile(path, 'utf8')).replace('store_id', 'rtore_id')),
+  ],
+  [
+    'names another program',
+    async (path: string) =>
+      await writeFile(path, (await readFile(path, 'utf8')).replace('slipway', 'slipwax')),
+  ],
+  [
+    'names a version that never was',
+    async (path: string) => await writeFile(path, (await readFile(path, 'utf8')).replace(':1,', ':0,')),
+  ],
   ['becomes a folder', async (path: string) => await rm(path).then(async () => await mkdir(path))],
 ])('FORMAT is written again when it %s', async (_what, lose) => {
   const world = await synced(true);
