@@ -64,6 +64,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     unverified: unverifiedRelease(sources, now),
     publishingStoppedSince: sources.publishingStoppedSince(),
     withdrawn: withdrawnRelease(sources),
+    openRollbackOf: openRollback(sources),
     now,
   };
 }
@@ -139,6 +140,11 @@ function withdrawnRelease({ releases, rollback }: FactSources): ConditionFacts['
   const newest = rollback();
   if (newest === null || newest.to_release_id !== null || newest.switched_at === null) return null;
   return { releaseId: newest.from_release_id, since: newest.switched_at };
+}
+
+function openRollback({ rollback }: FactSources): string | null {
+  const newest = rollback();
+  return newest === null || newest.switched_at !== null ? null : newest.from_release_id;
 }
 
 function unverifiedRelease(

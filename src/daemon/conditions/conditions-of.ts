@@ -49,6 +49,8 @@ export interface ConditionFacts {
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
+  /** The localized release whose rollback was begun and has not taken effect. */
+  readonly openRollbackOf: string | null;
   /** The localized release from which a rollback withdrew the channel, if nothing was published since. */
   readonly withdrawn: { readonly releaseId: string; readonly since: number } | null;
   readonly now: number;
@@ -155,6 +157,7 @@ function localizedConditions({
   unverified,
   publishingStoppedSince,
   withdrawn,
+  openRollbackOf,
 }: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
@@ -171,12 +174,22 @@ function localizedConditions({
     ...when(
       publishingStoppedSince !== null || withdrawn !== null,
       'publishing_stopped',
-      withdrawn === null
-        ? 'automatic publishing is stopped after a rollback'
-        : `localized release ${withdrawn.releaseId} was rolled back, and none is published since`,
+      stoppedMessage(withdrawn, openRollbackOf),
       { since: withdrawn?.since ?? publishingStoppedSince },
     ),
   ];
+}
+
+function stoppedMessage(
+  withdrawn: ConditionFacts['withdrawn'],
+  openRollbackOf: ConditionFacts['openRollbackOf'],
+): string {
+  if (withdrawn !== null) {
+    return `localized release ${withdrawn.releaseId} was rolled back, and none is published since`;
+  }
+  return openRollbackOf === null
+    ? 'automatic publishing is stopped after a rollback'
+    : `the rollback of localized release ${openRollbackOf} took no effect; roll back again`;
 }
 
 function when(

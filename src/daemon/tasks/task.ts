@@ -42,7 +42,7 @@ export class TaskError extends Error {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
-  /** Whether the task only waits for the end of other tasks: it is tried again, and the attempt does not count. */
+  /** Whether the task only waits for the end of other tasks: it is retried, and the attempt does not count. */
   readonly waits: boolean;
   /** Machine-readable details for the task's result. */
   readonly details: TaskResult;

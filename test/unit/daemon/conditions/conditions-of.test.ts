@@ -23,6 +23,7 @@ const CALM: ConditionFacts = {
   unverified: null,
   publishingStoppedSince: null,
   withdrawn: null,
+  openRollbackOf: null,
   now: 500,
 };
 const DAMAGED = {
@@ -86,6 +87,17 @@ describe('the conditions of the daemon', () => {
       'attempts of a later sync that fail, while there is a release',
       { sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
       [],
+    ],
+    [
+      'a rollback that took no effect',
+      { publishingStoppedSince: 8, openRollbackOf: 'r1-l2' },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'the rollback of localized release r1-l2 took no effect; roll back again',
+          since: 8,
+        },
+      ],
     ],
     [
       'a localized channel that a rollback has withdrawn',

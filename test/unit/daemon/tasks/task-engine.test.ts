@@ -268,7 +268,7 @@ describe('a failure', () => {
     expect(engine.historyOf('sync').retriedCode).toBeNull();
   });
 
-  it('that waits for other tasks is tried again without counting, and can be cancelled', async () => {
+  it('that waits for other tasks is retried without counting, and can be cancelled', async () => {
     const { engine, sync, submit, clock } = await fixture({ maxAttempts: 2 });
     const id = submit();
     for (let wait = 1; wait <= 5; wait += 1) {
