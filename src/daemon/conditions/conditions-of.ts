@@ -2,10 +2,18 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
 import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
-/** A volume without free space. */
-export interface FullVolume {
+/** A volume without free space, or one that cannot be written for another cause. */
+export interface RefusingVolume {
   /** Unix seconds. */
   readonly since: number | null;
+}
+
+/** A database with work of people that cannot be used. */
+export interface UnusableDatabase {
+  /** Its content, as "the Glossary". */
+  readonly content: string;
+  /** Unix seconds. */
+  readonly since: number;
 }
 
 /** The damage of one current release. */
@@ -21,6 +29,9 @@ export interface DamagedRelease {
   /** Its last automatic repair that failed. */
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
 }
+
+/** By volume; `null` for one that takes writes. */
+export type VolumeFacts = Readonly<Record<'snapshot' | 'data', RefusingVolume | null>>;
 
 /** The facts from which the conditions follow. Times are Unix seconds. */
 export interface ConditionFacts {
@@ -38,12 +49,16 @@ export interface ConditionFacts {
     readonly nextAt: number | null;
   };
   /** The volumes that are full, and since when, if that is known. */
-  readonly full: Readonly<Record<'snapshot' | 'data', FullVolume | null>>;
+  readonly full: VolumeFacts;
+  /** The volumes that cannot be written, also because they are full. */
+  readonly unwritable: VolumeFacts;
   readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
   readonly isAttesting: boolean;
   readonly isDatabaseDamaged: boolean;
+  /** The databases with work of people that cannot be used. */
+  readonly unusable: readonly UnusableDatabase[];
   readonly crashLoopSince: number | null;
   readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
@@ -76,7 +91,7 @@ export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] 
 }
 
 function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
-  const { isDatabaseDamaged, crashLoopSince, full, isAttesting } = facts;
+  const { isDatabaseDamaged, unusable, crashLoopSince, full, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
     ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
@@ -94,7 +109,23 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       'the snapshot volume has no free space',
       full.snapshot ?? {},
     ),
+    ...unwritableVolumes(facts),
+    ...when(
+      unusable.length > 0,
+      'work_database_unusable',
+      `the database of ${unusable.map(({ content }) => content).join(' and of ')} cannot be used`,
+      { since: Math.min(...unusable.map(({ since }) => since)) },
+    ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
+  ];
+}
+
+function unwritableVolumes({ full, unwritable }: ConditionFacts): readonly DaemonCondition[] {
+  const one = (volume: RefusingVolume | null, name: string): readonly DaemonCondition[] =>
+    when(volume !== null, 'volume_unwritable', `the daemon cannot write to ${name}`, volume ?? {});
+  return [
+    ...one(full.snapshot === null ? unwritable.snapshot : null, 'the snapshot volume'),
+    ...one(full.data === null ? unwritable.data : null, 'the volume of the data folder'),
   ];
 }
 

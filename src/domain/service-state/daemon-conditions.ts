@@ -7,8 +7,10 @@ import type { Channel } from '../release/channel.ts';
 export const DAEMON_CONDITIONS = {
   starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
   database_damaged: 'Its database is damaged.',
+  work_database_unusable: 'A database with work of people cannot be used.',
   crash_loop: 'Its process ends unexpectedly, repeatedly.',
   volume_full: 'The snapshot volume has no free space.',
+  volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
   data_volume_full: 'The volume of its data folder has no free space.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',

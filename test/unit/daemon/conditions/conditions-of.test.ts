@@ -18,6 +18,8 @@ const CALM: ConditionFacts = {
   nextRepairAt: null,
   isAttesting: true,
   isDatabaseDamaged: false,
+  unwritable: { snapshot: null, data: null },
+  unusable: [],
   crashLoopSince: null,
   stale: null,
   unverified: null,
@@ -185,6 +187,43 @@ describe('the conditions of the daemon', () => {
     ],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
+    [
+      'volumes that cannot be written',
+      { unwritable: { snapshot: { since: null }, data: { since: 8 } } },
+      [
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the snapshot volume',
+          since: null,
+        },
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the volume of the data folder',
+          since: 8,
+        },
+      ],
+    ],
+    [
+      'a full volume once',
+      { full: { snapshot: null, data: { since: 7 } }, unwritable: { snapshot: null, data: { since: 8 } } },
+      [{ code: 'data_volume_full', since: 7 }],
+    ],
+    [
+      'databases of people that cannot be used',
+      {
+        unusable: [
+          { content: 'the translations', since: 9 },
+          { content: 'the Glossary', since: 7 },
+        ],
+      },
+      [
+        {
+          code: 'work_database_unusable',
+          message: 'the database of the translations and of the Glossary cannot be used',
+          since: 7,
+        },
+      ],
+    ],
     ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],
     [
       'a stale localized release',
