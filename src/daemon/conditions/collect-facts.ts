@@ -41,7 +41,7 @@ export interface FactSources {
 /** Collects the facts of this moment. */
 export function collectFacts(sources: FactSources): ConditionFacts {
   const { releases, attestor, engine, doctor, clock } = sources;
-  const { report, failingSince } = sources.syncState();
+  const { report, failingSince, retriedCode } = sources.syncState();
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const now = unixSeconds(clock);
@@ -53,6 +53,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       consecutiveFailures,
       failingSince,
       code,
+      retriedCode,
       nextAt,
     },
     full: fullVolumes(sources, code, failingSince),

@@ -16,7 +16,7 @@ export const DAEMON_CONDITIONS = {
   syncing: 'A sync runs.',
   never_synced: 'No sync has made a release current yet.',
   no_upstream: 'There is no release, and no upstream to fetch one from.',
-  sync_failed: 'The last sync failed.',
+  sync_failed: 'The last sync failed, or the last attempt of the first one.',
   repairing: 'Damaged files of a current release are being repaired.',
   repair_failed: 'The last repair failed, and the damage remains.',
   localized_stale: 'The localized release was made for an earlier official release.',

@@ -5,7 +5,14 @@ import { conditionsOf, type ConditionFacts } from '../../../../src/daemon/condit
 const CALM: ConditionFacts = {
   hasOfficial: true,
   hasUpstream: true,
-  sync: { runningSince: null, consecutiveFailures: 0, failingSince: null, code: null, nextAt: 900 },
+  sync: {
+    runningSince: null,
+    consecutiveFailures: 0,
+    failingSince: null,
+    code: null,
+    retriedCode: null,
+    nextAt: 900,
+  },
   full: { snapshot: null, data: null },
   damaged: [],
   nextRepairAt: null,
@@ -55,6 +62,33 @@ describe('the conditions of the daemon', () => {
           next_try: 900,
         },
       ],
+    ],
+    [
+      'a first sync whose attempts fail',
+      { hasOfficial: false, sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
+      [
+        {
+          code: 'sync_failed',
+          message: 'the first sync has not succeeded; its last attempt failed (upstream_unreachable)',
+          since: null,
+          next_try: 900,
+        },
+        { code: 'never_synced' },
+      ],
+    ],
+    [
+      'another attempt of the first sync',
+      { hasOfficial: false, sync: { ...CALM.sync, runningSince: 490, retriedCode: 'upstream_unreachable' } },
+      [
+        { code: 'syncing', message: 'a sync runs; its last attempt failed (upstream_unreachable)' },
+        { code: 'sync_failed' },
+        { code: 'never_synced' },
+      ],
+    ],
+    [
+      'attempts of a later sync that fail, while there is a release',
+      { sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
+      [],
     ],
     [
       'a rollback that took no effect',
