@@ -123,7 +123,7 @@ function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field
   ];
 }
 
-/** The files of a new release can have been checked before it was published: a sync fetches only what is not there. */
+/** The files of a new release can have been checked before it was published: a sync fetches only files that the volume does not have. */
 function checkedText(verifiedAt: number | null, now: number): string {
   return verifiedAt === null ? 'not checked in full' : `oldest check ${textTime(verifiedAt, now)}`;
 }
