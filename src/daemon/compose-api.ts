@@ -143,7 +143,7 @@ export function daemonSurface(
 
 /** Creates the conditions that servers get beside the attestation. */
 function composeConditions(
-  { options, settings }: DaemonBase,
+  { options, settings, lease }: DaemonBase,
   { engine, releases, localized, dataSpace }: DaemonParts,
   doctor: Pick<Doctor, 'latest'>,
 ): ConditionSource {
@@ -154,6 +154,7 @@ function composeConditions(
     engine,
     hasUpstream: () => settings.current().configuration.upstream.kind !== 'none',
     doctor,
+    lease,
     dataSpace,
     crashLoopSince: () => crashLoopSinceOf(supervision, clock),
     publishingStoppedSince: () => {

@@ -6,6 +6,7 @@ import type { SearchMemory } from './localized/catalogs/catalog-rewriter.ts';
 import { createFreezer } from './localized/freeze/freezer.ts';
 import { createLocalized, type Localized } from './localized/localized.ts';
 import { PATCHER_VERSION } from './localized/patch/patcher-version.ts';
+import { PARSE_FULL_JOB, PARSE_JOB } from './parse/parse-jobs.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -19,6 +20,14 @@ import type { TextParts } from './text-parts.ts';
 const TRIGGERS = [TASK_BUILD_JOB, REQUALIFY_JOB, WORKER_RUN_JOB, PROOFREAD_IMPORT_JOB].map(
   ({ kind }) => kind,
 );
+
+/** Jobs that make index and tasks those of the current release. */
+const PREPARING = [PARSE_JOB, PARSE_FULL_JOB, TASK_BUILD_JOB];
+
+/** Whether a task of a kind runs or waits. */
+function isLive(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>, kind: string): boolean {
+  return engine.runningSince(kind) !== null || engine.historyOf(kind).nextRunAt !== null;
+}
 
 /** Assembles the localized channel over releases and texts; nothing runs yet. */
 export function createLocalizedParts(
@@ -57,6 +66,7 @@ export function createLocalizedParts(
     patchRoot: exchangeRoot,
     texts: publishing,
     freezer: createFreezer({ parse: texts.parse, publishing, patcherVersion: PATCHER_VERSION }),
+    isPreparing: () => PREPARING.some(({ kind }) => isLive(engine, kind)),
     policy: () => current().localized,
     configuration: () => current().localized,
     work: () => {

@@ -173,6 +173,20 @@ describe.skipIf(!canMount())('the volume', () => {
     },
   );
 
+  it('read-only: the state of the service says so while files are served', async () => {
+    const { system } = await systemOnTmpfs('128m');
+    await system.untilReady(true);
+    execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
+    await expect
+      .poll(async () => await readService(system), { timeout: 60_000 })
+      .toMatchObject({ state: 'degraded', reason: 'VolumeUnwritable' });
+    expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
+    execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
+    await expect
+      .poll(async () => await readService(system), { timeout: 60_000 })
+      .toMatchObject({ state: 'healthy' });
+  });
+
   it.each([
     ['full', 'no_space', 'free space on the volume'],
     ['without inodes', 'no_space', 'free space on the volume'],

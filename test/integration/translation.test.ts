@@ -108,7 +108,11 @@ describe('translation tasks of a running system', () => {
       ({ id }) => id === 'database.translation',
     );
     expect(check).toMatchObject({ status: 'failing' });
-    expect(check?.message).toContain('put the file of a backup in its place');
+    expect(check?.message).toContain('slipway restore');
+    await until(async () => {
+      const health = await (await fetch(`${system.serverUrl}/healthz`)).text();
+      return health.includes('WorkDatabaseUnusable');
+    });
     expect(await readFile(path)).toEqual(damaged);
   });
 });

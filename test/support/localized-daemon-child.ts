@@ -45,6 +45,7 @@ const localized = createLocalized({
   dataDirectory: folder,
   exchangeRoot: () => folder,
   patchRoot: () => folder,
+  isPreparing: () => false,
   policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
   configuration: () => ({ auto: true }),
   work: () => {

@@ -32,6 +32,8 @@ export interface ScriptedTexts {
   catalogError: Error | null;
   /** Whether the last rewriting had to keep changed catalogs. */
   keepsChanged: boolean;
+  /** Whether index or tasks are being built. */
+  isPreparing: boolean;
   /** How putting units on hold fails; `null`: it does not. */
   holdError: Error | null;
   /** Called while texts are frozen. */
@@ -53,6 +55,7 @@ export function createScriptedTexts(): ScriptedTexts {
     catalog: null,
     catalogError: null,
     keepsChanged: false,
+    isPreparing: false,
     holdError: null,
     onFreeze: async () => undefined,
   };

@@ -8,11 +8,12 @@ import type { Rollback } from '../localized/rollback/rollback-records.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
+import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
 import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { ConditionFacts, DamagedRelease, FullVolume } from './conditions-of.ts';
+import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
@@ -23,6 +24,7 @@ export interface FactSources {
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
   readonly doctor: Pick<Doctor, 'latest'>;
+  readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
@@ -39,7 +41,7 @@ export interface FactSources {
 /** Collects the facts of this moment. */
 export function collectFacts(sources: FactSources): ConditionFacts {
   const { releases, attestor, engine, doctor, clock } = sources;
-  const { report, failingSince } = sources.syncState();
+  const { report, failingSince, retriedCode } = sources.syncState();
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const now = unixSeconds(clock);
@@ -51,6 +53,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       consecutiveFailures,
       failingSince,
       code,
+      retriedCode,
       nextAt,
     },
     full: fullVolumes(sources, code, failingSince),
@@ -58,11 +61,14 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     nextRepairAt: nextRepairAt(sources, now),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
+    unwritable: unwritableVolumes(sources),
+    unusable: unusableDatabases(doctor),
     crashLoopSince: sources.crashLoopSince(),
     stale: staleRelease(releases),
     unverified: unverifiedRelease(sources, now),
     publishingStoppedSince: sources.publishingStoppedSince(),
     withdrawn: withdrawnRelease(sources),
+    openRollbackOf: openRollback(sources),
     now,
   };
 }
@@ -81,7 +87,7 @@ function fullVolumes(
 ): ConditionFacts['full'] {
   const refused = FULL.get(storageFailureOf(attestor.volumeError())?.code);
   const failed = FULL.get(syncCode ?? undefined);
-  const fullOf = (volume: 'snapshot' | 'data', since: number | null): FullVolume | null => {
+  const fullOf = (volume: 'snapshot' | 'data', since: number | null): RefusingVolume | null => {
     if (since !== null) return { since };
     if (refused === volume) return { since: null };
     return failed === volume ? { since: failingSince } : null;
@@ -96,6 +102,30 @@ function fullVolumes(
 function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | null {
   const found = latest().find((check) => check.id === id);
   return found?.status === 'failing' ? found.since : null;
+}
+
+/** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
+function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
+  const refused = (since: number | null): RefusingVolume | null => (since === null ? null : { since });
+  const snapshot = refused(isFailing(doctor, 'store.writable'));
+  return {
+    snapshot: snapshot ?? (lease.status().state === 'held' ? null : { since: null }),
+    data: refused(isFailing(doctor, 'data.writable')),
+  };
+}
+
+/** The content of each database with work of people, by its check. */
+const WORK_DATABASES = {
+  'database.translation': 'the translations',
+  'database.memory': 'the Translation Memory',
+  'database.glossary': 'the Glossary',
+} as const;
+
+function unusableDatabases(doctor: Pick<Doctor, 'latest'>): ConditionFacts['unusable'] {
+  return Object.entries(WORK_DATABASES).flatMap(([id, content]) => {
+    const since = isFailing(doctor, id);
+    return since === null ? [] : [{ content, since }];
+  });
 }
 
 /** The damage of the current release of a channel; none when it is sound. */
@@ -138,6 +168,11 @@ function withdrawnRelease({ releases, rollback }: FactSources): ConditionFacts['
   const newest = rollback();
   if (newest === null || newest.to_release_id !== null || newest.switched_at === null) return null;
   return { releaseId: newest.from_release_id, since: newest.switched_at };
+}
+
+function openRollback({ rollback }: FactSources): string | null {
+  const newest = rollback();
+  return newest === null || newest.switched_at !== null ? null : newest.from_release_id;
 }
 
 function unverifiedRelease(

@@ -2,10 +2,18 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
 import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
 
-/** A volume without free space. */
-export interface FullVolume {
+/** A volume without free space, or one that cannot be written for another cause. */
+export interface RefusingVolume {
   /** Unix seconds. */
   readonly since: number | null;
+}
+
+/** A database with work of people that cannot be used. */
+export interface UnusableDatabase {
+  /** Its content, as "the Glossary". */
+  readonly content: string;
+  /** Unix seconds. */
+  readonly since: number;
 }
 
 /** The damage of one current release. */
@@ -22,6 +30,9 @@ export interface DamagedRelease {
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
 }
 
+/** By volume; `null` for one that takes writes. */
+export type VolumeFacts = Readonly<Record<'snapshot' | 'data', RefusingVolume | null>>;
+
 /** The facts from which the conditions follow. Times are Unix seconds. */
 export interface ConditionFacts {
   readonly hasOfficial: boolean;
@@ -33,20 +44,28 @@ export interface ConditionFacts {
     readonly failingSince: number | null;
     /** The code of the last failure. */
     readonly code: string | null;
+    /** The code with which an attempt failed of the sync that waits or runs; `null` when none did. */
+    readonly retriedCode: string | null;
     readonly nextAt: number | null;
   };
   /** The volumes that are full, and since when, if that is known. */
-  readonly full: Readonly<Record<'snapshot' | 'data', FullVolume | null>>;
+  readonly full: VolumeFacts;
+  /** The volumes that cannot be written, also because they are full. */
+  readonly unwritable: VolumeFacts;
   readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
   readonly isAttesting: boolean;
   readonly isDatabaseDamaged: boolean;
+  /** The databases with work of people that cannot be used. */
+  readonly unusable: readonly UnusableDatabase[];
   readonly crashLoopSince: number | null;
   readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
+  /** The localized release whose rollback was begun and has not taken effect. */
+  readonly openRollbackOf: string | null;
   /** The localized release from which a rollback withdrew the channel, if nothing was published since. */
   readonly withdrawn: { readonly releaseId: string; readonly since: number } | null;
   readonly now: number;
@@ -72,7 +91,7 @@ export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] 
 }
 
 function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
-  const { isDatabaseDamaged, crashLoopSince, full, isAttesting } = facts;
+  const { isDatabaseDamaged, unusable, crashLoopSince, full, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
     ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
@@ -90,16 +109,38 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       'the snapshot volume has no free space',
       full.snapshot ?? {},
     ),
+    ...unwritableVolumes(facts),
+    ...when(
+      unusable.length > 0,
+      'work_database_unusable',
+      `the database of ${unusable.map(({ content }) => content).join(' and of ')} cannot be used`,
+      { since: Math.min(...unusable.map(({ since }) => since)) },
+    ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
   ];
 }
 
+function unwritableVolumes({ full, unwritable }: ConditionFacts): readonly DaemonCondition[] {
+  const one = (volume: RefusingVolume | null, name: string): readonly DaemonCondition[] =>
+    when(volume !== null, 'volume_unwritable', `the daemon cannot write to ${name}`, volume ?? {});
+  return [
+    ...one(full.snapshot === null ? unwritable.snapshot : null, 'the snapshot volume'),
+    ...one(full.data === null ? unwritable.data : null, 'the volume of the data folder'),
+  ];
+}
+
 function syncConditions({ sync, hasOfficial, hasUpstream }: ConditionFacts): readonly DaemonCondition[] {
-  const { runningSince, consecutiveFailures: failures, failingSince, code, nextAt } = sync;
+  const { runningSince, consecutiveFailures: failures, failingSince, code, retriedCode, nextAt } = sync;
   const failed = failures === 1 ? 'the last sync failed' : `the last ${failures} syncs failed`;
   const times = { since: failingSince, next_try: nextAt };
+  // The attempts of a first sync can last for minutes, and without it there is nothing to serve.
+  const isRetried = !hasOfficial && failures === 0 && retriedCode !== null;
+  const attempt = `its last attempt failed (${retriedCode ?? ''})`;
   return [
-    ...when(runningSince !== null, 'syncing', 'a sync runs', { since: runningSince }),
+    ...when(runningSince !== null, 'syncing', isRetried ? `a sync runs; ${attempt}` : 'a sync runs', {
+      since: runningSince,
+    }),
+    ...when(isRetried, 'sync_failed', `the first sync has not succeeded; ${attempt}`, { next_try: nextAt }),
     ...when(failures > 0, 'sync_failed', code === null ? failed : `${failed} (${code})`, times),
     ...when(
       !hasOfficial && !hasUpstream,
@@ -147,6 +188,7 @@ function localizedConditions({
   unverified,
   publishingStoppedSince,
   withdrawn,
+  openRollbackOf,
 }: ConditionFacts): readonly DaemonCondition[] {
   return [
     ...when(
@@ -163,12 +205,22 @@ function localizedConditions({
     ...when(
       publishingStoppedSince !== null || withdrawn !== null,
       'publishing_stopped',
-      withdrawn === null
-        ? 'automatic publishing is stopped after a rollback'
-        : `localized release ${withdrawn.releaseId} was rolled back, and none is published since`,
+      stoppedMessage(withdrawn, openRollbackOf),
       { since: withdrawn?.since ?? publishingStoppedSince },
     ),
   ];
+}
+
+function stoppedMessage(
+  withdrawn: ConditionFacts['withdrawn'],
+  openRollbackOf: ConditionFacts['openRollbackOf'],
+): string {
+  if (withdrawn !== null) {
+    return `localized release ${withdrawn.releaseId} was rolled back, and none is published since`;
+  }
+  return openRollbackOf === null
+    ? 'automatic publishing is stopped after a rollback'
+    : `the rollback of localized release ${openRollbackOf} took no effect; roll back again`;
 }
 
 function when(

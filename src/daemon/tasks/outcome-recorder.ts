@@ -15,14 +15,14 @@ export function recordOutcome(
   outcome: TaskOutcome,
   nowMs: number,
 ): Task | null {
-  if (outcome.next === 'retried' || outcome.next === 'resumed') {
-    const retried = outcome.next === 'retried' ? outcome : null;
+  if (outcome.next === 'retried' || outcome.next === 'waiting' || outcome.next === 'resumed') {
+    const failed = outcome.next === 'resumed' ? null : outcome;
     repository.requeue(taskId, {
-      runAtMs: nowMs + (retried?.delayMs ?? 0),
-      attemptCounts: retried !== null,
+      runAtMs: nowMs + (failed?.delayMs ?? 0),
+      attemptCounts: outcome.next === 'retried',
       recovered: false,
-      failureCode: retried?.code ?? null,
-      failureReason: retried?.reason ?? null,
+      failureCode: failed?.code ?? null,
+      failureReason: failed?.reason ?? null,
     });
     return null;
   }
@@ -43,6 +43,12 @@ export function logOutcome(context: TaskContext, task: Task, outcome: TaskOutcom
       break;
     case 'retried':
       context.log('warn', `attempt ${task.attempt} of ${task.max_attempts} failed: ${outcome.reason}`, {
+        code: outcome.code,
+        retry_in_ms: outcome.delayMs,
+      });
+      break;
+    case 'waiting':
+      context.log('info', `${task.kind} waits: ${outcome.reason}`, {
         code: outcome.code,
         retry_in_ms: outcome.delayMs,
       });

@@ -23,6 +23,8 @@ export type TaskOutcome =
   | { readonly next: 'cancelled' }
   /** Queued again after a wait, because a retry can help. */
   | { readonly next: 'retried'; readonly delayMs: number; readonly code: string; readonly reason: string }
+  /** Queued again after a wait, and without counting the attempt: other tasks must end first. */
+  | { readonly next: 'waiting'; readonly delayMs: number; readonly code: string; readonly reason: string }
   /** Queued again without a wait, and without counting the attempt: the daemon stopped during the run. */
   | { readonly next: 'resumed' };
 
@@ -35,6 +37,9 @@ export interface OutcomeSituation {
   /** In [0, 1). */
   readonly random: number;
 }
+
+/** Time between two looks whether the tasks that another one waits for have ended. */
+export const WAITING_MS = 3000;
 
 /** The reason that users see for a failure without a code. */
 export const INTERNAL_REASON =
@@ -59,7 +64,8 @@ export function decideOutcome(end: RunEnd, situation: OutcomeSituation): TaskOut
     return { next: 'failed', code: 'internal_error', reason: INTERNAL_REASON, details: null };
   }
   const { code, message: reason, retryable, retryAfterMs, details } = failure;
-  if (retryable && situation.cancelRequested) return { next: 'cancelled' };
+  if ((retryable || failure.waits) && situation.cancelRequested) return { next: 'cancelled' };
+  if (failure.waits) return { next: 'waiting', delayMs: WAITING_MS, code, reason };
   if (retryable && situation.attempt < situation.maxAttempts) {
     const delayMs = backoffMs(situation.attempt, situation.backoff, situation.random, retryAfterMs);
     return { next: 'retried', delayMs, code, reason };

@@ -16,6 +16,8 @@ export interface KindHistory {
   readonly succeededAt: number | null;
   /** When the next queued task may start, Unix seconds. */
   readonly nextRunAt: number | null;
+  /** The code with which an attempt of the newest task failed that waits or runs; `null` when none did. */
+  readonly retriedCode: string | null;
 }
 
 /** A task that may start. */
@@ -138,6 +140,9 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
   const next = database.prepare(
     `SELECT min(run_at_ms) AS run_at_ms FROM task WHERE kind = :kind AND status = 'queued'`,
   );
+  const retried = database.prepare(
+    `SELECT failure_code AS code FROM task WHERE kind = :kind AND status IN ('queued', 'running') ORDER BY seq DESC LIMIT 1`,
+  );
   return (kind) => {
     const { count = 0, since = null } = failures.get({ kind }) ?? {};
     const runAtMs = next.get({ kind })?.['run_at_ms'] ?? null;
@@ -147,6 +152,7 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
       failingSince: since === null ? null : Number(since),
       succeededAt: (success.get({ kind })?.['at'] as number | null | undefined) ?? null,
       nextRunAt: runAtMs === null ? null : Math.floor(Number(runAtMs) / 1000),
+      retriedCode: textOf(retried.get({ kind })?.['code']) ?? null,
     };
   };
 }

@@ -42,6 +42,8 @@ export class TaskError extends Error {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
+  /** Whether the task only waits for the end of other tasks: it is retried, and the attempt does not count. */
+  readonly waits: boolean;
   /** Machine-readable details for the task's result. */
   readonly details: TaskResult;
 
@@ -51,6 +53,7 @@ export class TaskError extends Error {
     options: {
       readonly retryable?: boolean;
       readonly retryAfterMs?: number | null;
+      readonly waits?: boolean;
       readonly details?: TaskResult;
       readonly cause?: unknown;
     } = {},
@@ -60,6 +63,7 @@ export class TaskError extends Error {
     this.code = code;
     this.retryable = options.retryable ?? false;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.waits = options.waits ?? false;
     this.details = options.details ?? {};
   }
 }

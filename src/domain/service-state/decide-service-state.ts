@@ -132,13 +132,13 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
 /** Conditions that stop the renewal of attestations, the first cause first. */
 const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_failing'] as const;
 
-/** Volumes without free space. When both are one volume, a cleanup of releases frees it. */
-const FULL = ['volume_full', 'data_volume_full'] as const;
+/** Volumes that refuse writes. When both are one volume without space, a cleanup of releases frees it. */
+const UNWRITABLE = ['volume_full', 'data_volume_full', 'volume_unwritable'] as const;
 
 /** Conditions that need attention while a channel is served, the most urgent first. */
 const ATTENTION = {
-  official: [...ISSUING, ...FULL, 'sync_failed'],
-  localized: [...ISSUING, ...FULL, 'publishing_stopped'],
+  official: [...ISSUING, ...UNWRITABLE, 'work_database_unusable', 'sync_failed'],
+  localized: [...ISSUING, ...UNWRITABLE, 'work_database_unusable', 'publishing_stopped'],
 } as const satisfies Record<Channel, readonly string[]>;
 
 function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {
@@ -171,7 +171,11 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
       next: { ...absence.next, text: `${absence.next.text} It repairs the release.` },
     };
   }
-  const hindrance = firstCondition(facts, ['starting', 'database_damaged', 'crash_loop', ...FULL], channel);
+  const hindrance = firstCondition(
+    facts,
+    ['starting', 'database_damaged', 'crash_loop', ...UNWRITABLE],
+    channel,
+  );
   if (hindrance !== null) {
     return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
   }
@@ -223,7 +227,7 @@ function isBeforeFirstRelease(facts: ServiceFacts, { release_id: releaseId }: Ju
 }
 
 /** Conditions of a daemon without a release, the one that decides first. */
-const FIRST_SYNC = [...FULL, 'syncing', 'sync_failed', 'no_upstream', 'never_synced'] as const;
+const FIRST_SYNC = [...UNWRITABLE, 'syncing', 'sync_failed', 'no_upstream', 'never_synced'] as const;
 
 function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
   const { release_id: releaseId } = facts.verdicts[channel];

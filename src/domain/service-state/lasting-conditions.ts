@@ -7,8 +7,10 @@ import type { ServiceFacts } from './service-state.ts';
 const REASON_OF = {
   starting: 'DaemonStarting',
   database_damaged: 'DatabaseDamaged',
+  work_database_unusable: 'WorkDatabaseUnusable',
   crash_loop: 'CrashLoop',
   volume_full: 'VolumeFull',
+  volume_unwritable: 'VolumeUnwritable',
   data_volume_full: 'DataVolumeFull',
   attestation_failing: 'AttestationFailing',
   syncing: 'Syncing',

@@ -30,8 +30,11 @@ export const SERVICE_REASONS = {
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
   AttestationFailing: 'The daemon cannot issue attestations.',
   DatabaseDamaged: 'The database of the daemon is damaged.',
+  WorkDatabaseUnusable:
+    'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
   CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
   VolumeFull: 'The snapshot volume has no free space.',
+  VolumeUnwritable: 'The daemon cannot write to a volume, for example because it is mounted read-only.',
   DataVolumeFull: 'The volume of the data folder of the daemon has no free space.',
   Syncing: 'The first sync runs.',
   NeverSynced: 'No official release was ever synced.',
@@ -83,10 +86,16 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'Restart the daemon: it rebuilds its database from the volume. If the action fails, restart its process.',
     'restart',
   ),
+  WorkDatabaseUnusable: step(
+    'Read the checks "database." of the doctor; if a file is damaged, stop the daemon, run "slipway restore" with a backup, and start the daemon.',
+  ),
   CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
   VolumeFull: step('Run release-cleanup, or enlarge the snapshot volume.', 'release-cleanup'),
   // A cleanup frees space on the other volume.
   DataVolumeFull: step('Enlarge the volume of data.dir, or free space on it.'),
+  VolumeUnwritable: step(
+    'Read the checks "store.lease", "store.writable" and "data.writable" of the doctor, and mount the volume that they name so that the daemon can write to it.',
+  ),
   Syncing: step('Wait for the end of the sync.'),
   NeverSynced: step('Run sync.', 'sync'),
   NoUpstream: step('Set upstream.kind in the configuration of the daemon, run reload, then run sync.'),

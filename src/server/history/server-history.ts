@@ -47,12 +47,20 @@ export function createServerHistory(options: {
   const ring = createMinuteRing();
   const thisMinute = (): number => Math.floor(clock.now() / 60_000);
   const first = thisMinute();
-  let current = first;
+  /** The minute that is being collected. */
+  let open = first;
+  /** All minutes before this one are complete. */
+  let complete = first;
 
-  const endMinute = async (minute: number): Promise<void> => {
-    const traffic = await readTraffic();
-    ring.addTraffic(minute, traffic);
-    share({ minute, traffic });
+  const endMinute = async (minute: number, next: number): Promise<void> => {
+    open = next;
+    try {
+      const traffic = await readTraffic();
+      ring.addTraffic(minute, traffic);
+      share({ minute, traffic });
+    } finally {
+      complete = next;
+    }
   };
 
   return {
@@ -60,9 +68,7 @@ export function createServerHistory(options: {
       clock,
       turn: async () => {
         const minute = thisMinute();
-        const ended = current;
-        current = minute;
-        if (minute !== ended) await endMinute(ended);
+        if (minute !== open) await endMinute(open, minute);
         const { channels } = readState();
         for (const channel of CHANNELS) ring.addState(minute, channel, channels[channel].state);
         return LOOK_MS;
@@ -77,9 +83,8 @@ export function createServerHistory(options: {
       if (Math.abs(thisMinute() - minute) <= 1) ring.addTraffic(minute, traffic);
     },
     read: () => {
-      const to = thisMinute();
-      const from = Math.max(first, to - HISTORY_MINUTES);
-      return { from: from * 60, minutes: ring.read(from, to) };
+      const from = Math.max(first, complete - HISTORY_MINUTES);
+      return { from: from * 60, minutes: ring.read(from, complete) };
     },
   };
 }

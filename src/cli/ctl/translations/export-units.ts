@@ -71,7 +71,14 @@ async function writePart(
   const pages = unitPages(api, options.query);
   const first = await pages.next();
   if (first.done === true) throw new Error('the report gave no page');
-  const { index, languages } = first.value;
+  const { index, languages, total } = first.value;
+  const { path_pattern: glob } = options.query;
+  if (glob !== undefined && total === 0) {
+    throw new CtlFailure(
+      CTL_EXITS.failed,
+      `no file with text fits --destination ${glob}; in a path * stands for any part of a name, ** for any folders and ? for one character, and nothing else is special`,
+    );
+  }
   const reasons = await readTaskReasons(api, index.releaseId);
   const count = new ExportCount();
   const records = eachRecord(first.value, pages, { ...options, reasons }, count);

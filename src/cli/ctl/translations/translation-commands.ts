@@ -23,7 +23,10 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     options: ['task', 'destination', 'state', 'format', 'no-hints', 'force'],
     optionTexts: [
       ['--task ID', 'writes only the units of this translation task'],
-      ['--destination GLOB', 'writes only units of files whose path fits, for example "Table/**"'],
+      [
+        '--destination GLOB',
+        'writes only units of files whose path fits, for example "Table/**" (special: *, ** and ?)',
+      ],
       ['--state NAMES', 'writes only units in these states, for example untranslated,stale'],
       FORMAT_TEXT,
       ['--no-hints', 'does not ask the Glossary about every unit; faster'],

@@ -65,7 +65,7 @@ async function guarded(
     await finishRollbacks(deps.rollbacks, deps.texts);
     return await run();
   } catch (error) {
-    throw publishTaskError(error);
+    throw awaitedTexts(deps, error) ?? publishTaskError(error);
   } finally {
     await deps.writer.removeStaging(taskId);
   }
@@ -126,6 +126,15 @@ function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {
     patched_bytes: entries.reduce((sum, { size }) => sum + size, 0),
     files: entries.slice(0, FILES_MAX).map(({ destination, size }) => ({ destination, size })),
   };
+}
+
+/** Codes of a freeze for which index and tasks are not those of the release. */
+const NOT_PREPARED: ReadonlySet<string> = new Set(['text_not_indexed', 'tasks_not_built']);
+
+/** The error of a publish that waits for texts. A large release is parsed for longer than the attempts of a task last. */
+function awaitedTexts({ isPreparing }: PublishDependencies, error: unknown): TaskError | null {
+  if (!(error instanceof TaskError) || !NOT_PREPARED.has(error.code) || !isPreparing()) return null;
+  return new TaskError(error.code, error.message, { retryable: true, waits: true, cause: error });
 }
 
 function publishTaskError(error: unknown): unknown {

@@ -28,6 +28,8 @@ export interface TextDependencies extends ContentDependencies, FileDependencies 
     /** Marks the tasks as published whose texts are those of this release, and no others. */
     markPublished(localizedReleaseId: string | null): Promise<void>;
   };
+  /** Whether the parse index or the translation tasks are being built, or a task for it waits. */
+  readonly isPreparing: () => boolean;
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
   /** The policy of the configuration. */

@@ -10,6 +10,8 @@ export interface SyncState {
   readonly report: SyncReport;
   /** When the first failure since the last success ended, Unix seconds; `null` while nothing failed. */
   readonly failingSince: number | null;
+  /** The code with which an attempt failed of the sync that waits or runs; `null` when none did. */
+  readonly retriedCode: string | null;
 }
 
 /**
@@ -26,6 +28,7 @@ export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number
       consecutive_failures: history.consecutiveFailures,
     },
     failingSince: history.failingSince,
+    retriedCode: history.retriedCode,
   };
 }
 

@@ -16,7 +16,8 @@ export interface WorkHolder<Work> {
 /** The code of the error of a translation.db that cannot be used. */
 export const UNAVAILABLE = 'translation_unavailable';
 
-const RESTORE = 'stop the daemon, put the file of a backup in its place, and start it again';
+const RESTORE =
+  'stop the daemon, restore it from a backup with "slipway restore", and start the daemon again';
 
 /**
  * Creates the holder of the database at a path.

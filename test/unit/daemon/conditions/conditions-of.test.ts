@@ -5,17 +5,27 @@ import { conditionsOf, type ConditionFacts } from '../../../../src/daemon/condit
 const CALM: ConditionFacts = {
   hasOfficial: true,
   hasUpstream: true,
-  sync: { runningSince: null, consecutiveFailures: 0, failingSince: null, code: null, nextAt: 900 },
+  sync: {
+    runningSince: null,
+    consecutiveFailures: 0,
+    failingSince: null,
+    code: null,
+    retriedCode: null,
+    nextAt: 900,
+  },
   full: { snapshot: null, data: null },
   damaged: [],
   nextRepairAt: null,
   isAttesting: true,
   isDatabaseDamaged: false,
+  unwritable: { snapshot: null, data: null },
+  unusable: [],
   crashLoopSince: null,
   stale: null,
   unverified: null,
   publishingStoppedSince: null,
   withdrawn: null,
+  openRollbackOf: null,
   now: 500,
 };
 const DAMAGED = {
@@ -50,6 +60,44 @@ describe('the conditions of the daemon', () => {
           message: 'the last 3 syncs failed (upstream_unreachable)',
           since: 200,
           next_try: 900,
+        },
+      ],
+    ],
+    [
+      'a first sync whose attempts fail',
+      { hasOfficial: false, sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
+      [
+        {
+          code: 'sync_failed',
+          message: 'the first sync has not succeeded; its last attempt failed (upstream_unreachable)',
+          since: null,
+          next_try: 900,
+        },
+        { code: 'never_synced' },
+      ],
+    ],
+    [
+      'another attempt of the first sync',
+      { hasOfficial: false, sync: { ...CALM.sync, runningSince: 490, retriedCode: 'upstream_unreachable' } },
+      [
+        { code: 'syncing', message: 'a sync runs; its last attempt failed (upstream_unreachable)' },
+        { code: 'sync_failed' },
+        { code: 'never_synced' },
+      ],
+    ],
+    [
+      'attempts of a later sync that fail, while there is a release',
+      { sync: { ...CALM.sync, retriedCode: 'upstream_unreachable' } },
+      [],
+    ],
+    [
+      'a rollback that took no effect',
+      { publishingStoppedSince: 8, openRollbackOf: 'r1-l2' },
+      [
+        {
+          code: 'publishing_stopped',
+          message: 'the rollback of localized release r1-l2 took no effect; roll back again',
+          since: 8,
         },
       ],
     ],
@@ -139,6 +187,43 @@ describe('the conditions of the daemon', () => {
     ],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
+    [
+      'volumes that cannot be written',
+      { unwritable: { snapshot: { since: null }, data: { since: 8 } } },
+      [
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the snapshot volume',
+          since: null,
+        },
+        {
+          code: 'volume_unwritable',
+          message: 'the daemon cannot write to the volume of the data folder',
+          since: 8,
+        },
+      ],
+    ],
+    [
+      'a full volume once',
+      { full: { snapshot: null, data: { since: 7 } }, unwritable: { snapshot: null, data: { since: 8 } } },
+      [{ code: 'data_volume_full', since: 7 }],
+    ],
+    [
+      'databases of people that cannot be used',
+      {
+        unusable: [
+          { content: 'the translations', since: 9 },
+          { content: 'the Glossary', since: 7 },
+        ],
+      },
+      [
+        {
+          code: 'work_database_unusable',
+          message: 'the database of the translations and of the Glossary cannot be used',
+          since: 7,
+        },
+      ],
+    ],
     ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],
     [
       'a stale localized release',

@@ -66,6 +66,7 @@ export async function createLocalizedWorld(
         exchangeRoot: () => patchRoot,
         dataDirectory,
         configuration: () => ({ auto: true }),
+        isPreparing: () => texts.isPreparing,
         work: () => {
           const releaseId = parts.releases.repository.current('official')?.release_id ?? '';
           return {

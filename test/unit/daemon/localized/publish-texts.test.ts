@@ -5,6 +5,8 @@ import { LOCALIZED_FAILPOINTS } from '../../../../src/daemon/localized/publish/l
 import { RELEASE_FAILPOINTS } from '../../../../src/daemon/releases/jobs/release-failpoints.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
+import { TaskError, type Task } from '../../../../src/daemon/tasks/task.ts';
+import { until } from '../../../support/until.ts';
 import { act } from '../../../support/actions.ts';
 import {
   createLocalizedWorld,
@@ -55,6 +57,32 @@ describe('localized-publish of stored translations', () => {
     ]);
     expect(await readdir(world.dataDirectory)).toEqual([]);
     expect(await world.stagedFolders()).toEqual([]);
+  });
+
+  test('waits for its texts while they are being prepared, and no longer', async () => {
+    const world = await withTexts();
+    const refused = new TaskError('tasks_not_built', 'the tasks are not built', { retryable: true });
+    let freezes = 0;
+    world.texts.onFreeze = async () => {
+      freezes += 1;
+      if (freezes <= 5) throw refused;
+    };
+    const publish = async (): Promise<Task> => {
+      const { task } = await act(world.actions, 'localized-publish', fromWorker);
+      for (;;) {
+        await until(() => world.engine.get(task.task_id)?.status !== 'running');
+        const now = world.engine.get(task.task_id);
+        if (now !== null && now.finished_at !== null) return now;
+        await world.clock.advance(60_000);
+      }
+    };
+    world.texts.isPreparing = true;
+    expect(await publish()).toMatchObject({ status: 'succeeded', attempt: 1 });
+    freezes = 0;
+    world.texts.isPreparing = false;
+    expect(await publish()).toMatchObject({ status: 'failed', failure_code: 'tasks_not_built' });
+    // Tasks of this world have one attempt.
+    expect(freezes).toBe(1);
   });
 
   test('builds only containers whose texts changed, and again those that the store has lost', async () => {

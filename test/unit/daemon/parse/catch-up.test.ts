@@ -38,7 +38,13 @@ function fakeEngine() {
     },
     onFinished: (listener: (task: Task) => void) => void listeners.push(listener),
     historyOf: () =>
-      ({ last: null, consecutiveFailures: 0, failingSince: null, nextRunAt: null }) as KindHistory,
+      ({
+        last: null,
+        consecutiveFailures: 0,
+        failingSince: null,
+        nextRunAt: null,
+        retriedCode: null,
+      }) as KindHistory,
   };
 }
 

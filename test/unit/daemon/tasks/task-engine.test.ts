@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { WAITING_MS } from '../../../../src/daemon/tasks/task-outcome.ts';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { INLINE_WAIT_MS } from '../../../../src/daemon/tasks/inline-tasks.ts';
 import { ServiceError } from '../../../../src/contract/problems/service-error.ts';
@@ -242,11 +243,13 @@ describe('a failure', () => {
       attempt: 1,
       failure_code: 'upstream_unreachable',
     });
+    expect(engine.historyOf('sync').retriedCode).toBe('upstream_unreachable');
     await clock.advance(499);
     expect(sync.runs).toHaveLength(0);
     await clock.advance(1);
     await settle();
     expect(sync.runs[0]?.context.attempt).toBe(2);
+    expect(engine.historyOf('sync').retriedCode).toBe('upstream_unreachable');
     refuse(5000);
     await settle();
     await clock.advance(4999);
@@ -262,6 +265,29 @@ describe('a failure', () => {
       failure_reason: 'no answer',
       result: { n: 1 },
     });
+    expect(engine.historyOf('sync').retriedCode).toBeNull();
+  });
+
+  it('that waits for other tasks is retried without counting, and can be cancelled', async () => {
+    const { engine, sync, submit, clock } = await fixture({ maxAttempts: 2 });
+    const id = submit();
+    for (let wait = 1; wait <= 5; wait += 1) {
+      await settle();
+      expect(sync.runs[0]?.context.attempt).toBe(1);
+      sync.runs[0]?.fail(new TaskError('tasks_not_built', 'a parse runs', { retryable: true, waits: true }));
+      await settle();
+      expect(taskOf(engine, id)).toMatchObject({
+        status: 'queued',
+        attempt: 0,
+        failure_code: 'tasks_not_built',
+        failure_reason: 'a parse runs',
+      });
+      await clock.advance(WAITING_MS);
+    }
+    await settle();
+    engine.cancel(id, null);
+    await settle();
+    expect(taskOf(engine, id).status).toBe('cancelled');
   });
 
   it('that succeeds later leaves no trace of itself', async () => {

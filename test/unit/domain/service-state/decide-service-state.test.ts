@@ -202,6 +202,21 @@ describe('the state of the service', () => {
     expect(decide({}, { conditions: [condition('data_volume_full')] }).next_step?.text).toContain('data.dir');
   });
 
+  it('is not healthy while a volume refuses writes, and says that nothing is repaired', () => {
+    const conditions = [condition('volume_unwritable')];
+    const answer = decide({}, { conditions });
+    expect([answer.state, answer.reason]).toEqual(['degraded', 'VolumeUnwritable']);
+    const damaged = decide({ official: refused('EntryDamaged') }, { conditions });
+    expect(damaged).toMatchObject({ state: 'damaged', reason: 'EntryDamaged' });
+    expect(damaged.next_step).toEqual(answer.next_step);
+  });
+
+  it('is not healthy while a database with work of people cannot be used', () => {
+    const answer = decide({}, { conditions: [condition('work_database_unusable')] });
+    expect([answer.state, answer.reason]).toEqual(['degraded', 'WorkDatabaseUnusable']);
+    expect(answer.next_step?.text).toContain('slipway restore');
+  });
+
   it('takes a volume that a daemon without a release has not made yet for a start, not for damage', () => {
     const unseen = refused('SnapshotMissing', null);
     const stateWith = (...codes: readonly DaemonConditionCode[]): readonly unknown[] => {

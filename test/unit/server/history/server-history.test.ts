@@ -52,6 +52,13 @@ describe('the history of a server', () => {
     expect(history.read().minutes.at(-1)).toMatchObject({ sentBytes: 50 });
   });
 
+  it('does not give a minute that has ended before its traffic is read', async () => {
+    const { clock, requests } = startHistory();
+    await clock.advance(5000);
+    clock.jumpAhead(25_900);
+    expect(requests()).toEqual([]);
+  });
+
   it('sees a failure that lasts only seconds', async () => {
     const { clock, history, world } = startHistory();
     await clock.advance(5000);

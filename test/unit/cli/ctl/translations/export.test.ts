@@ -134,6 +134,15 @@ describe('slipway ctl translations export', () => {
     expect(await chosen('--task', fakeTaskId('dir/b.json'))).toEqual(['u5']);
   });
 
+  it('refuses a glob that fits no file, and writes none', async () => {
+    const service = fakeTranslations([fakeUnit('u1')]);
+    const path = await pathOf('work.jsonl');
+    const { code, err } = await service.run('translations', 'export', path, '--destination', '{a,b}.json');
+    expect(code).toBe(CTL_EXITS.failed);
+    expect(err).toContain('no file with text fits --destination {a,b}.json');
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
   it('begins again when another release is shown, and the file has one release only', async () => {
     const service = fakeTranslations([fakeUnit('u1'), fakeUnit('u2'), fakeUnit('u3')]);
     service.pageUnits = 1;

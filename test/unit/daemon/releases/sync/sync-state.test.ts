@@ -140,6 +140,7 @@ test('a sync that waits for its next attempt is the next one; a cancelled one do
   expect(syncStateOf(engine.historyOf('sync'), now + 60)).toEqual({
     report: { last: null, next_at: now + 7, consecutive_failures: 0 },
     failingSince: null,
+    retriedCode: 'upstream_unreachable',
   });
   engine.cancel(task.task_id, 'not today');
   expect(syncStateOf(engine.historyOf('sync'), null).report).toMatchObject({
