@@ -11,12 +11,12 @@ const WIDTH = 28;
 /** Renders progress as one line: `download [######------]  42 %  120 MB of 280 MB`. */
 export function renderProgress(progress: Progress): string {
   const { done, total, unit, phase } = progress;
-  const isBytes = unit === 'bytes';
-  const amount = (value: number): string => (isBytes ? `${(value / 1e6).toFixed(1)} MB` : `${value} ${unit}`);
+  const amount = (value: number): string =>
+    unit === 'bytes' ? `${(value / 1e6).toFixed(1)} MB` : `${value} ${unit}`;
   if (total === null || total === 0) return `${phase} ${amount(done)}`;
-  const doneText = isBytes ? amount(done) : String(done);
   const share = Math.min(1, done / total);
   const filled = Math.round(share * WIDTH);
   const bar = `${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}`;
-  return `${phase.padEnd(10)} [${bar}] ${String(Math.floor(share * 100)).padStart(3)} %  ${doneText} of ${amount(total)}`;
+  const reached = unit === 'bytes' ? amount(done) : String(done);
+  return `${phase.padEnd(10)} [${bar}] ${String(Math.floor(share * 100)).padStart(3)} %  ${reached} of ${amount(total)}`;
 }
