@@ -11,6 +11,7 @@ import {
 
 const FILES: TextFiles = { 'a.json': ['おはよう'], 'b.json': ['先生'] };
 const FORCED = { from_worker: true, force: true };
+const RESUMED = { ...FORCED, args: ['resume=true'] };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -164,7 +165,7 @@ it('all reports tell the same of both channels, whatever has happened to them', 
     const { task_id } = await localization.task(destination);
     await localization.act('translation-proofread', { task_id, status: 'proofread', reviewer: 'Rin' });
   }
-  await system.run('localized-publish', FORCED);
+  await system.run('localized-publish', RESUMED);
   await state({ current: 'r1-l2 ok', blockers: {}, tasks: { published: 2 }, held: [0, []] });
   await system.daemon.stop();
   await writeFile(
