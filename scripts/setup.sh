@@ -56,7 +56,7 @@ install_node() {
   bin=$tools/node/node_modules/$package/bin
   [ -x "$bin/node" ] && [ "$("$bin/node" --version)" = "v$node_version" ] && return
   prepare_npm "Slipway needs $needed (found: $1)"
-  say "installing Node $node_version (found: $1)"
+  say "installing Node $node_version (found: $1); this takes seconds to some minutes, depending on the network"
   npm install --prefix "$tools/node" --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
     --loglevel=error "$package@$node_version" >&2
 }
@@ -80,7 +80,7 @@ wanted=$profile-$checksum
 installed=$(cat "$tools/installed" 2>/dev/null || true)
 if [ ! -d "$root/node_modules" ] || { [ "$installed" != "$wanted" ] && [ "$installed" != "development-$checksum" ]; }; then
   prepare_npm "the packages in $root/node_modules are missing or out of date"
-  say "installing packages ($profile)"
+  say "installing packages ($profile); this takes seconds to some minutes, depending on the network"
   omit=
   [ "$profile" = production ] && omit=--omit=dev
   # Until the packages are whole, every other start must wait for an install.

@@ -174,6 +174,7 @@ describe('slipway dev', () => {
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
     expect(first.output()).not.toMatch(/INFO {2}request method=/);
+    expect(first.output()).not.toMatch(/ 0 %/);
     expect(await first.stop('SIGINT')).toBe(0);
     expect(await answers(first.summary.server_url)).toBe(false);
     expect(await answers(first.summary.daemon_url)).toBe(false);

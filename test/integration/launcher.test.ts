@@ -96,8 +96,11 @@ describe('bin/slipway', () => {
     );
     const first = await run(checkout, join(checkout.directory, 'bin/slipway'), ['--help']);
     expect([first.code, first.stdout.split('\n')[0]]).toEqual([0, 'Usage: slipway COMMAND [OPTIONS]']);
-    expect(first.stderr).toMatch(/installing Node \d+\.\d+\.\d+ \(found: v20\.20\.2\)/);
+    expect(first.stderr).toMatch(
+      /installing Node \d+\.\d+\.\d+ \(found: v20\.20\.2\); this takes seconds to some minutes/,
+    );
     expect(first.stderr).toMatch(/^npm install --prefix .*@\d+\.\d+\.\d+$/m);
+    expect(first.stderr).toMatch(/installing packages \(production\); this takes seconds to some minutes/);
     expect(first.stderr).toMatch(/^npm ci /m);
     const second = await run(checkout, join(checkout.directory, 'bin/slipway'), ['--help']);
     expect(second).toMatchObject({ code: 0, stderr: '' });

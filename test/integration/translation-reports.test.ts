@@ -137,7 +137,7 @@ describe('the reports about translations of a running system', () => {
       publish_blockers: [
         { code: 'qa_blocked', count: 1 },
         { code: 'untranslated', count: 1 },
-        { code: 'not_proofread', count: 2 },
+        { code: 'below_min_state', count: 2 },
       ],
     });
     const { checks } = await report('daemon.doctor');

@@ -23,6 +23,14 @@ export interface StatusAnswers {
 /** Maximum number of damaged files that the status names. */
 const DAMAGED_MAX = 5;
 
+const RELATIONS = {
+  in_sync: 'in sync: the localized release was made for the current official one',
+  stale: 'stale: the localized release was made for an earlier official one',
+  no_official: 'there is no official release',
+  no_localized: 'there is no localized release',
+  none: 'there is no release',
+} satisfies Record<ReadReleaseStatus['relation'], string>;
+
 /** Renders the state of the service, what the checks found, and the current releases. */
 export function renderStatus(
   answers: StatusAnswers,
@@ -104,15 +112,20 @@ function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field
     if (current === null) return [[`${channel} release`, '-']];
     const { release_id: id, state, integrity, verified_at: verifiedAt } = current;
     return [
-      [`${channel} release`, `${id}, ${state}, ${integrity}, verified ${textTime(verifiedAt, now)}`],
+      [`${channel} release`, `${id}, ${state}, ${integrity}, ${checkedText(verifiedAt, now)}`],
       ...damagedFields(current),
     ];
   });
   return [
     ...channels,
-    ['relation', relation],
+    ['relation', RELATIONS[relation]],
     ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
   ];
+}
+
+/** The files of a new release can have been checked before it was published: a sync fetches only files that the volume does not have. */
+function checkedText(verifiedAt: number | null, now: number): string {
+  return verifiedAt === null ? 'not checked in full' : `oldest check ${textTime(verifiedAt, now)}`;
 }
 
 function damagedFields({

@@ -11,26 +11,28 @@ type TranslationStatus = ReportOf<'translation.status'>;
 
 /** Longest text in a cell, characters. */
 const MAX_TEXT = 60;
+/** Blockers whose units a publication leaves out; the others stop it. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['on_hold', 'stale', 'untranslated', 'below_min_state']);
 
 /** Renders how much of the official release is translated, and what stands against its publication. */
 export function renderCoverage(
   { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
   { now }: Pick<View, 'now'>,
 ): string {
-  const { units, accepted, translated, by_state: byState } = coverage;
+  const { units, accepted, translated, skipped, by_state: byState } = coverage;
   return textFields([
     ['release', coverage.release_id ?? '-'],
     ['language', coverage.target_language],
     ['localized', localizedText(current, now)],
     ...rolledBackFields(history, now),
     ['follows', `${automation.state}: ${automation.message}`],
-    ['units', `${units}, ${coverage.skipped} of skipped tasks`],
-    ['accepted', shareOf(accepted, units)],
-    ['translated', shareOf(translated, units)],
+    ['units', skipped === 0 ? String(units) : `${units}, ${skipped} in skipped tasks`],
+    ['accepted (proofread)', shareOf(accepted, units)],
+    ['translated or accepted', shareOf(translated, units)],
     ['states', countsText(byState)],
     ...blockers.map(({ code, message, count }): [string, string] => [
-      `blocks ${code}`,
-      `${count}: ${message}`,
+      LEFT_OUT.has(code) ? 'not published' : 'blocks publishing',
+      `${count} ${code}: ${message}`,
     ]),
   ]);
 }

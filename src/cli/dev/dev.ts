@@ -23,7 +23,13 @@ import { playRelease, waitForIndex, type IndexedRelease, type RunningService } f
 import { currentLocalized, publishLocalized, waitForLocalized } from './play-localized.ts';
 import { playTranslations } from './play-translations.ts';
 import { runNext } from './run-next.ts';
-import { renderAddresses, renderFailedSync, renderWelcome, type WelcomeLocalized } from './welcome.ts';
+import {
+  renderAddresses,
+  renderFailedSync,
+  renderWelcome,
+  shortPath,
+  type WelcomeLocalized,
+} from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -250,7 +256,7 @@ async function prepareKeys(layout: DevLayout, io: DevIo): Promise<void> {
     () => false,
   );
   if (present) return;
-  const code = await runKeygen(['--out', layout.keys], { stdout: io.stdout, stderr: io.stderr });
+  const code = await runKeygen([`--out=${shortPath(layout.keys)}`], { stdout: io.stdout, stderr: io.stderr });
   if (code !== 0) throw new Error(`no signing key could be created in ${layout.keys}`);
 }
 
@@ -258,7 +264,8 @@ function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>
   let last = '';
   return (progress) => {
     const line = renderProgress(progress);
-    if (line === last) return;
+    // A phase without progress yet may end before the next look, and its line would stay at 0 %.
+    if (progress.done === 0 || line === last) return;
     last = line;
     io.stdout.write(
       io.stdout.isTTY === true

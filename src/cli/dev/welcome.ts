@@ -73,7 +73,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   return `
 Slipway serves release ${releaseId} at ${serverUrl}
 
-Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${tokenFile})
+Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${shortPath(tokenFile)})
 
 Try:
 ${lines.map((line) => `  ${line}`).join('\n')}
@@ -161,7 +161,7 @@ export function ctlCommand({
 }
 
 /** The path from the current folder if the file is below it, else the absolute one. */
-function shortPath(path: string): string {
+export function shortPath(path: string): string {
   const below = relative(process.cwd(), path);
   return below.startsWith('..') ? path : below;
 }

@@ -17,5 +17,6 @@ export function renderProgress(progress: Progress): string {
   const share = Math.min(1, done / total);
   const filled = Math.round(share * WIDTH);
   const bar = `${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}`;
-  return `${phase.padEnd(10)} [${bar}] ${String(Math.floor(share * 100)).padStart(3)} %  ${amount(done)} of ${amount(total)}`;
+  const reached = unit === 'bytes' ? amount(done) : String(done);
+  return `${phase.padEnd(10)} [${bar}] ${String(Math.floor(share * 100)).padStart(3)} %  ${reached} of ${amount(total)}`;
 }

@@ -43,8 +43,10 @@ export function ChannelCard({
           ['Release', release === null ? 'none' : <code key="release">{release.release_id}</code>],
           ['Integrity', release === null ? null : integrity(release, state?.state)],
           [
-            'Verified',
-            release === null ? null : <Time key="verified" at={release.verified_at} otherwise="never" />,
+            'Oldest check',
+            release === null ? null : (
+              <Time key="verified" at={release.verified_at} otherwise="not checked in full" />
+            ),
           ],
           ['Since', verdict === undefined ? null : <Time key="since" at={verdict.since} />],
           ['Why', isAbsent ? null : why(state)],

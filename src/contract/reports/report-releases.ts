@@ -10,7 +10,9 @@ const CurrentReleaseSchema = z.object({
   state: z.enum(RELEASE_STATES),
   base_release_id: ReleaseIdSchema.optional(),
   integrity: z.enum(['ok', 'damaged', 'unverified']),
-  verified_at: UnixSeconds.nullable(),
+  verified_at: UnixSeconds.nullable().describe(
+    'Each file was checked against its digest at this time or later. It can be before the publication. Null while the release is not checked in full.',
+  ),
   damaged: z.array(z.string()).describe('The first damaged destinations.'),
   damaged_count: Count,
 });

@@ -240,7 +240,7 @@ export const TranslationStatusReport = report(
     publish_blockers: z
       .array(z.object({ code: z.string(), message: z.string(), count: Count }))
       .describe(
-        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `not_proofread` (below `localized.minState`). Units of skipped tasks block nothing.',
+        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Units of skipped tasks block nothing.',
       ),
   },
   {

@@ -84,8 +84,8 @@ function blockersOf(units: UnitCounts, heldUnits: number, minState: UsableState)
       count: units.untranslated,
     },
     {
-      code: 'not_proofread',
-      message: `drafts and translated units that are not ${minState} yet, which localized.minState demands`,
+      code: 'below_min_state',
+      message: `${minState === 'proofread' ? 'drafts and translated units' : 'drafts'}; localized.minState demands ${minState}`,
       count: unaccepted.reduce((sum, state) => sum + units[state], 0),
     },
   ];

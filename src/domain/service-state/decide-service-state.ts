@@ -87,6 +87,7 @@ function dependsOnOfficial({ verdicts: { official, localized } }: ServiceFacts):
   if (official.distributable || localized.distributable) return false;
   return (
     localized.reason === 'BaseReleaseChanged' ||
+    localized.checks.some(({ name, ok }) => name === 'base-release-current' && ok === false) ||
     (localized.reason === official.reason && localized.reason?.startsWith('Attestation') === true)
   );
 }
@@ -281,8 +282,22 @@ function absenceOf({ daemon: { failure, since } }: ServiceFacts): Cause | null {
 function failingPolls({ refresh: { failures, code, since } }: ServiceFacts): Cause {
   const polls = failures === 1 ? 'the last poll of the daemon' : `the last ${failures} polls of the daemon`;
   const message = `${polls} brought no usable attestation${code === null ? '' : ` (${code})`}`;
-  return { reason: 'RefreshFailing', message, since, next: REMEDIES.RefreshFailing };
+  return { reason: 'RefreshFailing', message, since, next: REMEDIES[causeOfPolls(code)] };
 }
+
+/** The reason whose remedy mends failed polls: that of the refused attestation, or of a daemon that does not answer in time. */
+function causeOfPolls(code: string | null): ServiceReason {
+  if (code === 'timeout') return 'DaemonTimeout';
+  return REASONS_OF_ATTESTATION.find((reason) => reason === code) ?? 'RefreshFailing';
+}
+
+/** The reasons for which a server refuses an attestation. */
+const REASONS_OF_ATTESTATION = [
+  'AttestationInvalid',
+  'AttestationNotYetValid',
+  'AttestationExpired',
+  'AttestationRolledBack',
+] as const satisfies readonly Reason[];
 
 /** The first of these conditions that lasts, as a cause. */
 function firstCondition(

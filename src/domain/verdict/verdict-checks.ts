@@ -1,3 +1,4 @@
+import type { Channel } from '../release/channel.ts';
 import {
   CLOCK_SKEW_SECONDS,
   type AttestationStatement,
@@ -84,11 +85,7 @@ export const CHECKS: readonly Check[] = [
     name: 'verification-passed',
     run: ({ named, subject }) => {
       if (named === null) return null;
-      if (named.result === 'PASSED') return true;
-      const withdrawn = `the attestation withdraws ${subject.channel} release ${named.release_id}`;
-      return named.failure === undefined
-        ? { reason: 'ReleaseNotAuthorized', message: `${withdrawn}: its last verification failed` }
-        : { reason: named.failure.reason, message: `${withdrawn}: ${describeFailure(named.failure)}` };
+      return named.result === 'PASSED' ? true : withdrawnBy(subject.channel, named);
     },
   },
   {
@@ -111,7 +108,10 @@ export const CHECKS: readonly Check[] = [
       if (subject.channel !== 'localized' || retainedUntil(authorized) !== null) return true;
       const official = statement?.official ?? null;
       if (official?.result === 'PASSED' && authorized.base_release_id === official.release_id) return true;
-      return baseChanged(authorized, statement);
+      if (official === null || authorized.base_release_id !== official.release_id)
+        return baseChanged(authorized, statement);
+      // The base is the same and damaged: a publication would not mend that.
+      return withdrawnBy('official', official);
     },
   },
   {
@@ -184,6 +184,14 @@ function baseChanged(localized: AttestedRelease, statement: AttestationStatement
     reason: 'BaseReleaseChanged',
     message: `localized release ${localized.release_id} was made for ${localized.base_release_id ?? 'no release'}, the current official release is ${statement?.official?.release_id ?? 'none'}`,
   };
+}
+
+/** The fault of a release whose last verification failed. */
+function withdrawnBy(channel: Channel, { release_id: id, failure }: AttestedRelease): Fault {
+  const withdrawn = `the attestation withdraws ${channel} release ${id}`;
+  return failure === undefined
+    ? { reason: 'ReleaseNotAuthorized', message: `${withdrawn}: its last verification failed` }
+    : { reason: failure.reason, message: `${withdrawn}: ${describeFailure(failure)}` };
 }
 
 function describeFailure({ reason, entry_count, missing_count, examples }: ReleaseFailure): string {

@@ -37,14 +37,14 @@ export function renderAdminIndex(
 
 /** The member `history` of the body. @param server host name of this server */
 export function renderHistory(server: string, { from, minutes }: KeptMinutes): AdminIndex['history'] {
-  const column = <T>(valueOf: (minute: Minute) => T): (T | null)[] =>
+  const column = <T>(valueOf: (minute: Minute) => T | null): (T | null)[] =>
     minutes.map((minute) => (minute === null ? null : valueOf(minute)));
   return {
     server,
     from,
-    requests: column(({ requests }) => requests),
-    server_errors: column(({ serverErrors }) => serverErrors),
-    sent_bytes: column(({ sentBytes }) => sentBytes),
+    requests: column(({ traffic }) => traffic?.requests ?? null),
+    server_errors: column(({ traffic }) => traffic?.serverErrors ?? null),
+    sent_bytes: column(({ traffic }) => traffic?.sentBytes ?? null),
     states: {
       official: column(({ states }) => states.official),
       localized: column(({ states }) => states.localized),

@@ -13,9 +13,11 @@ export interface Traffic {
 }
 
 /** One minute. */
-export interface Minute extends Traffic {
+export interface Minute {
   /** Minutes since 1970. */
   readonly minute: number;
+  /** Of all processes; `null` when none could tell. */
+  readonly traffic: Traffic | null;
   /** The worst state of each channel in this minute; `null` when nobody looked. */
   readonly states: Readonly<Record<Channel, ServiceStateName | null>>;
 }
@@ -66,12 +68,8 @@ export function createMinuteRing(): MinuteRing {
   };
 
   return {
-    addTraffic: (minute, { requests, serverErrors, sentBytes }) => {
-      change(minute, (before) => ({
-        requests: before.requests + requests,
-        serverErrors: before.serverErrors + serverErrors,
-        sentBytes: before.sentBytes + sentBytes,
-      }));
+    addTraffic: (minute, traffic) => {
+      change(minute, ({ traffic: known }) => ({ traffic: known === null ? traffic : sumOf(known, traffic) }));
     },
     addState: (minute, channel, state) => {
       const known = find(minute)?.states[channel] ?? null;
@@ -83,5 +81,13 @@ export function createMinuteRing(): MinuteRing {
 }
 
 function emptyMinute(minute: number): Minute {
-  return { minute, requests: 0, serverErrors: 0, sentBytes: 0, states: { official: null, localized: null } };
+  return { minute, traffic: null, states: { official: null, localized: null } };
+}
+
+function sumOf(one: Traffic, other: Traffic): Traffic {
+  return {
+    requests: one.requests + other.requests,
+    serverErrors: one.serverErrors + other.serverErrors,
+    sentBytes: one.sentBytes + other.sentBytes,
+  };
 }

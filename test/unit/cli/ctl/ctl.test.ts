@@ -22,7 +22,7 @@ describe('reads', () => {
     [['doctor'], 'daemon.doctor', 'store.writable', 'CHECK'],
     [['logs'], 'daemon.logs', 'sync finished', 'info'],
     [['logs', '--task', 'x'], 'task.logs', '{"entries":8123}', 'catalog fetched'],
-    [['translations', 'status'], 'translation.status', '40000 (99 %)', 'accepted:'],
+    [['translations', 'status'], 'translation.status', '40000 (99 %)', 'accepted (proofread):'],
     [['translations', 'handoff'], 'translation.handoff', 'term_missing', 'READY TASK'],
     [['translations', 'tasks'], 'translation.tasks', 'translated 20', 'WORKER'],
     [['translations', 'unit', 'a', '/b'], 'parse.text_units', '早上好', 'revision 2'],
@@ -117,12 +117,26 @@ describe('reads', () => {
     const { out } = await run(['status']);
     expect(out.match(/^damaged: +(.*)$/gmu)).toHaveLength(6);
     expect(out).toMatch(/^damaged: +and 314 more$/mu);
+    expect(out).toMatch(/^official release: +\S+, current, damaged, oldest check 2025-/mu);
+    expect(out).toMatch(/^relation: +there is no localized release$/mu);
     expect(out).toMatch(/^repair: +none is queued or running$/mu);
     expect(out).toMatch(/^daemon: +answers$/mu);
     const [task] = (reportExample('task.list') as { items: object[] }).items;
     const items = [{ ...task, kind: 'damage-repair', status: 'running', task_id: 'T9', progress: null }];
     daemon.setReport('task.list', { ...reportExample('task.list'), items });
     expect((await run(['status'])).out).toMatch(/^repair: +running \(T9\)$/mu);
+  });
+
+  it('status says in words how the channels relate, and that a release is not checked in full', async () => {
+    const { run, daemon } = await ctlService();
+    const { official, ...report } = reportExample('release.status');
+    const unchecked = { ...(official as object), integrity: 'unverified', verified_at: null };
+    daemon.setReport('release.status', { ...report, official: unchecked, relation: 'in_sync' });
+    const { out } = await run(['status']);
+    expect(out).toMatch(/^official release: +\S+, current, unverified, not checked in full$/mu);
+    expect(out).toMatch(
+      /^relation: +in sync: the localized release was made for the current official one$/mu,
+    );
   });
 
   it('status shows the verdict of a server of the previous version, which tells no state', () => {

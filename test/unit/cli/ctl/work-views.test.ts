@@ -27,28 +27,43 @@ describe('the coverage for people', () => {
     const rolledBack = { at: NOW - 60, reviewer: 'Rin', reason: 'wrong tone' };
     const history = [published, { ...published, rolled_back: rolledBack }];
     const automation = { state: 'stopped', message: 'stopped by a rollback', since: NOW - 60 };
-    const report = example('translation.status', { current: null, coverage, history, automation });
+    const publish_blockers = [
+      ...example('translation.status').publish_blockers,
+      { code: 'below_min_state', count: 50, message: 'drafts; localized.minState demands translated' },
+    ];
+    const change = { current: null, coverage, history, automation, publish_blockers };
+    const report = example('translation.status', change);
     expect(lines(renderCoverage(report, VIEW))).toEqual([
-      'release:           1.66.405117',
-      'language:          zh-Hans',
-      'localized:         none',
+      'release:                1.66.405117',
+      'language:               zh-Hans',
+      'localized:              none',
       expect.stringMatching(/^rolled back: +1\.66\.405117-l1, 2025-.*\(1m ago\) by Rin: wrong tone$/),
-      'follows:           stopped: stopped by a rollback',
-      'units:             40213, 0 of skipped tasks',
-      'accepted:          40000 (99 %)',
-      'translated:        40100 (99 %)',
-      'states:            untranslated 60, draft 50, translated 100, proofread 40000, blocked 3',
-      'blocks qa_blocked: 3: units with blocking findings; translation.handoff lists them',
+      'follows:                stopped: stopped by a rollback',
+      'units:                  40213',
+      'accepted (proofread):   40000 (99 %)',
+      'translated or accepted: 40100 (99 %)',
+      'states:                 untranslated 60, draft 50, translated 100, proofread 40000, blocked 3',
+      'blocks publishing:      3 qa_blocked: units with blocking findings; translation.handoff lists them',
+      'not published:          50 below_min_state: drafts; localized.minState demands translated',
     ]);
+  });
+
+  it('tells units in skipped tasks only when there are some', () => {
+    const { coverage } = example('translation.status');
+    const text = renderCoverage(
+      example('translation.status', { coverage: { ...coverage, skipped: 8 } }),
+      VIEW,
+    );
+    expect(text).toMatch(/^units: +40213, 8 in skipped tasks$/m);
   });
 
   it('has no shares of nothing', () => {
     const { coverage } = example('translation.status');
     const none = { ...coverage, release_id: null, units: 0, accepted: 0, translated: 0, by_state: {} };
     const text = renderCoverage(example('translation.status', { coverage: none }), VIEW);
-    expect(text).toContain('accepted:          0\n');
-    expect(text).toContain('release:           -\n');
-    expect(text).toContain('localized:         1.66.405117-l1, current, ok, published 2025-');
+    expect(text).toContain('accepted (proofread):   0\n');
+    expect(text).toContain('release:                -\n');
+    expect(text).toContain('localized:              1.66.405117-l1, current, ok, published 2025-');
   });
 });
 

@@ -7,7 +7,7 @@ import {
   type DaemonCondition,
   type DaemonConditionCode,
 } from '../../../../src/domain/service-state/daemon-conditions.ts';
-import { REMEDY_ACTIONS } from '../../../../src/domain/service-state/service-reasons.ts';
+import { REMEDIES, REMEDY_ACTIONS } from '../../../../src/domain/service-state/service-reasons.ts';
 import type { ServiceAnswer, ServiceFacts } from '../../../../src/domain/service-state/service-state.ts';
 import { REASONS, type Reason } from '../../../../src/domain/verdict/reasons.ts';
 import { factsOfVerdicts } from '../../../support/service-answer.ts';
@@ -200,6 +200,32 @@ describe('the state of the service', () => {
     expect(remedyOf('data_volume_full')).toBe(null);
     expect(remedyOf('data_volume_full', 'volume_full')).toBe('release-cleanup');
     expect(decide({}, { conditions: [condition('data_volume_full')] }).next_step?.text).toContain('data.dir');
+  });
+
+  it('tells one story while only the official release is damaged', () => {
+    const damaged = { official: refused('EntryDamaged'), localized: refused('EntryDamaged', 'l1') };
+    const { verdicts, ...facts } = factsOfVerdicts({ ...SERVED, ...damaged });
+    const fault = { reason: 'EntryDamaged', message: 'it is damaged' } as const;
+    const checks = [{ name: 'base-release-current', ok: false, ...fault }] as const;
+    const answer = decideServiceState({
+      ...facts,
+      verdicts: { ...verdicts, localized: { ...verdicts.localized, checks } },
+    });
+    expect(answer.channels.localized).toEqual(answer.channels.official);
+    expect(answer.caused).toContainEqual({ what: 'localized channel', since: answer.since });
+    // Damage of its own has its own remedy.
+    const own = decide(damaged);
+    expect(own.channels.localized).not.toEqual(own.channels.official);
+  });
+
+  it.each([
+    ['AttestationInvalid', 'AttestationInvalid'],
+    ['timeout', 'DaemonTimeout'],
+    ['unauthorized', 'RefreshFailing'],
+    [null, 'RefreshFailing'],
+  ] as const)('gives polls that fail with %s the remedy of %s', (code, reason) => {
+    const { state, next_step: next } = decide({}, { refresh: { failures: 2, code, since: null } });
+    expect([state, next]).toEqual(['degraded', REMEDIES[reason]]);
   });
 
   it('is not healthy while a volume refuses writes, and says that nothing is repaired', () => {

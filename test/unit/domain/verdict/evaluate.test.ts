@@ -166,8 +166,19 @@ const FAULTS: readonly Fault[] = [
     })),
   },
   {
+    name: 'made for a damaged official release',
+    reason: 'EntryDamaged',
+    channels: ['localized'],
+    apply: withStatement(() => ({
+      official: attestedRelease('o1', {
+        result: 'FAILED',
+        failure: { reason: 'EntryDamaged', entry_count: 1, examples: ['a/b'] },
+      }),
+    })),
+  },
+  {
     name: 'made for a withdrawn official release',
-    reason: 'BaseReleaseChanged',
+    reason: 'ReleaseNotAuthorized',
     channels: ['localized'],
     apply: withStatement(() => ({ official: attestedRelease('o1', { result: 'FAILED' }) })),
   },

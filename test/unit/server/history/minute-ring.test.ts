@@ -13,9 +13,7 @@ describe('a ring of minutes', () => {
     expect(ring.read(NOW, NOW + 1)).toEqual([
       {
         minute: NOW,
-        requests: 4,
-        serverErrors: 1,
-        sentBytes: 105,
+        traffic: { requests: 4, serverErrors: 1, sentBytes: 105 },
         states: { official: null, localized: null },
       },
     ]);
@@ -45,7 +43,7 @@ describe('a ring of minutes', () => {
   it('tells a minute without a record from a quiet one', () => {
     const ring = createMinuteRing();
     ring.addTraffic(NOW, { requests: 0, serverErrors: 0, sentBytes: 0 });
-    expect(ring.read(NOW - 1, NOW + 1).map((minute) => minute?.requests ?? null)).toEqual([null, 0]);
+    expect(ring.read(NOW - 1, NOW + 1).map((minute) => minute?.traffic?.requests ?? null)).toEqual([null, 0]);
   });
 
   it('forgets minutes of more than 24 hours ago', () => {

@@ -34,7 +34,8 @@ function startHistory() {
   const send = (requests: number): void => {
     traffic = { requests, serverErrors: 0, sentBytes: requests * 10 };
   };
-  const requests = (): (number | null)[] => history.read().minutes.map((minute) => minute?.requests ?? null);
+  const requests = (): (number | null)[] =>
+    history.read().minutes.map((minute) => minute?.traffic?.requests ?? null);
   return { clock, history, shared, world, send, requests };
 }
 
@@ -49,7 +50,7 @@ describe('the history of a server', () => {
     send(5);
     await clock.advance(60_000);
     expect(requests()).toEqual([3, 5]);
-    expect(history.read().minutes.at(-1)).toMatchObject({ sentBytes: 50 });
+    expect(history.read().minutes.at(-1)).toMatchObject({ traffic: { sentBytes: 50 } });
   });
 
   it('does not give a minute that has ended before its traffic is read', async () => {
@@ -94,6 +95,6 @@ describe('the history of a server', () => {
     world.failure = null;
     send(4);
     await clock.advance(60_000);
-    expect(requests().at(-1)).toBe(4);
+    expect(requests()).toEqual([null, 4]);
   });
 });
