@@ -85,8 +85,12 @@ const tolerations = z.array(
   }),
 );
 
-/** The settings of the pods of one Deployment. */
-export function pods(what: string) {
+/**
+ * The settings of the pods of one Deployment.
+ *
+ * @param emptyAffinity what an empty affinity means for these pods
+ */
+export function pods(what: string, emptyAffinity: string) {
   return z
     .strictObject({
       annotations: strings.default({}),
@@ -94,11 +98,7 @@ export function pods(what: string) {
       priorityClassName: name.default(''),
       nodeSelector: strings.default({}),
       tolerations: tolerations.default([]),
-      affinity: kubernetesObject
-        .default({})
-        .describe(
-          'Empty: the pods of a release are spread over nodes. Pods that share claims are on one node anyway.',
-        ),
+      affinity: kubernetesObject.default({}).describe(emptyAffinity),
       topologySpreadConstraints: kubernetesList.default([]),
       template: z
         .strictObject({

@@ -108,7 +108,7 @@ const storage = z
       .boolean()
       .default(true)
       .describe(
-        'For claims: whether the new pod of an upgrade starts beside the old one, on the same node, and the old one stops when the new one serves. The node needs room for both. false: the old pod stops first, with a downtime. A claim that is ReadWriteOncePod forces that.',
+        'For claims: whether the new pod of an upgrade starts beside the old one, and the old one stops when the new one serves. Both are on the same node, which needs room for both, unless all claims are ReadWriteMany: then the node is only preferred, and file locks must work across nodes. false: the old pod stops first, with a downtime. A claim that is ReadWriteOncePod forces that.',
       ),
     snapshot: volume('50Gi', 'The snapshot volume: the daemon writes it, the server only reads it.'),
     data: volume('2Gi', 'Databases of the daemon: tasks, releases, Translation Memory, Glossary.'),
@@ -375,7 +375,7 @@ const operator = z
     resources: resources('50m', '192Mi', '384Mi'),
     env: environment,
     envFrom: environmentFrom,
-    pod: pods('The pods of the operator.'),
+    pod: pods('The pods of the operator.', 'Empty: the pods are spread over nodes.'),
     serviceAccount: serviceAccount('The ServiceAccount of the operator. Its Roles bind whichever it is.'),
   })
   .describe('The operator, which reconciles ReleaseChannel objects.');
@@ -442,7 +442,10 @@ export const chartValuesSchema = z.strictObject({
     })
     .prefault({})
     .describe('The CustomResourceDefinition of ReleaseChannel.'),
-  pod: pods('The pods of server and daemon.'),
+  pod: pods(
+    'The pods of server and daemon.',
+    'Empty: the pods of a release are spread over nodes. With storage.overlap, pods that share claims are on one node also with an affinity of your own.',
+  ),
   podSecurityContext: kubernetesObject
     .default({
       runAsNonRoot: true,

@@ -244,14 +244,17 @@ describe.skipIf(programs === null)('the chart', () => {
       },
     };
     const together = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [own] } };
-    const apart = {
-      podAntiAffinity: {
-        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: own }],
-      },
+    const preferring = {
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: own }],
     };
+    const apart = { podAntiAffinity: preferring };
     expect(podsOf({})).toEqual({ strategy: rolling, affinity: together });
     const modes = { snapshot: { accessModes: ['ReadWriteMany'] }, data: { existingClaim: 'mine' } };
     expect(podsOf({ storage: modes })).toEqual({ strategy: rolling, affinity: together });
+    const many = { accessModes: ['ReadWriteMany'] };
+    const shared = { snapshot: many, data: many };
+    expect(podsOf({ storage: shared })).toEqual({ strategy: rolling, affinity: { podAffinity: preferring } });
+    expect(podsOf({ storage: shared, localization: { enabled: true } }).affinity).toEqual(together);
     expect(podsOf({ storage: { kind: 'emptyDir' } })).toEqual({ strategy: rolling, affinity: apart });
     const recreated = { strategy: { type: 'Recreate' }, affinity: apart };
     expect(podsOf({ storage: { overlap: false } })).toEqual(recreated);
@@ -279,6 +282,36 @@ describe.skipIf(programs === null)('the chart', () => {
       },
     });
     expect(podsOf({ storage: { overlap: false }, pod: { affinity } }).affinity).toEqual(affinity);
+    const removed = { requiredDuringSchedulingIgnoredDuringExecution: null };
+    for (const empty of [null, { podAffinity: null }, { podAffinity: removed }]) {
+      expect(podsOf({ pod: { affinity: empty } }).affinity).toEqual(together);
+    }
+  });
+
+  it('accepts pods that are kept from each other where those of an upgrade need not be on one node', () => {
+    const term = {
+      topologyKey: 'kubernetes.io/hostname',
+      labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'slipway' } },
+    };
+    const keptFrom = (...terms: readonly object[]): object => ({
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+    });
+    const many = { accessModes: ['ReadWriteMany'] };
+    for (const storage of [{ overlap: false }, { kind: 'emptyDir' }, { snapshot: many, data: many }]) {
+      objectsOf({ storage, pod: keptFrom(term) });
+      objectsOf({ storage, pod: { template: { spec: { hostNetwork: true } } } });
+    }
+    const others = [
+      { labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'redis' } } },
+      { labelSelector: { matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'DoesNotExist' }] } },
+      { namespaces: ['other'] },
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'other' } } },
+      { matchLabelKeys: ['pod-template-hash'] },
+    ].map((other) => ({ ...term, ...other }));
+    objectsOf({ pod: keptFrom(...others) });
+    objectsOf({
+      pod: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: null } } },
+    });
   });
 
   it('leads people to pods that are not ready, and clients only to ready ones', () => {

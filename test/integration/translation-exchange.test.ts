@@ -325,7 +325,7 @@ describe('a translator with files and a running service', () => {
     const wrong = await ben('import', path);
     const run = /run (file:[0-9a-f]{32})/.exec(wrong.out)?.[1] ?? '';
     expect(targetsOf(await translations())).toEqual(['错{0}', '<b>错</b>', '错\n=1+1']);
-    const undone = await ann('undo', '--run', run);
+    const undone = await ann('undo', '--yes', '--run', run);
     expect([undone.code, undone.err, undone.out]).toEqual([
       0,
       '',
@@ -336,7 +336,7 @@ describe('a translator with files and a running service', () => {
       [null, 'untranslated'],
       [null, 'untranslated'],
     ]);
-    const all = await ann('undo', '--author', 'ann', '--since', '0', '--destination', destination);
+    const all = await ann('undo', '--yes', '--author', 'ann', '--since', '0', '--destination', destination);
     expect([all.code, targetsOf(await translations())]).toEqual([0, [null, null, null]]);
   });
 
@@ -349,7 +349,7 @@ describe('a translator with files and a running service', () => {
     expect([imported.code, imported.err]).toEqual([0, '']);
     expect(await units()).toEqual(['是1', '否1', '否2', '是2']);
     const run = /run (file:[0-9a-f]{32})/.exec(imported.out)?.[1] ?? '';
-    const undone = await ann('undo', '--run', run);
+    const undone = await ann('undo', '--yes', '--run', run);
     expect([undone.code, undone.err]).toEqual([0, '']);
     expect(await units()).toEqual([null, null, null, null]);
   });

@@ -310,6 +310,83 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
     /every series would exist twice/,
   ],
+  [
+    'pods of an upgrade that must share a node and must not',
+    {
+      pod: {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              {
+                topologyKey: 'kubernetes.io/hostname',
+                labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'slipway' } },
+              },
+            ],
+          },
+        },
+      },
+    },
+    /required podAntiAffinity to its own labels.*Set storage\.overlap to false/,
+  ],
+  [
+    'an anti-affinity of the pod template on shared claims',
+    {
+      pod: {
+        template: {
+          spec: {
+            affinity: {
+              podAntiAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: [
+                  {
+                    topologyKey: 'zone',
+                    namespaceSelector: {},
+                    labelSelector: {
+                      matchExpressions: [
+                        { key: 'app.kubernetes.io/component', operator: 'In', values: ['server', 'x'] },
+                      ],
+                    },
+                  },
+                ],
+              },
+            },
+          },
+        },
+      },
+    },
+    /required podAntiAffinity to its own labels.*Set storage\.overlap to false/,
+  ],
+  [
+    'an even spread of pods on shared claims',
+    {
+      pod: {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'slipway' } },
+          },
+        ],
+      },
+    },
+    /DoNotSchedule and maxSkew 1.*Set storage\.overlap to false/,
+  ],
+  [
+    'the network of the node on shared claims',
+    { pod: { template: { spec: { hostNetwork: true } } } },
+    /hostNetwork of the pod.*Set storage\.overlap to false/,
+  ],
+  [
+    'a port of the node on shared claims',
+    {
+      pod: {
+        template: {
+          spec: { containers: [{ name: 'server', ports: [{ containerPort: 8080, hostPort: 80 }] }] },
+        },
+      },
+    },
+    /a hostPort of the pod.*Set storage\.overlap to false/,
+  ],
   ['a setting that the chart sets', { server: { config: { listen: { port: 1 } } } }, /listen/],
   ['several pods on one volume', { replicas: 2 }, /Set storage\.kind to ephemeral or emptyDir/],
   [

@@ -159,24 +159,90 @@ mergeOverwrite would leave out false, 0 and "". Call with a dict of base and pat
 {{- if and (eq .Values.storage.kind "claim") .Values.storage.overlap (not (has "ReadWriteOncePod" $modes)) -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether pods that share the claims need the same node, as some claim can be used on one node at a time: "true" or nothing. */}}
+{{- define "slipway.needsOneNode" -}}
+{{- $tied := false -}}
+{{- range include "slipway.claims" . | fromJson -}}{{- if not (has "ReadWriteMany" .accessModes) }}{{ $tied = true }}{{ end -}}{{- end -}}
+{{- if and $tied (include "slipway.overlaps" .) -}}true{{- end -}}
+{{- end -}}
+
 {{/*
-Affinity of the pods of server and daemon. Pods that share claims need the same node: a claim that is ReadWriteOnce can be used on one
-node at a time, and a second pod elsewhere would wait for a first one that waits for it. The first pod of all may run anywhere.
+Affinity of the pods of server and daemon. A claim that is ReadWriteOnce can be used on one node at a time: a second pod elsewhere would
+wait for a first one that waits for it. On claims that are all ReadWriteMany, the same node is only preferred, so that a pod can replace
+one on a lost node. The first pod of all may run anywhere.
 */}}
 {{- define "slipway.affinity" -}}
 {{- $own := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "slipway.selectorLabels" (dict "root" .) | fromYaml)) -}}
+{{- $affinity := deepCopy (default dict .Values.pod.affinity) -}}
 {{- if include "slipway.overlaps" . -}}
-{{- $affinity := deepCopy .Values.pod.affinity -}}
-{{- $terms := dig "podAffinity" "requiredDuringSchedulingIgnoredDuringExecution" list $affinity -}}
-{{- $required := dict "requiredDuringSchedulingIgnoredDuringExecution" (append $terms $own) -}}
-{{- toYaml (set $affinity "podAffinity" (merge $required (default dict $affinity.podAffinity))) -}}
-{{- else if .Values.pod.affinity -}}
-{{- toYaml .Values.pod.affinity -}}
+{{- $near := default dict $affinity.podAffinity -}}
+{{- $key := "preferredDuringSchedulingIgnoredDuringExecution" -}}
+{{- $term := dict "weight" 100 "podAffinityTerm" $own -}}
+{{- if include "slipway.needsOneNode" . -}}
+{{- $key = "requiredDuringSchedulingIgnoredDuringExecution" -}}
+{{- $term = $own -}}
+{{- end -}}
+{{- $_ := set $near $key (append (default list (get $near $key)) $term) -}}
+{{- toYaml (set $affinity "podAffinity" $near) -}}
+{{- else if $affinity -}}
+{{- toYaml $affinity -}}
 {{- else -}}
 podAntiAffinity:
   preferredDuringSchedulingIgnoredDuringExecution:
     - weight: 100
       podAffinityTerm: {{- toYaml $own | nindent 8 }}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether a label selector selects labels: "true" or nothing. Call with a dict of selector and labels. null selects nothing. */}}
+{{- define "slipway.selects" -}}
+{{- $labels := .labels -}}
+{{- $selects := kindIs "map" .selector -}}
+{{- $selector := default dict .selector -}}
+{{- range $key, $value := default dict $selector.matchLabels -}}
+{{- if not (and (hasKey $labels $key) (eq (toString $value) (toString (get $labels $key)))) }}{{ $selects = false }}{{ end -}}
+{{- end -}}
+{{- range default list $selector.matchExpressions -}}
+{{- $exists := hasKey $labels .key -}}
+{{- $isIn := and $exists (has (get $labels .key) (default list .values)) -}}
+{{- if not (get (dict "In" $isIn "NotIn" (not $isIn) "Exists" $exists "DoesNotExist" (not $exists)) .operator) }}{{ $selects = false }}{{ end -}}
+{{- end -}}
+{{- if $selects -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+Whether an affinity term or a spread constraint is about the pod of the version before, which has the same labels: "true" or nothing.
+Call with a dict of term, labels and namespace.
+*/}}
+{{- define "slipway.isAboutOwnPods" -}}
+{{- $names := default list .term.namespaces -}}
+{{- $isNear := or (has .namespace $names) (and (not $names) (not (kindIs "map" .term.namespaceSelector))) -}}
+{{- if include "slipway.selects" (dict "selector" .term.namespaceSelector "labels" (dict "kubernetes.io/metadata.name" .namespace)) }}{{ $isNear = true }}{{ end -}}
+{{- /* This key tells the pods of two versions apart; a key that must differ excludes pods with the same labels. */ -}}
+{{- $isOther := or (has "pod-template-hash" (default list .term.matchLabelKeys)) .term.mismatchLabelKeys -}}
+{{- if and $isNear (not $isOther) -}}{{- include "slipway.selects" (dict "selector" .term.labelSelector "labels" .labels) -}}{{- end -}}
+{{- end -}}
+
+{{/* Rejects pods that cannot be beside each other on one node although they share claims. Call with a dict of root and template, that of the pods. */}}
+{{- define "slipway.checkOverlap" -}}
+{{- if include "slipway.needsOneNode" .root -}}
+{{- $spec := .template.spec -}}
+{{- $own := dict "labels" .template.metadata.labels "namespace" .root.Release.Namespace -}}
+{{- $obstacle := "" -}}
+{{- $apart := default dict (default dict $spec.affinity).podAntiAffinity -}}
+{{- range default list $apart.requiredDuringSchedulingIgnoredDuringExecution -}}
+{{- if include "slipway.isAboutOwnPods" (merge (dict "term" .) $own) }}{{ $obstacle = "the required podAntiAffinity to its own labels" }}{{ end -}}
+{{- end -}}
+{{- range default list $spec.topologySpreadConstraints -}}
+{{- if and (eq .whenUnsatisfiable "DoNotSchedule") (le (int .maxSkew) 1) (include "slipway.isAboutOwnPods" (merge (dict "term" .) $own)) }}{{ $obstacle = "the topologySpreadConstraint with DoNotSchedule and maxSkew 1" }}{{ end -}}
+{{- end -}}
+{{- range concat $spec.containers (default list $spec.initContainers) -}}
+{{- range default list .ports -}}{{- if .hostPort }}{{ $obstacle = "a hostPort" }}{{ end -}}{{- end -}}
+{{- end -}}
+{{- if $spec.hostNetwork }}{{ $obstacle = "hostNetwork" }}{{ end -}}
+{{- if $obstacle -}}
+{{- fail (printf "the pods of an upgrade share claims, so both must be on one node, but %s of the pod forbids it: the new pod would stay Pending. Set storage.overlap to false, so that the old pod stops first, or remove that from pod" $obstacle) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -55,7 +55,7 @@ export function renderTasks(tasks: readonly TaskView[], view: View): string {
 /** Renders all fields of one task. */
 export function renderTask(task: TaskView, { now, painter }: Pick<View, 'now' | 'painter'>): string {
   const optional: Array<[string, string | null]> = [
-    ['progress', task.progress === null ? null : renderProgress(task.progress)],
+    ['progress', progressOf(task)],
     [
       'cancelled',
       task.cancel_requested_at === null
@@ -80,6 +80,11 @@ export function renderTask(task: TaskView, { now, painter }: Pick<View, 'now' | 
     ...optional.filter((field): field is [string, string] => field[1] !== null),
   ];
   return textFields(fields, painter) + renderResult(task.result);
+}
+
+/** The last progress that a task told can be that of an early phase, which says nothing once it has succeeded. */
+function progressOf({ progress, status }: TaskView): string | null {
+  return progress === null || status === 'succeeded' ? null : renderProgress(progress);
 }
 
 /** A result: a long one is indented, so that a reader finds its members. */

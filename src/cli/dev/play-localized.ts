@@ -24,7 +24,8 @@ export async function publishLocalized(service: RunningService, io: Io): Promise
  * Waits until a localized release follows the official one by itself.
  *
  * @param baseReleaseId the official release
- * @throws Error with the reason when the run that publishes it has failed; the signal's reason
+ * @throws Error with the reason when none follows: automatic publishing is stopped or off, too little is translated, or the run
+ *   that publishes it has failed; the signal's reason
  */
 export async function waitForLocalized(
   service: RunningService,
@@ -35,6 +36,7 @@ export async function waitForLocalized(
     const current = await currentLocalized(service, baseReleaseId, io);
     if (current !== null) return current;
     await requireNoFailure(service, io);
+    await requireAutomation(service, io);
     await io.clock.sleep(POLL_MS, io.signal);
   }
 }
@@ -60,6 +62,32 @@ export async function currentLocalized(
   );
   const [unit] = UNITS.parse(parseJsonExact(units)).items;
   return unit === undefined ? null : { releaseId: current.localized_release_id, bundle: unit.destination };
+}
+
+/** @throws Error when the tasks are built and no localized release will follow without an act of a person */
+async function requireAutomation(service: RunningService, io: Io): Promise<void> {
+  const report = await callCtl(service, ['report', 'translation.status', '--output', 'json'], io);
+  const { automation, publish_blockers: blockers } = STATUS.parse(parseJsonExact(report));
+  const lack = lackOfAutomation(
+    automation,
+    blockers.map(({ code }) => code),
+  );
+  if (lack !== null) throw new Error(`no localized release follows: ${lack}`);
+}
+
+/**
+ * Why no localized release follows without an act of a person.
+ *
+ * @param blockers the codes of what prevents a publication
+ * @returns `null` when one follows, or when that is not known yet
+ */
+export function lackOfAutomation(
+  { state, message }: Pick<ReturnType<typeof STATUS.parse>['automation'], 'state' | 'message'>,
+  blockers: readonly string[],
+): string | null {
+  if (state === 'off' || state === 'stopped') return message;
+  // Until the tasks are built, it waits for them, and later for people.
+  return state === 'waiting' && !blockers.includes('tasks_not_built') ? message : null;
 }
 
 /** @throws Error when the last run that should publish has failed */

@@ -84,10 +84,20 @@ async function playNext(data: string, io: DevIo): Promise<void> {
   io.stdout.write(`playing the demo release ${after} after ${before}\n`);
   const isLocalized = (await currentLocalized(service, running.release_id, io)) !== null;
   const played = await playRelease(upstream, after, service, io);
-  const localized = isLocalized ? await waitForLocalized(service, played.releaseId, io) : null;
+  const follows = isLocalized ? await followLine(service, played.releaseId, io) : '';
   const ctl = ctlCommand({ ...service, programDirectory: io.programDirectory });
   io.stdout.write(renderChanges({ ...played, before, after, ctl }));
-  if (localized !== null) {
-    io.stdout.write(`The localized release ${localized.releaseId} has followed by itself.\n`);
+  io.stdout.write(follows);
+}
+
+/** Says which localized release has followed, or why none does: the official one is served anyway. */
+async function followLine(service: RunningService, releaseId: string, io: DevIo): Promise<string> {
+  try {
+    const localized = await waitForLocalized(service, releaseId, io);
+    return `The localized release ${localized.releaseId} has followed by itself.\n`;
+  } catch (error) {
+    io.signal.throwIfAborted();
+    const reason = messageOf(error);
+    return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.\n`;
   }
 }

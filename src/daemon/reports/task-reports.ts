@@ -10,7 +10,9 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 const LIST_MAX = 500;
 /** Maximum length of a task's arguments or result in the list; task.status reports them in full. */
 const MEMBER_MAX_LENGTH = 2000;
-const OMITTED = { omitted: 'too long for the list; see task.status' };
+/** Maximum length of one member that stays when the others are too long. */
+const SHORT_MAX_LENGTH = 200;
+const OMITTED = { omitted: 'long members; see task.status, or `slipway ctl task show`' };
 
 /** The reports `task.list`, `task.status` and `task.logs`. */
 export function createTaskReports(
@@ -45,8 +47,16 @@ function shortened(task: Task): Task {
   return { ...task, args: bounded(task.args), result: task.result === null ? null : bounded(task.result) };
 }
 
+/** The short members tell what a task did; lists of files and units are what makes it long. */
 function bounded(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return stringifyJsonExact(value).length <= MEMBER_MAX_LENGTH ? value : OMITTED;
+  if (isWithin(value, MEMBER_MAX_LENGTH)) return value;
+  const short = Object.entries(value).filter(([, member]) => isWithin(member, SHORT_MAX_LENGTH));
+  const rest = { ...Object.fromEntries(short), ...OMITTED };
+  return isWithin(rest, MEMBER_MAX_LENGTH) ? rest : OMITTED;
+}
+
+function isWithin(value: unknown, length: number): boolean {
+  return stringifyJsonExact(value).length <= length;
 }
 
 function unknownTask(taskId: string): never {

@@ -124,7 +124,7 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
     case 'unpublished':
       return unpublishedFinding(facts, channel, finding);
     case 'stale':
-      return withdrawnFinding(facts, channel, finding) ?? finding;
+      return stoppedFinding(facts, channel, finding) ?? finding;
     default:
       return finding;
   }
@@ -236,13 +236,13 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
   if (releaseId !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') {
     // The daemon has a current release and leaves it out of the attestation.
+    const stopped = stoppedFinding(facts, channel, finding);
+    if (stopped !== null) return stopped;
     const leftOut = firstCondition(facts, ['localized_stale', 'localized_unverified'], channel);
     if (leftOut !== null) {
       const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
       return { state, ...leftOut, since: leftOut.since ?? finding.since };
     }
-    const withdrawn = withdrawnFinding(facts, channel, finding);
-    if (withdrawn !== null) return withdrawn;
     return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
   }
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
@@ -252,16 +252,20 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
 }
 
 /**
- * The state of a channel that a rollback has withdrawn. An attestation cannot tell it from a stale one when the official release
- * has changed since.
+ * The state of a channel that nothing publishes to since a rollback, which a person begins on purpose. A changed base is then not
+ * the cause: without the rollback, a release of the current official one would follow.
  *
- * @returns `null` when the daemon tells no rollback, or has a current release
+ * @returns `null` when the daemon tells no rollback, or has a current release of the current official one
  */
-function withdrawnFinding(facts: ServiceFacts, channel: Channel, { since }: Finding): Finding | null {
-  const isCurrent =
-    facts.verdicts[channel].release_id !== null || conditionOf(facts, 'localized_stale', channel) !== null;
-  const stopped = isCurrent ? null : firstCondition(facts, ['publishing_stopped'], channel);
-  return stopped === null ? null : { state: 'unpublished', ...stopped, since: stopped.since ?? since };
+function stoppedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
+  const stopped = firstCondition(facts, ['publishing_stopped'], channel);
+  if (stopped === null) return null;
+  const stale = firstCondition(facts, ['localized_stale'], channel);
+  if (stale !== null) return causedBy({ ...finding, state: 'stale', message: stale.message }, stopped);
+  // A release that an attestation retains is no longer published.
+  if (finding.reason !== 'BaseReleaseChanged' && conditionOf(facts, 'localized_unverified', channel) !== null)
+    return null;
+  return { state: 'unpublished', ...stopped, since: stopped.since ?? finding.since };
 }
 
 /** The state stays, which clients notice; the cause becomes the reason. */

@@ -71,7 +71,10 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   SnapshotLoading: step('Wait; the release is served when it is read and checked.'),
   EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),
   EntryDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
-  BaseReleaseChanged: step('Publish a localized release for the current official one.', 'localized-publish'),
+  BaseReleaseChanged: step(
+    'With localized.auto, wait: one is published when its texts are ready, and the check "localized.automation" of the doctor says what it waits for. Else publish a localized release for the current official one.',
+    'localized-publish',
+  ),
   ShuttingDown: step('Wait until the server has started again.'),
   DaemonUnreachable: step('Start the daemon.'),
   DaemonTimeout: step('Restart the daemon if it hangs.'),

@@ -75,10 +75,10 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations undo',
     synopsis:
-      '[--run ID] [--author TOKEN] [--since TIME] [--task ID | --destination GLOB] [--dry-run] [--report FILE]',
+      '[--run ID] [--author TOKEN] [--since TIME] [--task ID | --destination GLOB] [--dry-run] [--yes] [--report FILE]',
     summary: 'takes stored translations back, and restores those before them',
     words: [0, 0],
-    options: ['run', 'author', 'since', 'task', 'destination', 'dry-run', 'reason', 'report'],
+    options: ['run', 'author', 'since', 'task', 'destination', 'dry-run', 'yes', 'reason', 'report'],
     optionTexts: [
       ['--run ID', 'translations of this run of a provider; an import prints its run'],
       ['--author TOKEN', 'translations that came with this token, by its id'],
@@ -86,6 +86,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ['--task ID', 'only units of this translation task'],
       ['--destination GLOB', 'only units of files whose path fits'],
       ['--dry-run', 'shows what would be taken back'],
+      ['-y, --yes', 'takes back without a question; needed where there is no terminal'],
       ['--reason TEXT', 'reason to record in the history'],
       REPORT_TEXT('what happened to every unit'),
     ],

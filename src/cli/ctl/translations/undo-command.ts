@@ -1,6 +1,8 @@
 import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
+import { confirm } from '../actions/confirm.ts';
+import { countText } from '../count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
@@ -18,7 +20,7 @@ const SHOWN_CHARACTERS = 60;
 
 /** Runs `translations undo`. @throws CtlFailure */
 export async function runUndo(context: CtlContext): Promise<CtlExit> {
-  const { args, stderr, clock, stdout } = context;
+  const { args, stdin, stderr, clock, stdout } = context;
   const choice = choiceOf(context);
   const query = await unitQueryOf(context);
   const reason = textOption(args, 'reason') ?? 'taken back with slipway ctl translations undo';
@@ -31,6 +33,12 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
       ...choice,
       ...query,
       isTrial,
+      confirm: async (targets) => {
+        progress.end();
+        const loss = `undo takes back ${countText(targets, 'translation')}`;
+        if (stdin.isTTY === true) stderr.write(`${loss}; --dry-run lists them\n`);
+        await confirm(context, loss);
+      },
       fields: { provider: UNDO_PROVIDER, reason },
       progress: report,
     });

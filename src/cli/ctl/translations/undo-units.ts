@@ -10,6 +10,8 @@ import type { UnitQuery } from './unit-query.ts';
 
 export interface UndoOptions extends UndoChoice, UnitQuery {
   readonly isTrial: boolean;
+  /** Asked before anything is changed; throws unless the answer is yes. */
+  readonly confirm: (targets: number) => Promise<void>;
   readonly fields: UpdateFields;
   readonly progress: (text: string) => void;
 }
@@ -60,6 +62,7 @@ export async function undoUnits(api: AdminApi, options: UndoOptions): Promise<Un
     for (const target of targets) outcomes.push(outcomeOf(target, target.outcome));
     return { outcomes, failure: null };
   }
+  if (targets.length > 0) await options.confirm(targets.length);
   const failure = await send(api, targets, options, outcomes);
   return { outcomes, failure };
 }

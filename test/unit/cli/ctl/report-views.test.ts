@@ -29,6 +29,14 @@ describe('the text of a task', () => {
     expect(text).toContain('result:\n  {\n    "written": 3,\n');
     expect(text).not.toContain('\u202e');
   });
+
+  it('has the progress of a task until it has succeeded', () => {
+    const progress = { done: 0, total: 333, unit: 'entries', phase: 'manifest' };
+    expect(renderTask({ ...task, status: 'running', progress }, VIEW)).toMatch(
+      /^progress: .* 0 of 333 entries$/m,
+    );
+    expect(renderTask({ ...ended({ written: 3 }), progress }, VIEW)).not.toContain('progress');
+  });
 });
 
 describe('the list of releases', () => {

@@ -33,17 +33,35 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 const never = new AbortController().signal;
 
 describe('the reports of tasks', () => {
+  it('bound the members of a task in the list, however many are short', async () => {
+    const { engine } = createTestEngine();
+    engine.jobs.register(scriptedHandler('sync'));
+    const args = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [`member_${at}`, 'x'.repeat(100)]),
+    );
+    engine.submit({ kind: 'sync', args, dedupe: true });
+    const { items } = await askReport(createTaskReports(engine), 'task.list');
+    expect(items[0]?.args).toEqual({ omitted: expect.any(String) as string });
+  });
+
   it('match the contract', async () => {
     const { engine } = createTestEngine();
     const sync = scriptedHandler('sync');
     engine.jobs.register(sync);
     engine.start();
-    const { task } = engine.submit({ kind: 'sync', args: { note: 'x'.repeat(5000) }, dedupe: true });
+    const { task } = engine.submit({
+      kind: 'sync',
+      args: { release_id: 'r1', note: 'x'.repeat(5000) },
+      dedupe: true,
+    });
     await settle();
     sync.runs[0]?.context.log('info', 'catalog fetched', { entries: 3 });
     const reports = createTaskReports(engine);
     const list = await askReport(reports, 'task.list');
-    expect(list.items[0]?.args).toEqual({ omitted: expect.any(String) });
+    expect(list.items[0]?.args).toEqual({
+      release_id: 'r1',
+      omitted: 'long members; see task.status, or `slipway ctl task show`',
+    });
     const query = { task_id: task.task_id };
     const status = await askReport(reports, 'task.status', query);
     expect(status.task.args).toEqual(task.args);

@@ -150,6 +150,7 @@ describe('the state of the service', () => {
   it.each([
     ['a rollback', refused('ReleaseNotAuthorized', null)],
     ['a rollback before the current official release', refused('BaseReleaseChanged', null)],
+    ['a rollback beside the release of an earlier base', refused('BaseReleaseChanged', 'r0-l1')],
   ])('says how to resume when %s has withdrawn the channel', (_what, localized) => {
     const answer = decide({ localized }, { conditions: [condition('publishing_stopped')] });
     expect(answer).toMatchObject({ state: 'degraded', reason: 'PublishingStopped' });
@@ -159,12 +160,23 @@ describe('the state of the service', () => {
       next_step: { text: expect.stringContaining('resume=true') as string, action: 'localized-publish' },
     });
     expect(answer.channels.official.state).toBe('healthy');
-    const stale = decide(
-      { localized: refused('BaseReleaseChanged', null) },
-      { conditions: [condition('localized_stale'), condition('publishing_stopped')] },
-    );
-    expect(stale.channels.localized.reason).toBe('BaseReleaseChanged');
   });
+
+  it.each([refused('BaseReleaseChanged', 'r0-l1'), refused('ReleaseNotAuthorized', null)])(
+    'says that a rollback keeps a stale release from being followed: $reason',
+    (localized) => {
+      const { channels } = decide(
+        { localized },
+        { conditions: [condition('localized_stale'), condition('publishing_stopped')] },
+      );
+      expect(channels.localized).toMatchObject({
+        state: 'stale',
+        reason: 'PublishingStopped',
+        message: 'told: localized_stale; told: publishing_stopped',
+        next_step: { text: expect.stringContaining('resume=true') as string },
+      });
+    },
+  );
 
   it('shows for each channel only its own repair', () => {
     const told = (code: DaemonConditionCode, channel: 'official' | 'localized'): DaemonCondition => ({

@@ -34,7 +34,15 @@ describe('slipway ctl translations undo', () => {
   it('takes a run back: the target before it comes back, or none, and newer work stays', async () => {
     const service = worked();
     const report = join(await temporaryDirectory(), 'report.jsonl');
-    const { code, out } = await service.run('translations', 'undo', '--run', 'run-2', '--report', report);
+    const { code, out } = await service.run(
+      'translations',
+      'undo',
+      '--yes',
+      '--run',
+      'run-2',
+      '--report',
+      report,
+    );
     expect([code, targets(service)]).toEqual([CTL_EXITS.ok, { ...BEFORE, both: 'one', only: null }]);
     expect(out).toContain('1 restored, 1 taken_back');
     expect(service.updates).toMatchObject([
@@ -49,8 +57,17 @@ describe('slipway ctl translations undo', () => {
       { unit_id: 'both', outcome: 'restored', target_text: 'one' },
       { unit_id: 'only', outcome: 'taken_back', target_text: '' },
     ]);
-    const again = await service.run('translations', 'undo', '--run', 'run-2');
+    const again = await service.run('translations', 'undo', '--yes', '--run', 'run-2');
     expect(again).toMatchObject({ code: CTL_EXITS.ok, out: 'nothing fits\n' });
+  });
+
+  it('asks first: without a terminal it changes nothing unless --yes answers', async () => {
+    const service = worked();
+    const before = targets(service);
+    const refused = await service.run('translations', 'undo', '--run', 'run-2');
+    expect(refused.code).toBe(CTL_EXITS.usage);
+    expect(refused.err).toContain('undo takes back 2 translations; nothing was changed. Add --yes');
+    expect([service.updates, targets(service)]).toEqual([[], before]);
   });
 
   it.each([
@@ -63,17 +80,17 @@ describe('slipway ctl translations undo', () => {
     [['--author', 'bot', '--task', fakeTaskId('b.json')], { first: null }],
   ])('chooses by %j', async (argv, changed) => {
     const service = worked();
-    expect((await service.run('translations', 'undo', ...argv)).code).toBe(CTL_EXITS.ok);
+    expect((await service.run('translations', 'undo', '--yes', ...argv)).code).toBe(CTL_EXITS.ok);
     expect(targets(service)).toEqual({ ...BEFORE, ...changed });
   });
 
   it('does not bring back what someone has taken back', async () => {
     const service = worked();
-    await service.run('translations', 'undo', '--run', 'run-2');
+    await service.run('translations', 'undo', '--yes', '--run', 'run-2');
     service.now = 40;
-    await service.run('translations', 'undo', '--author', 'translator');
+    await service.run('translations', 'undo', '--yes', '--author', 'translator');
     expect(targets(service)).toEqual({ ...BEFORE, both: 'one', only: null });
-    const before = await service.run('translations', 'undo', '--run', 'run-1');
+    const before = await service.run('translations', 'undo', '--yes', '--run', 'run-1');
     expect(before.out).toContain('2 taken_back');
     expect(targets(service)).toEqual({ ...BEFORE, both: null, only: null, first: null });
   });
@@ -82,7 +99,7 @@ describe('slipway ctl translations undo', () => {
     const service = worked();
     const unit = service.units[0]!;
     unit.history[0]!.source = 'an older source';
-    await service.run('translations', 'undo', '--run', 'run-2');
+    await service.run('translations', 'undo', '--yes', '--run', 'run-2');
     expect(unit.target).toBeNull();
   });
 
@@ -92,7 +109,7 @@ describe('slipway ctl translations undo', () => {
     expect(shown.out).toContain('restored: both: one');
     expect(shown.out).toContain('nothing was changed: --dry-run');
     for (const argv of [[], ['--destination', 'a*'], ['--since', 'yesterday']]) {
-      expect((await service.run('translations', 'undo', ...argv)).code).toBe(CTL_EXITS.usage);
+      expect((await service.run('translations', 'undo', '--yes', ...argv)).code).toBe(CTL_EXITS.usage);
     }
     expect([service.updates, targets(service)]).toEqual([[], BEFORE]);
   });
@@ -102,11 +119,11 @@ describe('slipway ctl translations undo', () => {
     service.onUpdate = ({ task_id: id }) => {
       if (id === fakeTaskId('b.json')) refuse('revision_changed');
     };
-    const broken = await service.run('translations', 'undo', '--author', 'bot');
+    const broken = await service.run('translations', 'undo', '--yes', '--author', 'bot');
     expect(broken.code).toBe(CTL_EXITS.failed);
     expect(broken.out).toContain('2 taken_back, 1 refused');
     service.onUpdate = () => undefined;
-    const again = await service.run('translations', 'undo', '--author', 'bot', '-o', 'json');
+    const again = await service.run('translations', 'undo', '--yes', '--author', 'bot', '-o', 'json');
     expect(JSON.parse(again.out)).toEqual({ dry_run: false, outcomes: { taken_back: 1 }, failure: null });
     expect(targets(service)).toEqual({ ...BEFORE, both: null, only: null, first: null });
   });
