@@ -24,7 +24,7 @@ help: ## Lists the targets
 
 .PHONY: run
 run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL] [RULES=FILE]
-	@$(run_tools) && node scripts/console.ts --if-needed && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
+	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
 
 .PHONY: run-next
 run-next: ## Plays the next demo release on the system that runs: make run-next [DATA=.slipway]

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prepares the toolchain and prints the folder of the Node to use; put it first in PATH.
 #   scripts/setup.sh production|development
-# Takes the machine's Node if it can run Slipway, else installs one as an npm package. Needs no root, no writable home.
+# Takes the machine's Node if it can run Slipway, else installs one as an npm package, and builds the console that the server shows.
+# Needs no root, no writable home.
 set -eu
 
 profile=${1:-production}
@@ -95,6 +96,11 @@ if [ -w "$tools" ]; then
   ln -sf "$bin/node" "$tools/bin/node"
   printf '%s\n' "$installed" >"$tools/installed.new"
   mv "$tools/installed.new" "$tools/installed"
+fi
+
+# Everything else works without the console, so a build that fails stops nothing. No start of a program repeats it.
+if [ -w "$root" ]; then
+  "$bin/node" "$root/scripts/console.ts" --if-needed >&2 || say "everything but the console is prepared"
 fi
 
 printf '%s\n' "$bin"

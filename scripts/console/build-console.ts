@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,10 +37,21 @@ export async function buildConsole(): Promise<void> {
   }
 }
 
-/** Builds the console unless the last build has the same inputs. */
+/** Builds the console unless the last build has the same inputs and all of its files. */
 export async function ensureConsole(): Promise<void> {
-  const built = await readFile(join(OUTPUT, MANIFEST), 'utf8').catch(() => '{}');
-  if ((JSON.parse(built) as Partial<ConsoleManifest>).inputs !== digestInputs()) await buildConsole();
+  if (!(await isBuilt(OUTPUT))) await buildConsole();
+}
+
+/** A build that is damaged, such as by a full disk, is none. */
+async function isBuilt(folder: string): Promise<boolean> {
+  try {
+    const manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as ConsoleManifest;
+    const names = manifest.files.flatMap((name) => [name, `${name}.br`, `${name}.gz`]);
+    await Promise.all(names.map((name) => access(join(folder, name))));
+    return manifest.inputs === digestInputs();
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
-import { readDashboardFiles } from './dashboard/dashboard-files.ts';
+import { loadDashboard } from './dashboard/dashboard-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
 import { createListenerProbes } from './http/listener-probes.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
@@ -71,6 +71,8 @@ export async function startServer(
 ): Promise<StartedServer> {
   const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
     await loadTrustedKeys(config.attestation.publicKeyFiles);
+  // Of several workers, the first does the work that one can do for all.
+  const isFirst = shared?.scrubs !== false;
   const keys = await loadKeys();
   if (!keys.ok)
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
@@ -79,12 +81,12 @@ export async function startServer(
   const { client, forwarder } = connectDaemon(config.daemon, secrets);
   // Each process masks its tokens, and one warns of them.
   await learnTokens(config, secrets);
-  if (shared?.scrubs !== false) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
+  if (isFirst) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
   const assembled = assembleServer(config, {
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
     forwarder,
-    dashboard: await readDashboardFiles(),
+    dashboard: await loadDashboard(isFirst ? logger : null),
     openApi: await readOpenApiDocument(),
     pool,
     registry,
@@ -100,12 +102,11 @@ export async function startServer(
   const { room, cdn, history } = assembled;
   const { serving, refresher } = room;
   const inFlight = cdn.parts.budget;
-  const scrub =
-    shared?.scrubs === false
-      ? null
-      : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
+  const scrub = !isFirst
+    ? null
+    : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
   // One process is enough: each process learns of the damage that the others find.
-  if (shared?.scrubs !== false) {
+  if (isFirst) {
     const damageSender = createDamageSender({ serving, client, clock, random, logger });
     lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
     damageSender.start();

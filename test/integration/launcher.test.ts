@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, rm, symlink, utimes } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { chmod, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { makeCheckout, writeProgram, type Checkout } from '../support/checkout.ts';
+import { nodeTools } from '../support/node-tools.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -81,8 +84,12 @@ describe('bin/slipway', () => {
     expect(await run(checkout, kubectl, ['ctl', ''])).toEqual(silent);
   });
 
-  it('installs Node and the packages when they are missing', async () => {
-    const checkout = await makeCheckout({ prepared: false, sources: 'linked' });
+  it('installs Node and the packages, and builds the console, when they are missing', async () => {
+    // Of linked sources the bundler would take the real paths.
+    const checkout = await makeCheckout({ prepared: false, sources: 'copied' });
+    const manifest = join(checkout.directory, '.console/manifest.json');
+    await rm(dirname(manifest), { recursive: true });
+    expect(nodeTools('console-tools')).not.toBe(null);
     await writeProgram(checkout.programs, 'node', 'echo v20.20.2');
     await writeProgram(
       checkout.programs,
@@ -102,8 +109,61 @@ describe('bin/slipway', () => {
     expect(first.stderr).toMatch(/^npm install --prefix .*@\d+\.\d+\.\d+$/m);
     expect(first.stderr).toMatch(/installing packages \(production\); this takes seconds to some minutes/);
     expect(first.stderr).toMatch(/^npm ci /m);
+    expect(JSON.parse(await readFile(manifest, 'utf8'))).toMatchObject({
+      files: expect.arrayContaining(['index.html']),
+    });
     const second = await run(checkout, join(checkout.directory, 'bin/slipway'), ['--help']);
     expect(second).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('prepares everything else when the console cannot be built', async () => {
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    await rm(join(checkout.directory, '.console'), { recursive: true });
+    const offline = { ...checkout, env: { ...checkout.env, NODE_TOOLS_DIR: await temporaryDirectory() } };
+    const setup = await run(offline, join(checkout.directory, 'scripts/setup.sh'), ['production']);
+    expect([setup.code, setup.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /the console cannot be built: [^]*npm was called[^]*everything but the console is prepared/,
+      ),
+    ]);
+    const started = await run(offline, join(checkout.directory, 'bin/slipway-server'), ['--help']);
+    expect(started).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each<[string, (folder: string) => Promise<void>]>([
+    ['missing', async (folder) => await rm(folder, { recursive: true })],
+    ['damaged', async (folder) => await writeFile(join(folder, 'manifest.json'), '')],
+  ])('starts a server whose console is %s, and builds nothing', async (_, damage) => {
+    const { directory, env } = await makeCheckout({ prepared: true, sources: 'copied' });
+    execFileSync(join(directory, 'bin/slipway'), ['--version'], { env });
+    await damage(join(directory, '.console'));
+    const upstream = await temporaryDirectory();
+    await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+    const system = await startSystem({
+      upstream: { kind: 'directory', directory: { path: upstream } },
+      startNothing: true,
+    });
+    // It replaces `node cmd/server.ts`, and its npm fails.
+    const launch = 'shift 2; exec "$0" "$@"';
+    const [, server] = await Promise.all([
+      system.startDaemon(),
+      system.startServer([
+        'env',
+        `PATH=${env['PATH']}`,
+        'sh',
+        '-c',
+        launch,
+        join(directory, 'bin/slipway-server'),
+      ]),
+    ]);
+    await system.untilReady(true);
+    expect(await (await fetch(`${server.url}/admin/dashboard/`)).text()).toContain(
+      'The console is not built',
+    );
+    expect(server.lines.filter((line) => line.includes('console'))).toEqual([
+      expect.stringMatching(/"level":"warn".*the console is missing or damaged/),
+    ]);
   });
 
   it('installs once when two setups run in parallel', async () => {

@@ -6,8 +6,14 @@ import process from 'node:process';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** The server shows the console, and bin/slipway builds it when it is not the one of these sources. */
-const CONSOLE = ['scripts/console.ts', 'scripts/console', 'scripts/console-tools', '.console'];
+/** The server shows the console, and scripts/setup.sh builds it when it is not the one of these sources. */
+const CONSOLE = [
+  'scripts/console.ts',
+  'scripts/console',
+  'scripts/console-tools',
+  'scripts/node-tools.sh',
+  '.console',
+];
 const SOURCES = ['cmd', 'docs', 'src'];
 
 const COPIED = ['bin', 'scripts/setup.sh', 'package.json', 'package-lock.json', ...CONSOLE];

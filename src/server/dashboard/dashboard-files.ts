@@ -5,6 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 import { renderConsoleContract } from '../../contract/console/console-contract.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
 
 /** The codings in which files are kept, the best first (RFC 9110, section 8.4.1). */
 export const CODINGS = ['br', 'gzip'] as const;
@@ -42,32 +43,56 @@ const HASHED = /-[0-9A-Z]{8}\.(?:js|css)$/;
 /** The contract is compressed at each start, and the best quality would take ten times as long for a tenth of the bytes. */
 const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
+/** Name of the list of the files; scripts/console/build-console.ts writes it. */
+const MANIFEST = 'manifest.json';
+
 /** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
+
+/**
+ * Reads the console for a server. Everything else that the server does works without it, so a console that is missing or
+ * damaged is a warning.
+ *
+ * @param logger of the process that warns; `null` in the others
+ * @param folder of the build
+ * @returns as {@link readDashboardFiles}; no files when the console cannot be read, for the page "not built"
+ */
+export async function loadDashboard(
+  logger: Pick<Logger, 'warn'> | null,
+  folder = BUILT,
+): Promise<ReadonlyMap<string, DashboardFile>> {
+  try {
+    return await readDashboardFiles(folder);
+  } catch (err) {
+    logger?.warn(
+      { err, folder },
+      'the console is missing or damaged, so /admin/dashboard/ is not served; run "node scripts/console.ts" in the folder of Slipway, then start the server again',
+    );
+    return new Map();
+  }
+}
 
 /**
  * Reads every file of the console, in every coding, and the contract from which its forms are made. It reads them once,
  * so that a request touches neither disk nor path.
  *
  * @param folder of the build
- * @returns files by name below `/admin/dashboard/`; the page has the empty name. No files when the console is not built
+ * @returns files by name below `/admin/dashboard/`; the page has the empty name
+ * @throws an error of the file system, or one that names what is wrong with the build
  */
 export async function readDashboardFiles(folder = BUILT): Promise<ReadonlyMap<string, DashboardFile>> {
-  const manifest = await readManifest(join(folder, 'manifest.json'));
   const files = new Map<string, DashboardFile>();
-  if (manifest === null) return files;
-  for (const name of manifest.files) {
-    const path = join(folder, name);
-    const [body, br, gzip] = await Promise.all(
-      [path, `${path}.br`, `${path}.gz`].map((each) => readFile(each)),
-    );
-    if (body === undefined || br === undefined || gzip === undefined) continue;
+  for (const name of await readNames(join(folder, MANIFEST))) {
+    const read = async (ending: string): Promise<EncodedFile> =>
+      encoded(await readFile(join(folder, `${name}${ending}`)));
+    const [identity, br, gzip] = await Promise.all([read(''), read('.br'), read('.gz')]);
     files.set(name === PAGE ? '' : name, {
       mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
       isImmutable: HASHED.test(name),
-      encodings: { identity: encoded(body), br: encoded(br), gzip: encoded(gzip) },
+      encodings: { identity, br, gzip },
     });
   }
+  if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
   const contract = Buffer.from(JSON.stringify(renderConsoleContract()));
   files.set('contract.json', {
     mediaType: `${JSON_MEDIA_TYPE}; charset=utf-8`,
@@ -81,14 +106,9 @@ export async function readDashboardFiles(folder = BUILT): Promise<ReadonlyMap<st
   return files;
 }
 
-/** The manifest of the build; `null` when there is none. */
-async function readManifest(path: string): Promise<{ readonly files: readonly string[] } | null> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as { readonly files: readonly string[] };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+/** The names of all files of the build, without those of their encodings. */
+async function readNames(manifest: string): Promise<readonly string[]> {
+  return (JSON.parse(await readFile(manifest, 'utf8')) as { readonly files: readonly string[] }).files;
 }
 
 function encoded(body: Buffer): EncodedFile {

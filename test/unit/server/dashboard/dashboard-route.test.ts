@@ -1,10 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
+import { loadDashboard, readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
 import { rawRequest, type RawAnswer } from '../../../support/raw-http.ts';
 import { startTestServer } from '../../../support/start-test-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const BUILT = join(ROOT, '.console');
@@ -175,9 +177,23 @@ describe('the dashboard', () => {
     expect(sizeOf(MANIFEST.files)).toBeLessThan(150_000);
   });
 
-  it('that is not built says how to build it, and the server works without it', async () => {
-    expect((await readDashboardFiles(join(ROOT, 'no such build'))).size).toBe(0);
-    const { url } = await startTestServer({ dashboard: new Map() });
+  it.each<[string, (folder: string) => Promise<void>]>([
+    ['is missing', async (folder) => await rm(folder, { recursive: true })],
+    ['has an empty manifest', async (folder) => await writeFile(join(folder, 'manifest.json'), '')],
+    ['has a manifest without files', async (folder) => await writeFile(join(folder, 'manifest.json'), '{}')],
+    ['names no page', async (folder) => await writeFile(join(folder, 'manifest.json'), '{"files": []}')],
+    ['lacks a file', async (folder) => await rm(join(folder, `${built('main-')}.br`))],
+  ])('that %s is one warning, says how to build it, and the server works without it', async (_, damage) => {
+    const folder = join(await temporaryDirectory(), 'console');
+    await cp(BUILT, folder, { recursive: true });
+    await damage(folder);
+    const warnings: unknown[] = [];
+    const dashboard = await loadDashboard({ warn: (...each: unknown[]) => warnings.push(each) }, folder);
+    expect(warnings).toEqual([
+      [{ err: expect.any(Error), folder }, expect.stringContaining('node scripts/console.ts')],
+    ]);
+    expect((await loadDashboard(null, folder)).size).toBe(0);
+    const { url } = await startTestServer({ dashboard });
     const page = await fetch(`${url}/admin/dashboard/`);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(await page.text()).toContain('node scripts/console.ts');
