@@ -11,6 +11,7 @@ import {
 
 const FILES: TextFiles = { 'a.json': ['おはよう'], 'b.json': ['先生'] };
 const FORCED = { from_worker: true, force: true };
+const RESUMED = { ...FORCED, args: ['resume=true'] };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -159,13 +160,22 @@ it('all reports tell the same of both channels, whatever has happened to them', 
     held: [1, ['wrong tone']],
   });
 
-  // Published again after a review, with following switched on: it is stopped by the rollbacks.
+  // Published again after a review, which resumes.
   for (const destination of ['a.json', 'b.json']) {
     const { task_id } = await localization.task(destination);
     await localization.act('translation-proofread', { task_id, status: 'proofread', reviewer: 'Rin' });
   }
-  await system.run('localized-publish', FORCED);
+  await system.run('localized-publish', RESUMED);
   await state({ current: 'r1-l2 ok', blockers: {}, tasks: { published: 2 }, held: [0, []] });
+
+  // Two rollbacks end at the same release. Following, switched on now, is stopped by them.
+  for (const [id, reason] of [
+    ['r1-l1', 'wrong tone'],
+    ['r1-l2', 'wrong words'],
+  ])
+    await system.run('localized-rollback', { localized_release_id: id, reviewer: 'Rin', reason });
+  const { task_id } = await localization.task('b.json');
+  await localization.act('translation-proofread', { task_id, status: 'proofread', reviewer: 'Rin' });
   await system.daemon.stop();
   await writeFile(
     system.daemonConfiguration,

@@ -76,7 +76,8 @@ if (kind !== 'none') {
   await rename(join(folder, 'next.json'), join(folder, 'texts.json'));
   await readTexts();
   armed = true;
-  const args = kind === 'localized-publish' ? { from_worker: true } : {};
+  // A rollback of the round before can have withdrawn the channel.
+  const args = kind === 'localized-publish' ? { from_worker: true, resume: true } : {};
   const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });
   armed = false;
   // Without a localized release there is nothing to roll back.

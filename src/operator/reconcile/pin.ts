@@ -91,7 +91,7 @@ function planPublication(
   if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
     return stalled(
       'ReleaseRolledBack',
-      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, or name a new id`,
+      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, then publish with args ["resume=true"]`,
     );
   }
   const passing = texts?.publish_blockers.find(({ code }) => PASSING_BLOCKERS.has(code));

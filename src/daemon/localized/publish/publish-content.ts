@@ -23,7 +23,7 @@ export interface ContentDependencies {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly publisher: Publisher;
-  readonly rollbacks: Pick<RollbackRecords, 'reinstate' | 'isWithdrawn'>;
+  readonly rollbacks: Pick<RollbackRecords, 'reinstate' | 'stoppedBy'>;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }
@@ -34,8 +34,6 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
-  /** Whether the content may be that of a release from which a rollback withdrew the channel. */
-  readonly mayReturn: boolean;
   /** Called with the name when the release is complete, before it becomes current; for content that is current already, too. */
   readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
@@ -53,11 +51,11 @@ export interface PublishedContent {
  * Registers a localized release whose objects are all in the store, and makes it current. Content that is current already
  * changes nothing; content of an earlier localized release of this base makes that one current again.
  *
- * @throws TaskError `unknown_destination`, `release_exists`, `release_rolled_back`, `base_mismatch`, those of the publisher
+ * @throws TaskError `unknown_destination`, `release_exists`, `base_mismatch`, those of the publisher
  */
 export async function publishContent(
   deps: ContentDependencies,
-  { base, replaced, wantedId, mayReturn, beforeCurrent }: LocalizedContent,
+  { base, replaced, wantedId, beforeCurrent }: LocalizedContent,
   context: TaskContext,
 ): Promise<PublishedContent> {
   const { releases, publisher, failpoints } = deps;
@@ -78,7 +76,6 @@ export async function publishContent(
       deps.rollbacks.reinstate(current.release_id, unixSeconds(deps.clock));
       return { release: current, unchanged: true, attestationVersion: null };
     }
-    if (!mayReturn) requireNotWithdrawn(deps, base, revision);
     const release = await publisher.register(draft, context);
     await beforeCurrent?.(release.release_id);
     requireSameBase(requireBase(releases), base.release_id);
@@ -135,27 +132,6 @@ function draftOf(
     serverInfo: documentOfRow(base),
     appVersion: base.app_version,
   };
-}
-
-/**
- * Refuses what a rollback has withdrawn: without an earlier release to go back to, it holds no unit that would keep the texts out.
- *
- * @throws TaskError `release_rolled_back`
- */
-function requireNotWithdrawn(
-  { releases, rollbacks }: Pick<ContentDependencies, 'releases' | 'rollbacks'>,
-  { release_id: baseId }: BaseRow,
-  { content }: LocalizedRevision,
-): void {
-  const withdrawn = withContent(releases, { baseId, digest: content.digest }).find(({ release_id: id }) =>
-    rollbacks.isWithdrawn(id),
-  );
-  if (withdrawn === undefined) return;
-  throw new TaskError(
-    'release_rolled_back',
-    `this is the content of localized release ${withdrawn.release_id}, which was rolled back; mend the cause and publish again, or publish with args ["resume=true"] to bring it back`,
-    { details: { localized_release_id: withdrawn.release_id } },
-  );
 }
 
 /** The localized releases of the base with this content, the newest first. */

@@ -7,6 +7,7 @@ import { callOf, implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { finishRollbacks, type RollbackTexts } from '../rollback/rollback-texts.ts';
+import { requireNotWithdrawn, withdrawalBlockers } from '../rollback/withdrawal.ts';
 import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
 import { buildFiles } from './build-files.ts';
 import { requireKnown } from './localized-revision.ts';
@@ -37,9 +38,11 @@ export interface PublishDependencies extends TextDependencies {
 export function createPublishTask(deps: PublishDependencies): Job {
   return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
     const { patch_manifest: path, dry_run: isDryRun, resume } = context.args;
-    const result = await guarded(deps, context, async () =>
-      path === undefined ? await publishTexts(deps, context) : await publishPatches(deps, path, context),
-    );
+    const result = await guarded(deps, context, async () => {
+      if (!isDryRun) requireNotWithdrawn(deps, context.args);
+      if (path === undefined) return await publishTexts(deps, context);
+      return await publishPatches(deps, path, context);
+    });
     if (resume !== true || isDryRun) return result;
     return { ...result, resumed: deps.rollbacks.resume(unixSeconds(deps.clock)) };
   });
@@ -52,7 +55,10 @@ export async function publishAutomatically(
   automatic: AutomaticPublish,
 ): Promise<TaskResult> {
   const { args } = callOf(LOCALIZED_PUBLISH_JOB, { from_worker: true });
-  return await guarded(deps, context, async () => await publishTexts(deps, { ...context, args }, automatic));
+  return await guarded(deps, context, async () => {
+    requireNotWithdrawn(deps, args);
+    return await publishTexts(deps, { ...context, args }, automatic);
+  });
 }
 
 /** Runs a publish after the rollbacks before it have ended. */
@@ -76,7 +82,7 @@ async function publishPatches(
   path: string,
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const { dry_run: isDryRun, localized_release_id: wantedId = null, resume } = context.args;
+  const { dry_run: isDryRun, localized_release_id: wantedId = null } = context.args;
   const root = deps.patchRoot();
   const { baseReleaseId, entries } = await readPatchManifest(root, path);
   const base = requireBase(deps.releases);
@@ -88,7 +94,7 @@ async function publishPatches(
   );
   if (isDryRun) {
     await checkPatches(deps.pool, root, entries, context);
-    return { dry_run: true, ...resultOf(base, entries), blockers: [] };
+    return { dry_run: true, ...resultOf(base, entries), blockers: withdrawalBlockers(deps, context.args) };
   }
   const { replaced } = await buildFiles(
     deps,
@@ -97,11 +103,7 @@ async function publishPatches(
       givenFiles(deps, base, await stagePatches(deps, { root, entries, staging }, context)),
     context,
   );
-  const published = await publishContent(
-    deps,
-    { base, replaced, wantedId, mayReturn: resume === true },
-    context,
-  );
+  const published = await publishContent(deps, { base, replaced, wantedId }, context);
   // Nobody knows the texts of these files, so no task counts as published.
   await markTasks(deps, null, context);
   return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };

@@ -11,6 +11,7 @@ import {
   type FrozenRelease,
   type PublishPolicy,
 } from '../freeze/frozen-release.ts';
+import { withdrawalBlockers } from '../rollback/withdrawal.ts';
 import { requireBase, type BaseRow } from './base-release.ts';
 import { buildContainers } from './build-containers.ts';
 import { buildFiles, type FileDependencies } from './build-files.ts';
@@ -73,7 +74,10 @@ export async function publishTexts(
       context,
     );
     hit(deps, 'localized.texts.frozen');
-    if (args.dry_run) return dryRunOf(base, frozen, policy);
+    if (args.dry_run) {
+      const blockers = [...withdrawalBlockers(deps, args), ...blockersOf(frozen, policy)];
+      return dryRunOf(base, frozen, blockers);
+    }
     requirePublishable(frozen, policy, args.force);
     automatic?.require(frozen);
     return await publishFrozen(deps, { base, frozen }, context);
@@ -105,7 +109,6 @@ async function publishFrozen(
       base,
       replaced,
       wantedId: context.args.localized_release_id ?? null,
-      mayReturn: context.args.resume === true,
       beforeCurrent: async (releaseId) => {
         await deps.freezer.record(frozen, releaseId, context.signal);
         hit(deps, 'localized.texts.recorded');
@@ -156,12 +159,12 @@ function policyOf(
   };
 }
 
-function dryRunOf(base: BaseRow, frozen: FrozenRelease, policy: PublishPolicy): TaskResult {
+function dryRunOf(base: BaseRow, frozen: FrozenRelease, blockers: TaskResult['blockers']): TaskResult {
   return {
     dry_run: true,
     base_release_id: base.release_id,
     ...coverageFields(frozen.counts),
-    blockers: blockersOf(frozen, policy),
+    blockers,
     blocked_units: frozen.blocked.map(blockedFields),
     containers: frozen.containers.length,
     files: frozen.containers

@@ -35,8 +35,6 @@ export interface RollbackRecords {
   unfinished(): readonly Rollback[];
   /** The rollback that took a release back; `null` when none did, or when it has become current again. */
   takenBackBy(releaseId: string): Pick<Rollback, 'at' | 'reviewer' | 'reason'> | null;
-  /** Whether a rollback withdrew the channel from this release, and nothing was resumed since. */
-  isWithdrawn(releaseId: string): boolean;
   /** Records that a release became current again. */
   reinstate(releaseId: string, nowSeconds: number): void;
   /** The newest rollback after which automatic publishing is stopped, or `null`. */
@@ -64,7 +62,6 @@ export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
     },
     unfinished: () => allRows(statements.unfinished, {}),
     takenBackBy: (releaseId) => oneRow(statements.takenBackBy, { release_id: releaseId }),
-    isWithdrawn: (releaseId) => statements.withdrawn.get({ release_id: releaseId }) !== undefined,
     reinstate: (releaseId, now) => {
       statements.reinstate.run({ release_id: releaseId, now });
     },
@@ -83,8 +80,6 @@ const SQL = {
     ORDER BY at, task_id LIMIT 100`,
   takenBackBy: `SELECT at, reviewer, reason FROM localized_rollback WHERE from_release_id = :release_id
     AND switched_at IS NOT NULL AND reinstated_at IS NULL ORDER BY at DESC LIMIT 1`,
-  withdrawn: `SELECT 1 FROM localized_rollback WHERE from_release_id = :release_id AND to_release_id IS NULL
-    AND switched_at IS NOT NULL AND reinstated_at IS NULL AND resumed_at IS NULL LIMIT 1`,
   reinstate: `UPDATE localized_rollback SET reinstated_at = :now WHERE from_release_id = :release_id
     AND switched_at IS NOT NULL AND reinstated_at IS NULL`,
   stoppedBy:

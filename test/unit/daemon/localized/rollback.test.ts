@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import {
   createLocalizedWorld,
   digestsOf,
+  MANIFEST,
   offered,
   OFFICIAL,
   type LocalizedWorld,
@@ -102,7 +103,7 @@ describe('localized-rollback', () => {
     ]);
   });
 
-  test('without an earlier release of this base withdraws the channel, and a publish fills it again', async () => {
+  test('without an earlier release of this base withdraws the channel, and a publish that resumes fills it again', async () => {
     const world = await withLocalized(1);
     const { version } = world.attested();
     const task = await world.act('localized-rollback');
@@ -117,7 +118,7 @@ describe('localized-rollback', () => {
     expect(await refusal(world)).toMatchObject({ code: 'nothing_to_roll_back' });
     await world.restart();
     expect(world.attested().localized).toBeNull();
-    await world.publish({ 'a.csv': 'better' });
+    await world.publish({ 'a.csv': 'better' }, { args: ['resume=true'] });
     expect(world.attested().localized?.release_id).toBe('1.0-l2');
   });
 
@@ -138,6 +139,30 @@ describe('localized-rollback', () => {
       expect(world.attested().localized?.release_id).toBe('1.0-l1');
     },
   );
+
+  test('that withdrew the channel refuses other content and other bases, too, until a publish resumes it', async () => {
+    const world = await withLocalized(1);
+    await world.act('localized-rollback');
+    const refused = { status: 'failed', failure_code: 'release_rolled_back' };
+    expect(await world.publish({ 'a.csv': 'text 1', 'b.txt': 'other' })).toMatchObject(refused);
+    expect(await world.publish({ 'b.txt': 'other' }, { force: true })).toMatchObject(refused);
+    expect(await world.act('localized-publish', { from_worker: true })).toMatchObject(refused);
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c.bin', 'new');
+    await world.act('sync');
+    await world.writePatches({ 'b.txt': 'other' }, '2.0');
+    const publish = async (args: readonly string[]) =>
+      await world.act('localized-publish', { patch_manifest: MANIFEST, args });
+    expect(await publish([])).toMatchObject(refused);
+    expect((await publish(['dry_run=true'])).result).toMatchObject({
+      blockers: [{ code: 'release_rolled_back' }],
+    });
+    expect((await publish(['dry_run=true', 'resume=true'])).result).toMatchObject({ blockers: [] });
+    expect(await publish([])).toMatchObject(refused);
+    expect(world.attested().localized).toBeNull();
+    expect((await publish(['resume=true'])).result).toMatchObject({ localized_release_id: '2.0-l1' });
+    expect((await publish([])).status).toBe('succeeded');
+  });
 
   test('never goes back to a release that was taken back itself', async () => {
     const world = await withLocalized(3);

@@ -86,7 +86,7 @@ describe('a pin', () => {
       kind: 'stalled',
       obstacle: {
         reason: 'ReleaseRolledBack',
-        message: expect.stringContaining('review the units on hold, or name a new id') as string,
+        message: expect.stringContaining('review the units on hold, then publish with args') as string,
       },
     });
     expect(planOf([], { at: 1 })).toMatchObject({ kind: 'act', action: 'localized-publish' });
