@@ -7,6 +7,8 @@ import type { WelcomeLocalized } from './welcome.ts';
 
 type Io = Pick<CtlIo, 'clock' | 'signal'>;
 const POLL_MS = 250;
+/** Of a task that has not ended. */
+const LIVE: ReadonlySet<string> = new Set(['queued', 'running']);
 const STATUS = REPORTS['translation.status'].answer.schema;
 const UNITS = REPORTS['parse.text_units'].answer.schema;
 
@@ -32,11 +34,15 @@ export async function waitForLocalized(
   baseReleaseId: string,
   io: Io,
 ): Promise<WelcomeLocalized> {
+  let lackBefore: string | null = null;
   for (;;) {
     const current = await currentLocalized(service, baseReleaseId, io);
     if (current !== null) return current;
-    await requireNoFailure(service, io);
-    await requireAutomation(service, io);
+    const { hasWork } = await requireNoFailure(service, io);
+    // While a task changes the texts, and between two tasks, a status can be of the moment before.
+    const lack = hasWork ? null : await readLack(service, io);
+    if (lack !== null && lack === lackBefore) throw new Error(`no localized release follows: ${lack}`);
+    lackBefore = lack;
     await io.clock.sleep(POLL_MS, io.signal);
   }
 }
@@ -64,15 +70,14 @@ export async function currentLocalized(
   return unit === undefined ? null : { releaseId: current.localized_release_id, bundle: unit.destination };
 }
 
-/** @throws Error when the tasks are built and no localized release will follow without an act of a person */
-async function requireAutomation(service: RunningService, io: Io): Promise<void> {
+/** Why no localized release will follow; `null` when one follows. */
+async function readLack(service: RunningService, io: Io): Promise<string | null> {
   const report = await callCtl(service, ['report', 'translation.status', '--output', 'json'], io);
   const { automation, publish_blockers: blockers } = STATUS.parse(parseJsonExact(report));
-  const lack = lackOfAutomation(
+  return lackOfAutomation(
     automation,
     blockers.map(({ code }) => code),
   );
-  if (lack !== null) throw new Error(`no localized release follows: ${lack}`);
 }
 
 /**
@@ -90,12 +95,17 @@ export function lackOfAutomation(
   return state === 'waiting' && !blockers.includes('tasks_not_built') ? message : null;
 }
 
-/** @throws Error when the last run that should publish has failed */
-async function requireNoFailure(service: RunningService, io: Io): Promise<void> {
+/**
+ * Looks at the newest tasks of the daemon.
+ *
+ * @returns whether any of them waits or runs
+ * @throws Error when the last run that should publish has failed
+ */
+async function requireNoFailure(service: RunningService, io: Io): Promise<{ readonly hasWork: boolean }> {
   const report = await callCtl(service, ['report', 'task.list', '--output', 'json'], io);
   const { items } = REPORTS['task.list'].answer.schema.parse(parseJsonExact(report));
   const last = items.find(({ kind }) => kind === 'localized-follow');
-  if (last?.status !== 'failed') return;
+  if (last?.status !== 'failed') return { hasWork: items.some(({ status }) => LIVE.has(status)) };
   throw new Error(
     `no localized release follows: ${last.failure_reason ?? 'the run failed'}; see "slipway ctl task show ${last.task_id}"`,
   );

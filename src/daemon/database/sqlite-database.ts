@@ -64,7 +64,10 @@ export interface SqliteDatabaseOptions {
   readonly isChecked?: boolean;
 }
 
-/** Milliseconds after which the check at the start begins no further step; the doctor checks the rest. */
+/**
+ * Milliseconds after which the check in this thread begins no further step; the doctor checks the rest. It does not limit the check
+ * of a large main database, which its caller makes in another thread and waits for.
+ */
 const START_CHECK_MS = 5000;
 const BUSY_TIMEOUT_MS = 5000;
 /** The log file is cut back to this after a checkpoint; a large import leaves it larger. */

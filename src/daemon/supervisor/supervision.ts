@@ -27,7 +27,10 @@ export const SUPERVISION_VARIABLE = 'DAEMON_SUPERVISION';
  */
 export const EXIT_HANDED_OVER = 75;
 
-/** Whether an earlier process of this daemon handed its data folder over. Such a daemon does not ask for it. */
+/**
+ * Whether the process before this one handed its data folder over. Such a daemon does not ask for it. Ends before that one do not
+ * count: the daemon has waited or held the folder since.
+ */
 export function hasHandedOver(supervision: Supervision | null): boolean {
-  return supervision?.ends.some(({ code }) => code === EXIT_HANDED_OVER) ?? false;
+  return supervision?.ends.at(-1)?.code === EXIT_HANDED_OVER;
 }

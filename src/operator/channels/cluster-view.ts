@@ -95,8 +95,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     }
   });
   const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
-    pods.apply(changes);
-    for (const { namespace, name } of slicesOf.apply(changes)) options.onService(namespace, name);
+    // Also the Services that shared a pod until now: nothing leads from the changed ones to them anymore.
+    const touched = [...pods.apply(changes), ...slicesOf.apply(changes)];
+    const services = new Map(touched.map((service) => [`${service.namespace}/${service.name}`, service]));
+    for (const { namespace, name } of services.values()) options.onService(namespace, name);
   });
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,

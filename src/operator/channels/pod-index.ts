@@ -1,11 +1,13 @@
 import type { SliceRecord } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
+import type { ServiceName } from './service-index.ts';
 
 /** The Services by the pods behind them. */
 export interface PodIndex {
   /** The names of the Services that have a pod of these slices; a Service can be named several times. */
   servicesWithPodsOf(slices: Iterable<SliceRecord>): Iterable<string>;
-  apply(changes: ReadonlyArray<ObjectChange<SliceRecord>>): void;
+  /** @returns the Services that had a pod in common with a changed slice, which they may have no more */
+  apply(changes: ReadonlyArray<ObjectChange<SliceRecord>>): readonly ServiceName[];
 }
 
 /** Makes an index without pods. */
@@ -24,17 +26,25 @@ export function createPodIndex(): PodIndex {
     }
   };
 
+  const servicesWithPodsOf = function* servicesWithPodsOf(given: Iterable<SliceRecord>): Iterable<string> {
+    for (const { namespace, endpoints } of given)
+      for (const { name } of endpoints)
+        for (const { service } of slices.get(keyOf(namespace, name)) ?? []) yield service;
+  };
+
   return {
-    servicesWithPodsOf: function* servicesWithPodsOf(given) {
-      for (const { namespace, endpoints } of given)
-        for (const { name } of endpoints)
-          for (const { service } of slices.get(keyOf(namespace, name)) ?? []) yield service;
-    },
+    servicesWithPodsOf,
     apply: (changes) => {
+      const former = changes.flatMap(({ before }) =>
+        before === undefined
+          ? []
+          : [...new Set(servicesWithPodsOf([before]))].map((name) => ({ namespace: before.namespace, name })),
+      );
       for (const { before, after } of changes) {
         put(before, 'delete');
         put(after, 'add');
       }
+      return former;
     },
   };
 }

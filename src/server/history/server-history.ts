@@ -79,7 +79,7 @@ export function createServerHistory(options: {
       },
     }),
     add: ({ minute, traffic }) => {
-      // A record of another process cannot be newer than the minute that has just ended here.
+      // Another process can begin a minute a moment earlier or later than this one.
       if (Math.abs(thisMinute() - minute) <= 1) ring.addTraffic(minute, traffic);
     },
     read: () => {

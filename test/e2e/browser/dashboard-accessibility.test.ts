@@ -16,57 +16,63 @@ describe.skipIf(!hasTool('chromium'))('the dashboard is accessible', () => {
   /** Every test removes the schedule that it adds. */
   const reused = reusedFixture(async (atEnd) => await startDashboardSystem({ atEnd }));
 
-  it.each(LOOKS)('violates no rule and does not scroll sideways: %s', async (name, look) => {
-    const system = await reused();
-    await system.untilReady(true);
-    await system.run('schedule-add', {
-      id: 'nightly-verify',
-      group: 'res',
-      action: 'verify',
-      args: ['channel=official'],
-      every_seconds: 86_400,
-      delay_seconds: 3600,
-    });
-    const verified = await system.run('verify');
-    const opened = await openPage(look);
-    const { page, violations, screenshot } = opened;
-    const check = async (place: string): Promise<void> => {
-      await screenshot(`${name}-${place}`);
-      const overflow = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect([place, overflow, await violations()]).toEqual([place, 0, []]);
-    };
-    await page.goto(system.dashboardUrl);
-    await page.getByLabel('Admin token').waitFor();
-    await check('login');
-    await logIn(opened);
-    for (const view of VIEWS) {
-      await page.goto(`${system.dashboardUrl}#/${view}`);
-      await page.locator('.panel').first().waitFor();
-      await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
-      await check(view);
-    }
-    await page.goto(`${system.dashboardUrl}#/tasks`);
-    await page.locator(`a[href="#/tasks/${verified.task_id}"]`).click();
-    await page.getByText('verify succeeded', { exact: true }).waitFor();
-    await check('task');
-    await page.goto(`${system.dashboardUrl}#/schedules`);
-    await page.getByRole('button', { name: 'Edit nightly-verify' }).click();
-    await check('form');
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Remove nightly-verify' }).click();
-    await page.getByRole('button', { name: 'Continue …' }).click();
-    await check('confirmation');
-    await page.getByRole('button', { name: 'Yes, run schedule-remove' }).click();
-    await page.getByText('The task has ended.').waitFor();
-    await check('answer');
-    await page.keyboard.press('Escape');
-    await page.goto(`${system.dashboardUrl}#/control`);
-    await page.getByRole('button', { name: 'Run … translation-glossary-add', exact: true }).click();
-    await page.getByRole('button', { name: 'Run translation-glossary-add' }).click();
-    await page.getByText('is needed').first().waitFor();
-    await check('refused-form');
-    expect(opened.troubles).toEqual([]);
-  });
+  it.each(LOOKS)(
+    'violates no rule, and does not scroll sideways or below its content: %s',
+    async (name, look) => {
+      const system = await reused();
+      await system.untilReady(true);
+      await system.run('schedule-add', {
+        id: 'nightly-verify',
+        group: 'res',
+        action: 'verify',
+        args: ['channel=official'],
+        every_seconds: 86_400,
+        delay_seconds: 3600,
+      });
+      const verified = await system.run('verify');
+      const opened = await openPage(look);
+      const { page, violations, screenshot } = opened;
+      const check = async (place: string): Promise<void> => {
+        await screenshot(`${name}-${place}`);
+        const sideways = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        const below = await page.evaluate(
+          'document.documentElement.scrollHeight - Math.max(document.body.offsetHeight, innerHeight)',
+        );
+        expect([place, sideways, below, await violations()]).toEqual([place, 0, 0, []]);
+      };
+      await page.goto(system.dashboardUrl);
+      await page.getByLabel('Admin token').waitFor();
+      await check('login');
+      await logIn(opened);
+      for (const view of VIEWS) {
+        await page.goto(`${system.dashboardUrl}#/${view}`);
+        await page.locator('.panel').first().waitFor();
+        await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
+        await check(view);
+      }
+      await page.goto(`${system.dashboardUrl}#/tasks`);
+      await page.locator(`a[href="#/tasks/${verified.task_id}"]`).click();
+      await page.getByText('verify succeeded', { exact: true }).waitFor();
+      await check('task');
+      await page.goto(`${system.dashboardUrl}#/schedules`);
+      await page.getByRole('button', { name: 'Edit nightly-verify' }).click();
+      await check('form');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Remove nightly-verify' }).click();
+      await page.getByRole('button', { name: 'Continue …' }).click();
+      await check('confirmation');
+      await page.getByRole('button', { name: 'Yes, run schedule-remove' }).click();
+      await page.getByText('The task has ended.').waitFor();
+      await check('answer');
+      await page.keyboard.press('Escape');
+      await page.goto(`${system.dashboardUrl}#/control`);
+      await page.getByRole('button', { name: 'Run … translation-glossary-add', exact: true }).click();
+      await page.getByRole('button', { name: 'Run translation-glossary-add' }).click();
+      await page.getByText('is needed').first().waitFor();
+      await check('refused-form');
+      expect(opened.troubles).toEqual([]);
+    },
+  );
 });

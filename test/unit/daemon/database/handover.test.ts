@@ -107,11 +107,17 @@ describe('the request for a data folder', () => {
 });
 
 describe('a supervised daemon', () => {
-  it('knows from the ends of its processes whether it has handed over', () => {
-    const end = { signal: null, at: 1, lived_seconds: 1 };
+  it('knows from the end of the process before it whether it has handed over, and forgets earlier ends', () => {
+    const handedOver = (...codes: readonly number[]): boolean =>
+      hasHandedOver({
+        restarts: codes.length,
+        ends: codes.map((code) => ({ code, signal: null, at: 1, lived_seconds: 1 })),
+      });
     expect(hasHandedOver(null)).toBe(false);
-    expect(hasHandedOver({ restarts: 1, ends: [{ ...end, code: 1 }] })).toBe(false);
-    const ends = [EXIT_HANDED_OVER, 1].map((code) => ({ ...end, code }));
-    expect(hasHandedOver({ restarts: 2, ends })).toBe(true);
+    expect(handedOver()).toBe(false);
+    expect(handedOver(1)).toBe(false);
+    expect(handedOver(1, EXIT_HANDED_OVER)).toBe(true);
+    expect(handedOver(EXIT_HANDED_OVER, 0)).toBe(false);
+    expect(handedOver(EXIT_HANDED_OVER, 1)).toBe(false);
   });
 });

@@ -132,6 +132,18 @@ describe('a view of the cluster', () => {
     expect(shared.at(-1)).toBe('slipway');
   });
 
+  it('reports a Service that shared a pod with a changed one until now', async () => {
+    const { slices, seen, settle } = await followed([
+      slice('one', ['a', 'b']),
+      slice('two', ['b'], 'slipway-admin'),
+      slice('three', ['c'], 'other'),
+    ]);
+    const before = seen.length;
+    slices.send({ type: 'MODIFIED', object: slice('one', ['a']) });
+    await settle();
+    expect(seen.slice(before).sort()).toEqual(['slipway-admin: b', 'slipway: a']);
+  });
+
   it('has the new pods of a Service before it reports the change', async () => {
     const { slices, seen, settle } = await followed([slice('one', ['a', 'b'])]);
     slices.send({ type: 'MODIFIED', object: slice('one', ['a', 'b', 'c']) });
