@@ -1,6 +1,11 @@
 import { availableParallelism } from 'node:os';
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
+import manifest from './package.json' with { type: 'json' };
 import { isLong } from './test/support/long.ts';
+import { requireNode } from './test/support/require-node.ts';
+
+requireNode(process.versions.node, manifest.engines.node);
 
 /** One project per tier; `npx vitest run --project unit` runs one of them. */
 const tier = (name: string, testTimeout: number, options: object = {}): object => ({
