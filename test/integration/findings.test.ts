@@ -38,7 +38,7 @@ async function startPollGate(): Promise<PollGate> {
             answer.resume();
             return;
           }
-          // Without an attestation it tells of other conditions of the daemon only.
+          // Without an attestation it reports a change of the conditions of the daemon only.
           if (answer.statusCode !== 304) gate.answersLeft -= 1;
         }
         response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -134,6 +134,26 @@ function doctorOf(checks: readonly DoctorCheck[], clock: FakeClock, lines: strin
 }
 
 describe('the doctor', () => {
+  it('looks every minute, and every ten seconds while a check fails, also one that a request found', async () => {
+    const clock = new FakeClock();
+    const looks: number[] = [];
+    let status: 'ok' | 'failing' = 'ok';
+    const run = (): { readonly status: 'ok' | 'failing'; readonly message: string } => {
+      looks.push(clock.monotonic() / 1000);
+      return { status, message: 'told' };
+    };
+    const doctor = doctorOf([{ id: 'a', run }], clock, []);
+    doctor.start();
+    onTestFinished(async () => await doctor.stop());
+    await clock.advance(125_000);
+    status = 'failing';
+    await doctor.examine(never);
+    await clock.advance(10_000);
+    status = 'ok';
+    await clock.advance(90_000);
+    expect(looks).toEqual([60, 120, 125, 130, 140, 200]);
+  });
+
   it('notices and logs a change without being asked, so that since is when it began', async () => {
     const clock = new FakeClock();
     const lines: string[] = [];
