@@ -16,7 +16,7 @@ interface PollGate {
   readonly url: string;
   /** Where the daemon listens. */
   target: string;
-  /** Number of polls that may still be answered; later ones stay open. */
+  /** Number of polls that may still be answered with an attestation; later ones stay open. */
   answersLeft: number;
   /** Entity tag of the newest poll that the daemon has not answered; `null` while there is none. */
   readonly openPoll: string | null;
@@ -38,7 +38,8 @@ async function startPollGate(): Promise<PollGate> {
             answer.resume();
             return;
           }
-          gate.answersLeft -= 1;
+          // Without an attestation it reports a change of the conditions of the daemon only.
+          if (answer.statusCode !== 304) gate.answersLeft -= 1;
         }
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);

@@ -307,8 +307,8 @@ describe.skipIf(!canMount())('the volume', () => {
         .toContain('"every_seconds":7200');
       expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
       await expect
-        .poll(async () => (await readService(system))['state'], { timeout: 15_000 })
-        .toBe('healthy');
+        .poll(async () => await readService(system), { timeout: 30_000 })
+        .toMatchObject({ state: 'healthy', reason: null });
     },
   );
 });

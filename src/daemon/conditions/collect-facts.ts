@@ -106,11 +106,14 @@ function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | nul
 
 /** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
 function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
-  const refused = (since: number | null): RefusingVolume | null => (since === null ? null : { since });
-  const snapshot = refused(isFailing(doctor, 'store.writable'));
+  const refused = (id: string): RefusingVolume | null => {
+    const found = doctor.latest().find((check) => check.id === id);
+    // The doctor looks once a minute; a volume that was full then may have space now.
+    return found?.status !== 'failing' || found.lacksSpace === true ? null : { since: found.since };
+  };
   return {
-    snapshot: snapshot ?? (lease.status().state === 'held' ? null : { since: null }),
-    data: refused(isFailing(doctor, 'data.writable')),
+    snapshot: refused('store.writable') ?? (lease.status().state === 'held' ? null : { since: null }),
+    data: refused('data.writable'),
   };
 }
 

@@ -2,6 +2,7 @@ import type { StatsFs } from 'node:fs';
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 import { renderStoreFormat } from '../../contract/formats/store-format.ts';
 import { isFormatLost, readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { findWrongDirectories } from '../../snapshot/volume/store-directories.ts';
@@ -13,7 +14,7 @@ import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/proc
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
-import { dataFolderError } from '../database/storage-failure.ts';
+import { dataFolderError, describeStorageError } from '../database/storage-failure.ts';
 import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
@@ -153,8 +154,8 @@ export function storeChecks(
     {
       id: 'store.writable',
       run: async () => {
-        await writeProbe(stagingRoot(root), bootId);
-        return ok('the snapshot store is writable');
+        const failure = await tryWriting(stagingRoot(root), bootId);
+        return failure ?? ok('the snapshot store is writable');
       },
     },
     {
@@ -184,10 +185,8 @@ export function dataChecks(
     {
       id: 'data.writable',
       run: async () => {
-        await writeProbe(directory, bootId).catch((error: unknown) => {
-          throw dataFolderError(error);
-        });
-        return ok('the folder of the databases is writable');
+        const failure = await tryWriting(directory, bootId, dataFolderError);
+        return failure ?? ok('the folder of the databases is writable');
       },
     },
     {
@@ -287,6 +286,29 @@ export function clockCheck(clock: Clock): DoctorCheck {
       );
     },
   };
+}
+
+/** Error codes of a volume without free space. Source: errno(3). */
+const NO_SPACE: ReadonlySet<string | null> = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Tries to write to a folder.
+ *
+ * @param named gives an error of the file system the words for this folder
+ * @returns the failure, or `null`
+ */
+async function tryWriting(
+  directory: string,
+  bootId: string,
+  named: (error: unknown) => unknown = (error) => error,
+): Promise<DoctorFinding | null> {
+  try {
+    await writeProbe(directory, bootId);
+    return null;
+  } catch (error) {
+    const lacksSpace = NO_SPACE.has(errorCode(error) ?? null);
+    return { ...failing(describeStorageError(named(error))), lacksSpace };
+  }
 }
 
 /** Writes a file and removes it again. @throws the file system error */

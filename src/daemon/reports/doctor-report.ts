@@ -15,6 +15,8 @@ export interface DoctorFinding {
   readonly message: string;
   /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
   readonly since?: number;
+  /** Whether only free space is missing, so that the check of the space tells the cause. */
+  readonly lacksSpace?: boolean;
 }
 
 /** Why the checks run: somebody asked, or a minute has passed. */
@@ -47,7 +49,7 @@ export interface DoctorResult extends DoctorFinding {
   readonly since: number;
 }
 
-/** Runs the checks on request and every minute, so that it notices when a status began. */
+/** Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. */
 export interface Doctor {
   /** Runs every check now. */
   examine(signal: AbortSignal): Promise<readonly DoctorResult[]>;
@@ -60,6 +62,8 @@ export interface Doctor {
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
 /** Milliseconds between two runs without a request. */
 const INTERVAL_MS = 60_000;
+/** The same while a check is known to fail, so that the end of a fault is seen soon. */
+const FAILING_INTERVAL_MS = 10_000;
 const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 
 /** Creates the doctor. It logs every change of a status. */
@@ -85,16 +89,22 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
+  let lookedAt = clock.monotonic();
+  const isDue = (): boolean =>
+    clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
-    firstWaitMs: INTERVAL_MS,
+    firstWaitMs: FAILING_INTERVAL_MS,
     turn: async (signal) => {
-      await examine(signal, 'interval');
-      return INTERVAL_MS;
+      if (isDue()) {
+        await examine(signal, 'interval');
+        lookedAt = clock.monotonic();
+      }
+      return FAILING_INTERVAL_MS;
     },
     onFailure: (error) => {
       logger.error({ err: error }, 'the checks of the doctor could not be run');
-      return INTERVAL_MS;
+      return FAILING_INTERVAL_MS;
     },
   });
 
@@ -108,6 +118,10 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
       await loop.stop();
     },
   };
+}
+
+function isFailing({ status }: DoctorFinding): boolean {
+  return status === 'failing';
 }
 
 /** How bad a status is: 0 for ok, 1 for degraded, 2 for failing. */
