@@ -112,7 +112,7 @@ function draftOf(
   wantedId: ReleaseId | null,
 ): ReleaseDraft {
   const named = { baseId: base.release_id, digest: content.digest };
-  const same = wantedId === null ? withContent(releases, named).find(isKept) : undefined;
+  const same = wantedId === null ? withContent(releases, named) : null;
   const releaseId = same?.release_id ?? chooseLocalizedName(named, wantedId, (name) => releases.named(name));
   if (releaseId === null) {
     throw new TaskError(
@@ -134,12 +134,17 @@ function draftOf(
   };
 }
 
-/** The localized releases of the base with this content, the newest first. */
+/** The newest kept localized release of the base with this content. */
 function withContent(
   releases: ReleaseRepository,
   { baseId, digest }: { readonly baseId: string; readonly digest: string },
-): readonly ReleaseRow[] {
-  return releases
-    .list('localized', RELEASES_MAX)
-    .filter((release) => release.base_release_id === baseId && release.content_digest === digest);
+): ReleaseRow | null {
+  return (
+    releases
+      .list('localized', RELEASES_MAX)
+      .find(
+        (release) =>
+          release.base_release_id === baseId && release.content_digest === digest && isKept(release),
+      ) ?? null
+  );
 }
