@@ -11,7 +11,7 @@ import { isStale } from '../releases/records/retention-rules.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
 import type { DataSpace } from '../reports/data-space.ts';
-import type { Doctor } from '../reports/doctor-report.ts';
+import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
 
@@ -60,7 +60,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
     isAttesting: attestor.status().status !== 'failing',
-    isDatabaseDamaged: isFailing(doctor, 'database.main') !== null,
+    isDatabaseDamaged: failureOf(doctor, 'database.main') !== null,
     unwritable: unwritableVolumes(sources),
     unusable: unusableDatabases(doctor),
     crashLoopSince: sources.crashLoopSince(),
@@ -93,23 +93,23 @@ function fullVolumes(
     return failed === volume ? { since: failingSince } : null;
   };
   return {
-    snapshot: fullOf('snapshot', isFailing(doctor, 'store.space')),
+    snapshot: fullOf('snapshot', failureOf(doctor, 'store.space')?.since ?? null),
     data: fullOf('data', dataSpace.fullSince()),
   };
 }
 
-/** Since when a check of the doctor fails; `null` when it does not. */
-function isFailing({ latest }: Pick<Doctor, 'latest'>, id: string): number | null {
+/** The result of a check of the doctor that fails; `null` when it does not. */
+function failureOf({ latest }: Pick<Doctor, 'latest'>, id: string): DoctorResult | null {
   const found = latest().find((check) => check.id === id);
-  return found?.status === 'failing' ? found.since : null;
+  return found?.status === 'failing' ? found : null;
 }
 
 /** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
 function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
   const refused = (id: string): RefusingVolume | null => {
-    const found = doctor.latest().find((check) => check.id === id);
+    const failure = failureOf(doctor, id);
     // The doctor looks once a minute; a volume that was full then may have space now.
-    return found?.status !== 'failing' || found.lacksSpace === true ? null : { since: found.since };
+    return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
   return {
     snapshot: refused('store.writable') ?? (lease.status().state === 'held' ? null : { since: null }),
@@ -126,8 +126,8 @@ const WORK_DATABASES = {
 
 function unusableDatabases(doctor: Pick<Doctor, 'latest'>): ConditionFacts['unusable'] {
   return Object.entries(WORK_DATABASES).flatMap(([id, content]) => {
-    const since = isFailing(doctor, id);
-    return since === null ? [] : [{ content, since }];
+    const failure = failureOf(doctor, id);
+    return failure === null ? [] : [{ content, since: failure.since }];
   });
 }
 

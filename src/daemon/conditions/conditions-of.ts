@@ -50,7 +50,7 @@ export interface ConditionFacts {
   };
   /** The volumes that are full, and since when, if that is known. */
   readonly full: VolumeFacts;
-  /** The volumes that cannot be written, also because they are full. */
+  /** The volumes that cannot be written. One that is full can be among them. */
   readonly unwritable: VolumeFacts;
   readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
