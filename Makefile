@@ -5,6 +5,7 @@ SHELL := /bin/sh
 PORT ?= 8080
 DATA ?= .slipway
 UPSTREAM ?=
+KEYS ?=
 RULES ?=
 ROUNDS ?= 7
 
@@ -23,15 +24,15 @@ help: ## Lists the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: run
-run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL] [RULES=FILE]
-	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(RULES),--rules "$(RULES)")
+run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL|slipway+URL] [KEYS=FILE] [RULES=FILE]
+	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(KEYS),--keys "$(KEYS)") $(if $(RULES),--rules "$(RULES)")
 
 .PHONY: run-next
 run-next: ## Plays the next demo release on the system that runs: make run-next [DATA=.slipway]
 	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev next --data "$(DATA)"
 
 .PHONY: test
-test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, integration, cluster, e2e
+test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, integration, browser, cluster, e2e
 	@$(dev_tools) && exec node scripts/test.ts
 
 .PHONY: test-long
@@ -57,6 +58,10 @@ bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashin
 .PHONY: console
 console: ## Builds the console that the server serves
 	@$(run_tools) && exec node scripts/console.ts
+
+.PHONY: screenshots
+screenshots: ## Takes the pictures of the dashboard in docs/how-to/images
+	@$(dev_tools) && export $(node_options) && node scripts/console.ts && exec node scripts/screenshots.ts
 
 .PHONY: kube-tools
 kube-tools: ## Builds the Kubernetes programs for the tests, and prints their folder: make kube-tools [PROGRAMS="etcd kube-apiserver"]

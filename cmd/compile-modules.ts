@@ -14,8 +14,7 @@ const THREAD_ENTRY = 'thread-worker.ts';
 const PROGRAMS = [
   'cmd/compose/*.ts',
   'src/**/*-worker.ts',
-  // Processes that parse, patch, and rewrite catalogs.
-  'src/daemon/**/{parse,patch,catalog}-process.ts',
+  'src/daemon/**/*-process.ts',
   'src/platform/isolation/orphan-watch.ts',
 ];
 

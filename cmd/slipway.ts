@@ -44,6 +44,10 @@ async function main(): Promise<number> {
       const programDirectory = join(import.meta.dirname, '..');
       return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
+    case 'export':
+      return await (await import('./compose/bundle.ts')).exportBundle(args, signal);
+    case 'import':
+      return await (await import('./compose/bundle.ts')).importBundle(args, signal);
     case 'keygen':
       return await runKeygen(args, io);
     case 'parse': {

@@ -8,7 +8,7 @@ import { ForeignStoreError } from '../../src/daemon/releases/recovery/foreign-st
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
-import { supervisionOf } from '../../src/daemon/supervisor/supervision-of.ts';
+import { supervisionOf, type SupervisionRead } from '../../src/daemon/supervisor/supervision-of.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import {
   ConfigurationProblems,
@@ -21,10 +21,8 @@ import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const deadlineMs = 35_000;
 
-async function start(
-  loadSettings: SettingsLoader,
-  supervision: ReturnType<typeof supervisionOf>,
-): Promise<void> {
+async function start(loadSettings: SettingsLoader, supervised: SupervisionRead): Promise<void> {
+  const { supervision } = supervised;
   const reportStarted = answerSupervisor(process);
   const settings = await loadSettings();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
@@ -35,7 +33,7 @@ async function start(
     sharesOutput: supervision !== null,
   });
   const { logger } = log;
-  for (const warning of warnings) logger.warn(warning);
+  for (const warning of [...warnings, ...supervised.warnings]) logger.warn(warning);
   const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
   const daemon = createDaemon(configuration, {
     clock,

@@ -1,3 +1,5 @@
+import { EXPORT_USAGE } from '../../src/cli/bundle/export-options.ts';
+import { IMPORT_USAGE } from '../../src/cli/bundle/import-options.ts';
 import { DEV_USAGE } from '../../src/cli/dev/dev-options.ts';
 import { KEYGEN_USAGE } from '../../src/cli/keygen/keygen.ts';
 import { VERIFY_USAGE } from '../../src/cli/verify/verify-options.ts';
@@ -6,6 +8,8 @@ import { PARSE_USAGE } from '../../src/daemon/parse/offline/parse-options.ts';
 
 const USAGES: Readonly<Record<string, string>> = {
   dev: DEV_USAGE,
+  export: EXPORT_USAGE,
+  import: IMPORT_USAGE,
   keygen: KEYGEN_USAGE,
   parse: PARSE_USAGE,
   restore: RESTORE_USAGE,

@@ -74,7 +74,7 @@ export function renderReasons(): string {
 ${NOTE}
 
 Why a release is not distributable. Probe bodies, problem bodies, metric labels, log lines, \`ReleaseChannel\` conditions,
-events and the dashboard all use these constants. Each has a runbook.
+events and the console all use these constants. Each has a runbook.
 
 ${table(['Reason', 'Meaning, and what to do'], linked(REASONS))}
 

@@ -13,7 +13,9 @@ export interface Stage {
 
 /** test/cluster runs these programs. */
 const CONTROL_PLANE =
-  'etcd kube-apiserver helm kubectl kubeconform kube-score httproutes.yaml servicemonitors.yaml'.split(' ');
+  'etcd kube-apiserver helm kubectl kubeconform kube-score httproutes.yaml servicemonitors.yaml crane oras registry'.split(
+    ' ',
+  );
 /** test/e2e/cluster runs all of them, as root only. */
 const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
 
@@ -36,7 +38,10 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
       tier('arch'),
     ],
   ],
-  [[tier('integration')], [clusterTier('cluster', CONTROL_PLANE), clusterTier('e2e', WHOLE_NODE)]],
+  [
+    [tier('integration'), { name: 'browser', run: browserTests }],
+    [clusterTier('cluster', CONTROL_PLANE), clusterTier('e2e', WHOLE_NODE, ['container', 'cluster'])],
+  ],
 ];
 
 function stage(name: string, command: string, ...args: readonly string[]): Stage {
@@ -55,14 +60,19 @@ function tier(project: string): Stage {
  * A tier that needs Kubernetes: builds the programs first, so that no test waits for them. Its files run one after the
  * other, because each may start a whole cluster.
  */
-function clusterTier(project: string, programs: readonly string[]): Stage {
+function clusterTier(project: string, programs: readonly string[], folders: readonly string[] = []): Stage {
   return {
     name: project,
     run: async (workDirectory, label) => {
       if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, label);
-      return await runTier({ project, workers: 1, workDirectory, label });
+      return await runTier({ project, folders, workers: 1, workDirectory, label });
     },
   };
+}
+
+/** The tests in a browser wait for no cluster. Their files run one after the other, because each starts a browser and a system. */
+async function browserTests(workDirectory: string, label: string): Promise<Outcome> {
+  return await runTier({ project: 'e2e', folders: ['browser'], workers: 1, workDirectory, label });
 }
 
 /** Node, the console in the browser, and the console's tests that run in Node are programs of their own. */

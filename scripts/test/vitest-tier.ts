@@ -32,6 +32,8 @@ const FAILURE_LINES = 8;
 export interface TierOptions {
   /** The project of `vitest.config.ts`. */
   readonly project: string;
+  /** The folders whose tests run, relative to that of the project; all when empty. */
+  readonly folders?: readonly string[];
   /** How many test files run at the same time. */
   readonly workers: number;
   /** The report is written here. */
@@ -41,8 +43,14 @@ export interface TierOptions {
 }
 
 /** Runs the tests of one tier. */
-export async function runTier({ project, workers, workDirectory, label }: TierOptions): Promise<Outcome> {
-  const path = join(workDirectory, `${project}.json`);
+export async function runTier({
+  project,
+  folders = [],
+  workers,
+  workDirectory,
+  label,
+}: TierOptions): Promise<Outcome> {
+  const path = join(workDirectory, `${[project, ...folders].join('-')}.json`);
   const code = await execute(
     'vitest',
     [
@@ -53,6 +61,7 @@ export async function runTier({ project, workers, workDirectory, label }: TierOp
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${path}`,
+      ...folders.map((folder) => `test/${project}/${folder}/`),
     ],
     label,
   );

@@ -8,8 +8,7 @@ import { hasExactJson } from './text/exact-json.ts';
 const root = document.getElementById('app') as HTMLElement;
 
 try {
-  if (!hasExactJson)
-    throw new Error('This browser is too old for the dashboard. Use one from 2025 or later.');
+  if (!hasExactJson) throw new Error('This browser is too old for the console. Use one from 2025 or later.');
   // A token in the address would stay in the history; it may travel only in the header.
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
   const response = await fetch('contract.json', { credentials: 'omit' });
@@ -19,5 +18,5 @@ try {
   root.replaceChildren();
   startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });
 } catch (error) {
-  root.textContent = `The dashboard did not start. ${error instanceof Error ? error.message : String(error)}`;
+  root.textContent = `The console did not start. ${error instanceof Error ? error.message : String(error)}`;
 }

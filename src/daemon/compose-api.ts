@@ -125,7 +125,10 @@ export function daemonSurface(
       ...releases.reports,
       ...schedules.reports,
       ...texts.reports,
-      defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
+      defineReport(
+        'daemon.doctor',
+        createDoctorReport(doctor, options.supervision, async () => await releases.storage.read()),
+      ),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: byName([
@@ -157,16 +160,18 @@ function composeConditions(
     lease,
     dataSpace,
     crashLoopSince: () => crashLoopSinceOf(supervision, clock),
-    publishingStoppedSince: () => {
-      const { state, since } = localized.automation.status();
-      return state === 'stopped' ? since : null;
-    },
-    rollback: () => localized.rollbacks.stoppedBy(),
+    automation: () => localized.automation.status(),
+    rollbacks: localized.rollbacks,
     repairsAutomatically: () => settings.current().configuration.repair.automatic,
     maxVerifyAgeSeconds: () => settings.current().configuration.attestation.maxVerifyAgeSeconds,
     clock,
   };
-  return createConditionBoard({ find: () => conditionsOf(collectFacts(sources)), bootId, clock });
+  return createConditionBoard({
+    find: () => conditionsOf(collectFacts(sources)),
+    attestationVersion: () => releases.attestation.current()?.version ?? null,
+    bootId,
+    clock,
+  });
 }
 
 /** Creates the doctor over the checks of all parts. */

@@ -79,7 +79,8 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     plannedBackupAt: () => schedules.nextRunOf(BACKUP_JOB.kind),
     // The localized channel is made below, from the texts.
     automation: () => localized.automation.status(),
-    rollbackOf: (releaseId) => localized.rollbacks.takenBackBy(releaseId),
+    publishBlockers: () => localized.publishBlockers(),
+    rollbackOf: (releaseId) => localized.rollbackOf(releaseId),
   });
   const localized = createLocalizedParts(base, { engine, pool, releases, texts });
   engine.jobs.register(...releases.jobs, ...texts.jobs, ...localized.jobs);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { openFencedWriter } from '../snapshot/fenced-writer.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { checkStore, restoreFormat } from '../snapshot/volume/snapshot-store.ts';
@@ -17,16 +16,15 @@ import { createDaemonParts, scheduleIntervals, type DaemonParts } from './daemon
 import { createDaemonMetrics } from './metrics.ts';
 import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
-import { waitForDataLock } from './database/data-lock.ts';
 import { storeWhenPossible, tryToStore } from './database/store-when-possible.ts';
-import { createHandoverRequest, createHandoverWatch, HANDOVER_PAUSE_MS } from './database/handover.ts';
+import { canServe } from './handover/handed-over.ts';
 import { describeStorageError, storageFailureOf, unusableDataFolder } from './database/storage-failure.ts';
-import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
+import type { MainDatabase } from './database/main-database.ts';
+import { openDataFolder, type SharedParts, type Waiting } from './open-data-folder.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
-import { EXIT_HANDED_OVER, hasHandedOver } from './supervisor/supervision.ts';
 import { callOf } from './tasks/job.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
@@ -89,7 +87,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   };
 
   const recover = async (parts: DaemonParts): Promise<void> => {
-    const { engine, events, releases, schedules, keyWatch } = parts;
+    const { engine, events, releases, schedules, keyWatch, localized } = parts;
     // On a full data folder nothing can be stored, and attestations are renewed nevertheless.
     tryToStore(() => engine.recover(), 'the tasks of the earlier process', logger);
     closers.add('release events', () => events.stop());
@@ -102,6 +100,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     });
     await recovery;
     if (stopping.signal.aborted) return;
+    tryToStore(localized.recordRollback, 'the effect of a rollback', logger);
     closers.add('signing keys', async () => await keyWatch.stop());
     keyWatch.start();
     closers.add('tasks', async () => await engine.stop(graceMs));
@@ -128,7 +127,7 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
       const shared = { configuration, options, settings, closers };
       const waiting = { clock: options.clock, signal: stopping.signal, onWait };
       let parts: DaemonParts | null = null;
-      const data = await openDataFolder(shared, waiting, () => parts !== null && canServe(parts));
+      const data = await openDataFolder(shared, waiting, () => parts !== null && canServe(parts.releases));
       const lease = await becomeWriter(shared, data.database, waiting);
       stopping.signal.throwIfAborted();
       readiness = { ready: false, message: 'recovery is not complete' };
@@ -167,69 +166,6 @@ function startWork(
   }
   schedules.start();
   engine.start();
-}
-
-type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
-
-type Waiting = Pick<Parameters<typeof waitForDataLock>[1], 'clock' | 'signal' | 'onWait'>;
-
-/** Whether the official channel has a sound release that this daemon can attest. */
-function canServe({ releases }: DaemonParts): boolean {
-  const current = releases.repository.current('official');
-  return current !== null && current.state !== 'damaged' && releases.attestor.status().status !== 'failing';
-}
-
-/**
- * Waits until no other process uses the data folder, and opens the database. From then on, a daemon with a supervisor
- * hands the folder over to one that waits for it, while it has nothing to serve.
- */
-async function openDataFolder(
-  { configuration, options, closers }: SharedParts,
-  waiting: Waiting,
-  serves: () => boolean,
-): Promise<MainDatabase> {
-  const { dir } = configuration.data;
-  const { supervision, bootId, clock } = options;
-  const handedOver = hasHandedOver(supervision);
-  if (handedOver) {
-    waiting.onWait('it handed the data folder over to a daemon that waited for it');
-    await clock.sleep(HANDOVER_PAUSE_MS, waiting.signal);
-  }
-  // Two daemons with nothing to serve would otherwise take the folder from each other forever.
-  const onTurn = supervision === null || handedOver ? undefined : createHandoverRequest(dir, bootId);
-  const lock = await waitForDataLock(dir, { ...waiting, onTurn });
-  closers.add('data lock', () => lock.release());
-  if (supervision !== null) {
-    const watch = createHandoverWatch({
-      directory: dir,
-      clock,
-      canServe: serves,
-      onHandover: () => {
-        options.requestShutdown(
-          'a daemon that waits takes over, as this one has nothing to serve',
-          EXIT_HANDED_OVER,
-        );
-      },
-    });
-    closers.add('handover', async () => await watch.stop());
-    watch.start();
-  }
-  if (lock.keptAt !== null) {
-    options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
-  }
-  waiting.signal.throwIfAborted();
-  const { database, rebuilt } = await openMainDatabase(join(dir, 'main.db'), {
-    now: new Date(options.clock.now()),
-    signal: waiting.signal,
-  });
-  closers.add('database', () => database.close());
-  if (rebuilt !== null) {
-    options.logger.error(
-      { finding: rebuilt.finding, kept_at: rebuilt.keptAt },
-      'the database is damaged; the file is kept aside, and an empty database is filled from the snapshot volume',
-    );
-  }
-  return { database, rebuilt };
 }
 
 /** Waits until no other daemon writes to the snapshot volume. */

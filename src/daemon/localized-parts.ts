@@ -1,12 +1,14 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { noUnits } from '../domain/translation/unit-state.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
+import { isPreparing } from './conditions/following.ts';
 import type { DaemonBase } from './daemon-base.ts';
 import { openBuilders } from './localized/builders.ts';
 import type { SearchMemory } from './localized/catalogs/catalog-rewriter.ts';
 import { createFreezer } from './localized/freeze/freezer.ts';
 import { createLocalized, type Localized } from './localized/localized.ts';
 import { PATCHER_VERSION } from './localized/patch/patcher-version.ts';
-import { PARSE_FULL_JOB, PARSE_JOB } from './parse/parse-jobs.ts';
 import type { Releases } from './releases/releases.ts';
 import type { DaemonConfiguration } from './settings/config.ts';
 import { exchangeRootOf } from './settings/exchange-config.ts';
@@ -14,6 +16,8 @@ import type { TaskEngine } from './tasks/task-engine.ts';
 import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
 import { REQUALIFY_JOB, TASK_BUILD_JOB } from './translation/translation-jobs.ts';
 import { WORKER_RUN_JOB } from './translation/worker/worker-job.ts';
+import { mirrorsLocalized } from './upstream/upstream-config.ts';
+import { redactUrl } from './upstream/upstream-location.ts';
 import type { TextParts } from './text-parts.ts';
 
 /** Jobs that change texts, after which a localized release may be due. */
@@ -21,17 +25,12 @@ const TRIGGERS = [TASK_BUILD_JOB, REQUALIFY_JOB, WORKER_RUN_JOB, PROOFREAD_IMPOR
   ({ kind }) => kind,
 );
 
-/** Jobs that make index and tasks those of the current release. */
-const PREPARING = [PARSE_JOB, PARSE_FULL_JOB, TASK_BUILD_JOB];
-
-/** Whether a task of a kind runs or waits. */
-function isLive(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>, kind: string): boolean {
-  return engine.runningSince(kind) !== null || engine.historyOf(kind).nextRunAt !== null;
-}
+/** Actions by which people change texts. */
+const EDITS = ['translation-task-update', 'translation-proofread'];
 
 /** Assembles the localized channel over releases and texts; nothing runs yet. */
 export function createLocalizedParts(
-  { configuration, options, settings, database, writer }: DaemonBase,
+  { configuration, options, settings, database, writer, closers }: DaemonBase,
   {
     engine,
     pool,
@@ -48,8 +47,10 @@ export function createLocalizedParts(
   const dataDirectory = configuration.data.dir;
   const exchangeRoot = (): string => exchangeRootOf(current().exchange, dataDirectory);
   const { publishing } = texts.translation;
-  const memory: SearchMemory = { last: null };
-  return createLocalized({
+  const memory: SearchMemory = { last: null, listPath: join(dataDirectory, 'catalog-search.list') };
+  // An earlier process has forgotten its search, and the list has a line for each file of a release.
+  void rm(memory.listPath, { force: true }).catch(() => undefined);
+  const localized = createLocalized({
     clock: options.clock,
     failpoints: options.failpoints,
     database,
@@ -66,9 +67,13 @@ export function createLocalizedParts(
     patchRoot: exchangeRoot,
     texts: publishing,
     freezer: createFreezer({ parse: texts.parse, publishing, patcherVersion: PATCHER_VERSION }),
-    isPreparing: () => PREPARING.some(({ kind }) => isLive(engine, kind)),
+    isPreparing: () => isPreparing(engine),
     policy: () => current().localized,
     configuration: () => current().localized,
+    mirroredFrom: () => {
+      const { upstream } = current();
+      return mirrorsLocalized(upstream) ? redactUrl(upstream.slipway?.url ?? '') : null;
+    },
     work: () => {
       const work = texts.translation.latestStatus();
       return {
@@ -79,6 +84,7 @@ export function createLocalizedParts(
     },
     refreshTexts: async () => await texts.translation.readStatus(),
     triggers: TRIGGERS,
+    edits: EDITS,
     logger: options.logger,
     openBuilders: async () =>
       await openBuilders({
@@ -89,4 +95,6 @@ export function createLocalizedParts(
         memory,
       }),
   });
+  closers.add('publishing by itself', async () => await localized.automation.stop());
+  return localized;
 }

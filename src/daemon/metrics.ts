@@ -107,7 +107,8 @@ function addTranslationMetrics(
   counts(
     { name: 'units', label: 'state', help: 'Units of the translated release, by state.' },
     UNIT_STATES,
-    ({ units, skippedUnits }, state) => countOf(units, state) + countOf(skippedUnits, state),
+    ({ units, skippedUnits, excludedUnits }, state) =>
+      countOf(units, state) + countOf(skippedUnits, state) + countOf(excludedUnits, state),
   );
   const leases = 'Chunks that workers have leased, by whether the lease is open or has expired.';
   counts({ name: 'leases', label: 'state', help: leases }, LEASE_STATES, (status, state) =>

@@ -30,6 +30,8 @@ export interface TextPartsDependencies {
   /** Whether the localized release follows by itself. */
   readonly automation: () => ReportBodyOf<'translation.status'>['automation'];
   readonly rollbackOf: FindRollback;
+  /** The blockers of every publication, whatever the units are. */
+  readonly publishBlockers: () => ReportBodyOf<'translation.status'>['publish_blockers'];
 }
 
 /** The parts that work with the texts of releases: from their index to the databases with human work. */
@@ -50,7 +52,7 @@ export interface TextParts {
 /** Assembles the parts that work with texts; nothing runs yet. */
 export function createTextParts(
   base: Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>,
-  { engine, createId, pool, releases, plannedBackupAt, automation, rollbackOf }: TextPartsDependencies,
+  { engine, createId, pool, releases, plannedBackupAt, ...localized }: TextPartsDependencies,
 ): TextParts {
   const { configuration, options, settings, closers } = base;
   const current = (): DaemonConfiguration => settings.current().configuration;
@@ -99,8 +101,9 @@ export function createTextParts(
     exchangeRoot: () => exchangeRootOf(current().exchange, configuration.data.dir),
     configuration: () => current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
-    minState: () => current().localized.minState,
-    localizedStatus: () => ({ ...localizedStatusOf(releases, rollbackOf), automation: automation() }),
+    publishPolicy: () => current().localized,
+    publishBlockers: localized.publishBlockers,
+    localizedStatus: () => localizedStatus(releases, localized),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
@@ -144,4 +147,12 @@ function releaseSource(root: string, repository: Releases['repository']): Releas
     },
     kept: () => repository.kept().map(({ release_id }) => release_id),
   };
+}
+
+function localizedStatus(
+  releases: TextPartsDependencies['releases'],
+  { rollbackOf, automation }: Pick<TextPartsDependencies, 'rollbackOf' | 'automation'>,
+): ReturnType<typeof localizedStatusOf> & Pick<ReportBodyOf<'translation.status'>, 'automation'> {
+  const { state, message, since } = automation();
+  return { ...localizedStatusOf(releases, rollbackOf), automation: { state, message, since } };
 }

@@ -3,6 +3,8 @@ import type { ReleaseChannel } from './kubernetes/objects.ts';
 import type { ReflectorTurn } from './kubernetes/reflector.ts';
 import { conditionOf } from './reconcile/condition-of.ts';
 import type { ReconcileOutcome } from './reconcile/reconciler.ts';
+import { CALM_REASONS, isCalm } from '../domain/service-state/calm-reasons.ts';
+import { shareOf } from '../domain/translation/publish-outcome.ts';
 
 /** The metrics of the operator. */
 export interface OperatorMetrics {
@@ -90,11 +92,11 @@ function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers:
   };
   each(
     'ready',
-    'Whether the ReleaseChannel is Ready: 1 or 0; absent while there is nothing to serve (NothingPublished).',
-    ({ status }) => {
+    `Whether the ReleaseChannel is Ready: 1 or 0; absent while nobody has to act because a localized one is not (${CALM_REASONS.join(', ')}).`,
+    ({ spec, status }) => {
       const ready = conditionOf(status, 'Ready');
-      if (ready?.status === 'Unknown' && ready.reason === 'NothingPublished') return null;
-      return ready?.status === 'True' ? 1 : 0;
+      if (ready?.status === 'True') return 1;
+      return ready !== null && isCalm(spec.channel, ready.reason) ? null : 0;
     },
   );
   each(
@@ -109,8 +111,7 @@ function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers:
       const units = status?.localization?.units;
       // The status has a coverage only while the units of the official release are known.
       if (units?.ready === undefined || status?.localization?.coverage === undefined) return null;
-      const counted = units.total - units.skipped;
-      return counted === 0 ? 1 : units.ready / counted;
+      return shareOf(units.ready, units.total - units.skipped);
     },
   );
 }

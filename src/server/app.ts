@@ -53,7 +53,7 @@ const READS_PREFIX = '/v1/';
 export const CDN_ROUTE = PUBLIC_OPERATIONS.getResource.path;
 
 /**
- * Makes the request listener. It answers probes, resource bytes, the dashboard and the admin surface itself; everything
+ * Makes the request listener. It answers probes, resource bytes, the console and the admin surface itself; everything
  * else goes through Express.
  */
 export function createServerApp(

@@ -11,6 +11,7 @@ import type { Logger } from '../platform/logging/logging.ts';
 import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Registry } from '../platform/metrics/metrics.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
+import { isAdminPath } from './admin/admin-routes.ts';
 import { createAdminSurface, type AdminSurface } from './admin/admin-surface.ts';
 import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
@@ -20,11 +21,12 @@ import type { ServerConfiguration } from './config/config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
 import type { DashboardFile } from './dashboard/dashboard-files.ts';
 import { createServerHistory, type MinuteOfProcess, type ServerHistory } from './history/server-history.ts';
+import { createScrubReader } from './history/scrub-reader.ts';
 import { createTrafficReader } from './history/traffic-reader.ts';
 import { createServerChecks } from './admin/reports/server-checks.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonPresence, type DaemonPresence } from './daemon-client/daemon-presence.ts';
-import { createDashboardRoute } from './dashboard/dashboard-route.ts';
+import { createDashboardRoute, DASHBOARD_PATH } from './dashboard/dashboard-route.ts';
 import { createDistributionRoutes } from './public/distribution/distribution-routes.ts';
 import { createRevalidator } from './public/distribution/revalidator.ts';
 import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
@@ -42,7 +44,7 @@ import { createPublicUrls } from './public/release/public-urls.ts';
 import { createReleaseHistory } from './public/release/release-lookup.ts';
 import { createReleaseRoutes } from './public/release/release-routes.ts';
 import { createServerInfoRoute } from './public/server-info/server-info-route.ts';
-import { createVerifiedDocumentReader } from './public/server-info/verified-document.ts';
+import { createVerifiedDocumentReader } from './serving/verified-document.ts';
 import { createServiceStateReader, type ReadServiceState } from './service/service-state-reader.ts';
 import { registerServiceState } from './service/service-state-metrics.ts';
 import { createServingRoom, type ServingRoom } from './serving/serving-room.ts';
@@ -94,10 +96,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   const metrics = createServerMetrics(registry);
   const presence = createDaemonPresence({
     clock,
-    servedUntil: () =>
-      room.serving.verdict('official').distributable
-        ? (room.serving.attestation()?.statement.expires_at ?? null)
-        : null,
+    servedUntil: () => servedUntil(room.serving),
   });
   const room: ServingRoom = createServingRoom({
     root: config.snapshot.root,
@@ -109,13 +108,16 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     waitSeconds: config.daemon.waitSeconds,
     pool,
     metrics,
+    onVerdict: () => {
+      history.noteState();
+    },
     clock,
     random: deps.random,
     logger,
   });
   metrics.observe(room.serving, () => clock.now());
   const service = assembleServiceState(deps, { room, presence });
-  const history = assembleHistory(deps, service);
+  const history: ServerHistory = assembleHistory(deps, service);
   const ids = createIds(clock);
   const cdn = createCdnHandler({
     serving: room.serving,
@@ -169,6 +171,12 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   };
 }
 
+/** Until when the official release is served without the daemon, Unix seconds; `null` when it is not served. */
+function servedUntil(serving: ServingRoom['serving']): number | null {
+  if (!serving.verdict('official').distributable) return null;
+  return serving.attestation()?.statement.expires_at ?? null;
+}
+
 /** Whether public routes need a token. */
 function needsToken({ auth }: ServerConfiguration): boolean {
   return auth.public === 'token';
@@ -186,7 +194,7 @@ function createIds(clock: Clock): {
 }
 
 function assembleServiceState(
-  { client, registry, isShuttingDown }: AssemblyDependencies,
+  { client, registry, clock, isShuttingDown }: AssemblyDependencies,
   { room, presence }: { readonly room: ServingRoom; readonly presence: DaemonPresence },
 ): ReadServiceState {
   const read = createServiceStateReader({
@@ -195,9 +203,15 @@ function assembleServiceState(
     refresh: () => room.refresher.diagnostics(),
     conditions: () => client.conditions(),
     isShuttingDown,
+    clock,
   });
   registerServiceState(registry, read);
   return read;
+}
+
+/** Whether the requests of a route come from clients: neither probes, nor operators and their console. */
+function isOfClients(route: string): boolean {
+  return !PROBE_ROUTES.has(route) && route !== DASHBOARD_PATH && !isAdminPath(route);
 }
 
 function assembleHistory(
@@ -206,7 +220,8 @@ function assembleHistory(
 ): ServerHistory {
   return createServerHistory({
     readState,
-    readTraffic: createTrafficReader({ registry, probes: PROBE_ROUTES }),
+    readTraffic: createTrafficReader({ registry, isOfClients }),
+    readScrub: createScrubReader({ registry }),
     share: shareMinute,
     clock,
     logger,
@@ -266,6 +281,7 @@ function assembleRoutes(
   const { root } = config.snapshot;
   const urls = createPublicUrls(config.publicBaseUrl, config.cdn.host);
   const history = createReleaseHistory(client);
+  const readDocument = createVerifiedDocumentReader({ root, pool });
   return createPublicRoutes({
     health: createHealthRoutes({
       serving,
@@ -281,6 +297,7 @@ function assembleRoutes(
       serving,
       history,
       revalidator: createRevalidator({ root, pool, concurrency: config.limits.revalidations }),
+      readDocument,
       clock,
     }),
     launcher: createLauncherRoutes({
@@ -292,7 +309,7 @@ function assembleRoutes(
     serverInfo: createServerInfoRoute({
       serving,
       urls,
-      read: createVerifiedDocumentReader({ root, pool }),
+      read: readDocument,
       serverInfo: config.serverInfo,
     }),
     openApi,

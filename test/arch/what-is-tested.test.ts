@@ -30,6 +30,16 @@ describe('the pages that say what is tested', () => {
     expect(sections.filter(({ section }) => !section.includes('.test.ts`'))).toEqual([]);
   });
 
+  it('have no row twice', () => {
+    const rows = PAGES.flatMap((page) =>
+      readFileSync(join(ROOT, page), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('.test.ts`'))
+        .map((line) => line.replaceAll(/\s+/g, ' ')),
+    );
+    expect(rows.filter((row, at) => rows.indexOf(row) !== at)).toEqual([]);
+  });
+
   it('name only files that exist, with at least one title each', () => {
     expect(ROWS.length).toBeGreaterThan(50);
     expect(brokenRows(ROWS)).toEqual([]);

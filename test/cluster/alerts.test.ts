@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { CHANNELS } from '../../src/domain/release/channel.ts';
+import { CALM_REASONS } from '../../src/domain/service-state/calm-reasons.ts';
 import { SERVICE_REASONS } from '../../src/domain/service-state/service-reasons.ts';
 import { SERVICE_STATE_NAMES } from '../../src/domain/service-state/service-state.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
@@ -274,6 +275,16 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     expect(await runCases({ ...starts, [because('Syncing')]: '1x60' }, check([]))).toBe('');
     expect(await runCases({ ...starts, [because('Syncing')]: '0x60' }, check([]))).not.toBe('');
     expect(await runCases({ ...starts, [because('DaemonUnreachable')]: '1x60' }, check([]))).not.toBe('');
+  });
+
+  it.each(CALM_REASONS)('do not fire for a localized channel that serves nothing: %s', async (reason) => {
+    const series = (value: string) => ({
+      [`slipway_verdict{${JOB},channel="localized",reason="BaseReleaseChanged"}`]: '1x60',
+      [`slipway_service_reason{${JOB},channel="localized",reason="${reason}"}`]: value,
+    });
+    const check = [{ eval_time: '30m', alertname: 'SlipwayLocalizedNotServed', exp_alerts: [] }];
+    expect(await runCases(series('1x60'), check)).toBe('');
+    expect(await runCases(series('0x60'), check)).not.toBe('');
   });
 
   it('are quiet while all is well', async () => {

@@ -392,6 +392,21 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(rulesOf(open)).toMatchObject([{ ports: tcp(80, 443, 8443) }]);
   });
 
+  it('lets the daemon of an edge reach its origin, and gives it only the public key of that', () => {
+    const objects = objectsOf(CHART_VALUES['edges that scale, each with a claim of its own'] ?? {});
+    const policy = objects.find(({ kind }) => kind === 'NetworkPolicy');
+    const [, toOrigin] = (policy?.spec.egress ?? []) as Array<{ ports: unknown[] }>;
+    expect(toOrigin?.ports).toContainEqual({
+      port: 8080,
+      protocol: 'TCP',
+    });
+    const volumes = objects
+      .filter(({ kind }) => kind === 'Deployment')
+      .flatMap(({ spec }) => (spec.template.spec.volumes ?? []) as Array<{ name: string }>);
+    const key = volumes.find(({ name }) => name === 'origin-key');
+    expect(key).toMatchObject({ secret: { items: [{ key: 'signing.pub' }] } });
+  });
+
   it('gives only the daemon the secrets, files and volume of localization, and memory for its processes', () => {
     interface Container {
       readonly volumeMounts: ReadonlyArray<{ readonly name: string; readonly readOnly?: boolean }>;

@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type {
+  DaemonCondition,
+  DaemonConditionCode,
+} from '../../src/domain/service-state/daemon-conditions.ts';
 import { FAKE_TOKEN, releaseRow, translationStatus, type FakeSlipway } from '../support/fake-slipway.ts';
 import { startKubeControllers } from '../support/kube-controllers.ts';
 import { kubeTools } from '../support/kube-tools.ts';
@@ -298,6 +302,74 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+  });
+
+  it('for a localized channel that a rollback has withdrawn rests without a warning, and publishes when it is resumed', async () => {
+    const { namespace, first } = await scene();
+    const told = (code: DaemonConditionCode): DaemonCondition => ({
+      code,
+      message: `told: ${code}`,
+      since: 1,
+      next_try: null,
+    });
+    first.current.localized = 'l1';
+    first.setVerdict('localized', null);
+    await world().apply(namespace, 'localized', { channel: 'localized' });
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    // A new official release, whose localized one is being made.
+    first.conditions = [told('localized_following'), told('localized_stale')];
+    first.setVerdict('localized', 'BaseReleaseChanged');
+    await world().untilCondition(namespace, 'localized', 'Ready', 'False', 'LocalizedFollowing');
+    first.current.localized = null;
+    first.conditions = [told('localized_withdrawn')];
+    first.translation = translationStatus({ base: null, blockers: [['release_rolled_back', 1]] });
+    first.setVerdict('localized', 'ReleaseNotAuthorized');
+    const status = await world().untilCondition(
+      namespace,
+      'localized',
+      'Ready',
+      'Unknown',
+      'ReleaseWithdrawn',
+    );
+    expect(status.conditions.map(({ type, status: value, reason }) => [type, value, reason])).toEqual([
+      ['Ready', 'Unknown', 'ReleaseWithdrawn'],
+      ['Reconciling', 'False', 'ReleaseWithdrawn'],
+      ['Stalled', 'False', 'NotStalled'],
+      ['Attested', 'Unknown', 'ReleaseWithdrawn'],
+      ['SnapshotBound', 'Unknown', 'ReleaseWithdrawn'],
+      ['Represented', 'Unknown', 'ReleaseWithdrawn'],
+      ['Serving', 'Unknown', 'ReleaseWithdrawn'],
+      ['Healthy', 'Unknown', 'ReleaseWithdrawn'],
+      ['BaseCurrent', 'Unknown', 'NothingPublished'],
+      ['Translated', 'True', 'Complete'],
+      ['Publishable', 'False', 'PublishBlocked'],
+    ]);
+    const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+    const recorded = async (): Promise<Array<{ type: string; reason: string }>> => {
+      const { body } = await world().plane.request('GET', events);
+      return (body as { items: Array<{ type: string; reason: string }> }).items;
+    };
+    // An event is recorded after its status.
+    await until(
+      async () => (await recorded()).some(({ reason }) => reason === 'ReleaseWithdrawn'),
+      PATIENCE_MS,
+    );
+    expect((await recorded()).map(({ type, reason }) => `${type} ${reason}`).sort()).toEqual([
+      'Normal Distributable',
+      'Normal LocalizedFollowing',
+      'Normal ReleaseWithdrawn',
+    ]);
+
+    // Only a person resumes the channel, so no publication is tried for a pin.
+    await world().apply(namespace, 'localized', { channel: 'localized', release: 'l2' });
+    await world().untilCondition(namespace, 'localized', 'Stalled', 'True', 'ReleaseRolledBack');
+    expect(first.actions).toEqual([]);
+    first.translation = translationStatus({ base: null });
+    first.conditions = undefined;
+    await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    expect(first.actions).toMatchObject([
+      { action: 'localized-publish', body: { localized_release_id: 'l2' } },
+    ]);
   });
 
   it('for a localized channel shows its base, coverage, staleness and blockers, in conditions and columns', async () => {

@@ -72,7 +72,7 @@ it('a schedule that runs once backs up a running daemon; the backup is restored 
   const options = ['--from', from, '--data', data, '--database', 'memory'];
   expect(await restore(options)).toMatchObject({
     code: 1,
-    output: expect.stringContaining('a daemon runs on') as unknown,
+    output: expect.stringContaining('stop it and its supervisor first') as unknown,
   });
 
   damagePages(path('memory'));

@@ -66,7 +66,7 @@ describe.skipIf(!TOOLS.every((tool) => hasTool(tool)))('the guide for client dev
     const served = await start(true);
     const cwd = await folder();
     const blocks = await examples(served.url);
-    expect(blocks.length).toBe(7);
+    expect(blocks.length).toBe(8);
     await runScript(blocks, served, cwd);
 
     const listed = (await readFile(join(cwd, 'entries.jsonl'), 'utf8')).trimEnd().split('\n');
@@ -81,6 +81,11 @@ describe.skipIf(!TOOLS.every((tool) => hasTool(tool)))('the guide for client dev
     const parts = await readFile(join(cwd, 'parts.multipart'));
     expect(parts.includes(bytes.subarray(0, 10))).toBe(true);
     expect(parts.includes(bytes.subarray(100, 110))).toBe(true);
+    // Nobody has published a localized release.
+    expect(JSON.parse(await readFile(join(cwd, 'localized.json'), 'utf8'))).toMatchObject({
+      status: 409,
+      reason: 'ReleaseNotAuthorized',
+    });
   });
 
   it('has a first request that waits for a release that is not served yet', async () => {

@@ -1,5 +1,6 @@
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -56,10 +57,24 @@ it('compiles in advance all modules that a daemon, a server and their threads lo
   expect(notCompiled(lines)).toEqual([]);
 });
 
-it.each(['parse/process/parse', 'localized/patch/patch', 'localized/catalogs/catalog'])(
-  'compiles in advance all modules that the process %s-process.ts and its thread load',
-  async (name) => {
-    const program = join(ROOT, `src/daemon/${name}-process.ts`);
+/** Whether a line says that Node looks for the compiled code of a module. */
+function isRead(line: string, module: string): boolean {
+  return line.includes('reading cache from') && line.includes(module);
+}
+
+/** The programs of child processes. */
+const CHILD_PROGRAMS = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) =>
+  /^serveJobs[<(]/m.test(readFileSync(join(ROOT, file), 'utf8')),
+);
+
+it('finds the programs of child processes', () => {
+  expect(CHILD_PROGRAMS.length).toBeGreaterThan(3);
+});
+
+it.each(CHILD_PROGRAMS)(
+  'compiles in advance all modules that the process %s and its thread load',
+  async (file) => {
+    const program = join(ROOT, file);
     const child = fork(program, ['1000'], {
       env: { ...process.env, NODE_COMPILE_CACHE: compiled().cache, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
       // As the daemon starts it.
@@ -72,7 +87,13 @@ it.each(['parse/process/parse', 'localized/patch/patch', 'localized/catalogs/cat
     const lines: string[] = [];
     const outputs = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream! }));
     for (const output of outputs) output.on('line', (line) => lines.push(line));
-    await until(() => lines.some((line) => line.includes('orphan-watch.ts')));
+    // The process is ready before its thread has loaded the last module, `watched-process.ts`.
+    const lastReadOf = (module: string): number => lines.findLastIndex((line) => isRead(line, module));
+    await until(
+      () =>
+        lastReadOf('watched-process.ts') > lastReadOf('orphan-watch.ts') &&
+        lastReadOf('orphan-watch.ts') >= 0,
+    );
     // It has loaded all when it takes messages, and ends when the channel is closed.
     child.send({ kind: 'continue' });
     child.disconnect();

@@ -147,7 +147,7 @@ describe('a supervised daemon', () => {
       startNothing: true,
     });
     const at = Math.floor(Date.now() / 1000);
-    const end = { code: null, signal: 'SIGSEGV', at, lived_seconds: 2 };
+    const end = { code: null, signal: 'SIGSEGV', at, lived_seconds: 2, listened: true };
     const supervision: Supervision = { restarts: 5, ends: [end, end, end, end, end] };
     const daemon = await startSlipway('daemon', [`--config=${system.daemonConfiguration}`], {
       env: { [SUPERVISION_VARIABLE]: JSON.stringify(supervision) },

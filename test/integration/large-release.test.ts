@@ -5,13 +5,14 @@ import {
   largeUpstreamEntry,
   startLargeUpstream,
 } from '../support/large-upstream.ts';
+import { campaignSize } from '../support/long.ts';
 import { startSystem } from '../support/system.ts';
 
-const ENTRIES = 200_000;
+const ENTRIES = campaignSize(50_000, 200_000);
 const MIB = 1024 * 1024;
 
 it(
-  'a release of 200,000 entries is synced, served and replaced, in bounded memory',
+  'a release of many entries is synced, served and replaced, in bounded memory',
   { timeout: 900_000 },
   async () => {
     const upstream = await startLargeUpstream(ENTRIES);
@@ -32,7 +33,7 @@ it(
     await expect
       .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
       .toBe('scale-2');
-    for (const index of [0, 1, 100, 99_999, ENTRIES - 1]) {
+    for (const index of [0, 1, 100, ENTRIES / 2, ENTRIES - 1]) {
       const response = await fetch(system.cdn(largeUpstreamDestination(index)));
       expect(await response.text()).toBe(largeUpstreamEntry(index, 2));
     }

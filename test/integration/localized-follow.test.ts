@@ -33,10 +33,22 @@ it('follows the official release by itself, also over a restart, until it is rol
   await untilCurrent('r1-l1');
   expect(await status()).toMatchObject({ automation: { state: 'followed' } });
 
+  const health = async (): Promise<Record<string, unknown>> =>
+    (await (await fetch(`${system.server.url}/healthz`)).json()) as Record<string, unknown>;
+  await system.startServer();
+  await until(async () => (await health())['status'] === 'ok');
+  const linesBefore = system.server.lines.length;
   // New text does not keep the texts that are translated already from their players.
   await localization.publish('r2', { ...FILES, 'c.json': ['新しい'] });
   await untilCurrent('r2-l1');
   expect(await status()).toMatchObject({ current: { base_release_id: 'r2', stale: false } });
+  // A localized release on its way logs no warning.
+  await until(async () => {
+    const { verdicts } = (await health()) as { verdicts: { localized: { release_id: string } } };
+    return verdicts.localized.release_id === 'r2-l1';
+  });
+  const lines = system.server.lines.slice(linesBefore).map((line) => JSON.parse(line) as { level: string });
+  expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
 
   await system.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong tone' });
   await localization.publish('r3', { ...FILES, 'c.json': ['もっと新しい'] });
@@ -45,8 +57,19 @@ it('follows the official release by itself, also over a restart, until it is rol
   expect(doctor['checks']).toContainEqual(
     expect.objectContaining({
       id: 'localized.automation',
-      status: 'degraded',
-      message: expect.stringContaining('resume=true') as string,
+      status: 'ok',
+      message: expect.stringContaining(
+        'rolled back by Rin (wrong tone); mend the cause, then publish with args=resume=true',
+      ) as string,
     }),
   );
+  // Somebody has decided it.
+  await until(async () => {
+    const { service } = (await health()) as { service: { channels: { localized: { reason: string } } } };
+    return service.channels.localized.reason === 'ReleaseWithdrawn';
+  });
+  expect(await health()).toMatchObject({
+    status: 'ok',
+    service: { state: 'healthy', channels: { localized: { state: 'withdrawn' } } },
+  });
 });

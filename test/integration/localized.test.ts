@@ -87,6 +87,14 @@ describe('the localized channel of a running system', () => {
     expect(await localization.report('translation.status')).toMatchObject({
       current: null,
       history: [{ localized_release_id: 'r1-l1', state: 'superseded' }],
+      publish_blockers: [
+        {
+          code: 'release_rolled_back',
+          message:
+            'the channel is withdrawn since localized release r1-l1 was rolled back; mend the cause, then publish with args=resume=true',
+        },
+        { code: 'untranslated' },
+      ],
     });
   });
 });

@@ -37,7 +37,7 @@ if (mode === 'backup') {
   );
 } else {
   await restoreBackup(
-    { from: folder, data, databases: [] },
+    { from: folder, data, databases: [], all: true },
     { pool, thread, now: new Date(), failpoints, signal },
   );
 }

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, onTestFinished } from 'vitest';
+import { launchBrowser } from './launch-browser.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A page in its own browser, and a record of everything it did. */
@@ -35,16 +35,6 @@ export const PHONE = { width: 360, height: 740 };
 /** How long to wait for an element. The machine may be busy. */
 const PATIENCE_MS = 90_000;
 
-/** Stops everything that the browser does by itself and that would reach the network or outlive the test. */
-const ARGUMENTS = [
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
 /** One browser per test file, with a fresh profile folder. */
 let launched: Promise<Browser> | null = null;
 
@@ -52,19 +42,9 @@ afterAll(async () => {
   await (await launched)?.close();
 });
 
-async function launch(): Promise<Browser> {
-  return await chromium.launch({
-    executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
-    headless: true,
-    // The containers in which tests run lack user namespaces.
-    chromiumSandbox: false,
-    args: ARGUMENTS,
-  });
-}
-
 /** Opens an empty page in a real headless Chromium, with its own storage. It closes with the running test. */
 export async function openPage(look: Look = {}): Promise<TestPage> {
-  launched ??= launch();
+  launched ??= launchBrowser();
   const browser = await launched;
   const context = await browser.newContext({
     colorScheme: look.colorScheme ?? 'light',

@@ -25,6 +25,24 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     storage: { kind: 'ephemeral', snapshot: { storageClass: 'fast', annotations: { 'example.org/a': 'b' } } },
     autoscaling: { enabled: true, maxReplicas: 20 },
     podDisruptionBudget: { maxUnavailable: '25%' },
+    daemon: {
+      config: {
+        upstream: {
+          kind: 'slipway',
+          slipway: {
+            url: 'http://slipway.slipway.svc:8080',
+            trustedKeys: ['/etc/slipway-origin/signing.pub'],
+          },
+        },
+      },
+      extraVolumeMounts: [{ name: 'origin-key', mountPath: '/etc/slipway-origin', readOnly: true }],
+    },
+    extraVolumes: [
+      {
+        name: 'origin-key',
+        secret: { secretName: 'slipway-signing', items: [{ key: 'signing.pub', path: 'signing.pub' }] },
+      },
+    ],
   },
   'claims, keys and tokens that already exist': {
     storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },

@@ -10,6 +10,7 @@ import type {
   ReportedSchedule,
   TranslationStatus,
 } from '../../src/operator/pods/server-client.ts';
+import type { DaemonCondition } from '../../src/domain/service-state/daemon-conditions.ts';
 import type { Reason } from '../../src/domain/verdict/reasons.ts';
 import { serviceOf } from './service-answer.ts';
 import type { AtEnd } from './shared-fixture.ts';
@@ -57,6 +58,8 @@ export interface FakeSlipway {
   crashLoop: ReleaseStatus['crash_loop'];
   /** Whether its daemon answers; `undefined` for a server of the previous version. */
   daemonState: ReadHealth['daemon'];
+  /** The conditions that its daemon tells; `undefined` for those that its verdicts suggest. */
+  conditions: readonly DaemonCondition[] | undefined;
   /** Why a channel is not distributable; `null` when it is. */
   setVerdict(channel: 'official' | 'localized', reason: Reason | null, releaseId?: string): void;
   /** Answers this to every admin request, or to one action; `null` ends the refusal. */
@@ -193,7 +196,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     requests.push(`${request.method} ${url.pathname}`);
     if (silent) return;
     if (url.pathname === '/healthz') {
-      const service = serviceOf(health.verdicts);
+      const service = serviceOf(health.verdicts, fake.conditions);
       send(response, 200, { ...health, service, daemon: fake.daemonState });
       return;
     }
@@ -242,6 +245,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     sync: { last: null, next_at: null, consecutive_failures: 0 },
     crashLoop: null,
     daemonState: health.daemon,
+    conditions: undefined,
     setVerdict,
     refuse: (refusal, action = '') => {
       if (refusal === null) refusals.delete(action);

@@ -344,6 +344,7 @@ function historyItem({
     glossary_generation: null,
     task_id: null,
     release_id: null,
+    returned: null,
     propagated_from: null,
     at,
   };

@@ -37,6 +37,7 @@ const readTexts = async (): Promise<void> => {
 };
 await readTexts();
 const localized = createLocalized({
+  mirroredFrom: () => null,
   ...daemon,
   ...releases,
   clock,
@@ -58,10 +59,11 @@ const localized = createLocalized({
   },
   refreshTexts: async () => undefined,
   triggers: [],
+  edits: [],
   logger: createSilentLogger(),
   freezer: scriptedFreezer(texts, []),
   openBuilders: async () => textBuilders(texts),
-  texts: { hold: async () => 1, markPublished: async () => undefined },
+  texts: { hold: async () => 1, compare: async () => null, markPublished: async () => undefined },
 });
 engine.jobs.register(...[...releases.jobs, ...localized.jobs].map((job) => ({ ...job, maxAttempts: 1 })));
 // The timers of the daemon alone do not keep a process alive.

@@ -166,6 +166,7 @@ function publicCases(): StatusCase[] {
     ...notDistributable.map((id) => entry(id, 503, 'unsynced')),
     ...unauthenticated,
     entry('headResource', 401, 'locked', 'no token', { token: false, target: FILE_TARGET, method: 'HEAD' }),
+    entry('getRelease', 304, 'released', '`If-None-Match`', { headers: { 'if-none-match': '*' } }),
     entry('listReleases', 400, 'released', '`channel` that does not exist', {
       target: '/v1/releases?channel=x',
     }),

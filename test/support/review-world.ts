@@ -101,6 +101,8 @@ export interface StoredForTest {
   readonly authorKind?: AuthorKind;
   readonly tokenId?: string | null;
   readonly state?: 'draft' | 'translated' | 'blocked';
+  /** The unit whose target it repeats. */
+  readonly propagatedFrom?: Uint8Array;
 }
 
 /** Texts by their container. */
@@ -250,6 +252,7 @@ export async function openReviewWorld(
       if (target === null) continue;
       const sourceText = REVIEW_SOURCES[destination]?.[at] ?? '';
       const { text, authorKind = 'person', tokenId = 'translator', state = 'translated' } = target;
+      const { propagatedFrom = null } = target;
       store.put(
         {
           unitId: unitIdOf(destination, `k${at}`),
@@ -264,7 +267,7 @@ export async function openReviewWorld(
           providerRunId: null,
           findings: [],
           qaIdentity: null,
-          propagatedFrom: null,
+          propagatedFrom,
           updatedAt: now,
         },
         NO_PROVENANCE,

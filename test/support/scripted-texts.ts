@@ -36,6 +36,8 @@ export interface ScriptedTexts {
   isPreparing: boolean;
   /** How putting units on hold fails; `null`: it does not. */
   holdError: Error | null;
+  /** How comparing the texts of two releases fails; `null`: it does not. */
+  compareError: Error | null;
   /** Called while texts are frozen. */
   onFreeze: () => Promise<void>;
 }
@@ -57,6 +59,7 @@ export function createScriptedTexts(): ScriptedTexts {
     keepsChanged: false,
     isPreparing: false,
     holdError: null,
+    compareError: null,
     onFreeze: async () => undefined,
   };
 }

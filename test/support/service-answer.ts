@@ -1,4 +1,5 @@
 import { type Health } from '../../src/contract/schemas/answers/health.ts';
+import type { DaemonCondition } from '../../src/domain/service-state/daemon-conditions.ts';
 import { decideServiceState } from '../../src/domain/service-state/decide-service-state.ts';
 import type { ServiceFacts } from '../../src/domain/service-state/service-state.ts';
 import { releaseIdOf } from './attestations.ts';
@@ -25,7 +26,17 @@ export function factsOfVerdicts(
   };
 }
 
-/** The state that a server with these verdicts tells. */
-export function serviceOf(verdicts: Health['verdicts']): Health['service'] {
-  return structuredClone(decideServiceState(factsOfVerdicts(verdicts))) as Health['service'];
+const STALE: DaemonCondition = {
+  code: 'localized_stale',
+  message: 'it is stale',
+  since: null,
+  next_try: null,
+};
+
+/** The state that a server with these verdicts tells. By default its daemon tells only a stale localized release. */
+export function serviceOf(
+  verdicts: Health['verdicts'],
+  conditions: readonly DaemonCondition[] = verdicts.localized.reason === 'BaseReleaseChanged' ? [STALE] : [],
+): Health['service'] {
+  return structuredClone(decideServiceState(factsOfVerdicts(verdicts, { conditions }))) as Health['service'];
 }

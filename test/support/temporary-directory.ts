@@ -8,7 +8,8 @@ import type { AtEnd } from './shared-fixture.ts';
 export async function temporaryDirectory(atEnd: AtEnd = onTestFinished): Promise<string> {
   const directory = await makeDirectory();
   atEnd(async () => {
-    await rm(directory, { recursive: true, force: true });
+    // A child of a process that was killed notices it a moment later, and writes until then.
+    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
   return directory;
 }

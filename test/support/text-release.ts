@@ -79,6 +79,13 @@ export async function writeTextRelease(
   };
 }
 
+/** Writes a release of one JSON file. Its text units are those of one translation task. */
+export async function writeLongText(directory: string, units: number): Promise<void> {
+  await mkdir(join(directory, 'json'), { recursive: true });
+  const { destination, bytes } = await makeContainer('json', 0, makeRows(createRandom(41), 0, units));
+  await writeFile(join(directory, destination), bytes);
+}
+
 /** The first container of each format is large; the others share the rest. */
 function unitsOf(container: number, written: number, { containers, units }: TextReleaseSize): number {
   if (container < FORMATS.length) return Math.floor(units * LARGE_SHARE);

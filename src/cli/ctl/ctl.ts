@@ -1,3 +1,4 @@
+import { isControlAction } from '../../contract/actions/actions.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { createAdminApi } from './admin-api.ts';
 import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
@@ -44,10 +45,12 @@ export async function runCtl(argv: readonly string[], io: CtlIo, program: CtlPro
   }
 }
 
-/** The name of the command in a command line that may be wrong, for the hint at its help. */
+/** The command in a command line that may be wrong, with the action of `run`, for the hint at its help. */
 function helpWords(argv: readonly string[]): string {
   const command = argv.map((_word, at) => findCtlCommand(argv.slice(at))).find((found) => found !== null);
-  return command === undefined ? '' : ` ${command.name}`;
+  if (command === undefined) return '';
+  const action = command.name === 'run' ? argv.find(isControlAction) : undefined;
+  return ` ${command.name}${action === undefined ? '' : ` ${action}`}`;
 }
 
 async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Promise<CtlExit> {

@@ -117,7 +117,7 @@ export function renderSchedules({ items }: ReportOf<'schedule.list'>, view: View
     { title: 'ID', cell: ({ id }) => id },
     { title: 'GROUP', cell: ({ group }) => group },
     { title: 'ACTION', cell: ({ action }) => action },
-    { title: 'ENABLED', cell: ({ exhausted, enabled }) => (exhausted ? 'exhausted' : String(enabled)) },
+    { title: 'STATE', cell: ({ exhausted, enabled }) => (exhausted ? 'ended' : enabled ? 'on' : 'off') },
     { title: 'EVERY', cell: ({ every_seconds: every }) => (every === null ? 'once' : `${every}s`) },
     { title: 'NEXT', cell: ({ next_run_unix_seconds: at }) => textTime(at, now) },
     { title: 'LAST', cell: ({ last_status: status }) => status ?? '-' },

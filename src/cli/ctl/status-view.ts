@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
+import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
 import type { View } from './output/view.ts';
 import { outcomeOf, type TaskView } from './report-views.ts';
@@ -67,11 +68,10 @@ function stateFields({ readiness, health }: StatusAnswers, now: number): readonl
       ['since', textTime(since, now)],
     ];
   }
-  const { state, reason, message, since, next_step: next, caused, channels } = service;
-  const { localized } = channels;
+  const { state, reason, message, since, next_step: next, caused } = service;
+  const localized = describeLocalized(service);
   const unknown = caused.flatMap(({ what, since: from }) => (from === null ? [] : [{ what, from }]));
   const [first] = unknown;
-  const isToldBefore = localized.reason === reason || localized.reason === 'NothingPublished';
   return [
     ['state', reason === null ? state : `${state} (${reason})`],
     ['because', message],
@@ -85,9 +85,7 @@ function stateFields({ readiness, health }: StatusAnswers, now: number): readonl
             `${unknown.map(({ what }) => what).join(', ')} since ${textTime(first.from, now)}`,
           ] as const,
         ]),
-    ...(isToldBefore || localized.reason === null
-      ? []
-      : [['localized', `${localized.state} (${localized.reason}): ${localized.message}`] as const]),
+    ...(localized === null ? [] : [['localized', localized] as const]),
   ];
 }
 

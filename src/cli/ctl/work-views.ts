@@ -19,14 +19,14 @@ export function renderCoverage(
   { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
   { now }: Pick<View, 'now'>,
 ): string {
-  const { units, accepted, translated, skipped, by_state: byState } = coverage;
+  const { units, accepted, translated, by_state: byState } = coverage;
   return textFields([
     ['release', coverage.release_id ?? '-'],
     ['language', coverage.target_language],
     ['localized', localizedText(current, now)],
     ...rolledBackFields(history, now),
     ['follows', `${automation.state}: ${automation.message}`],
-    ['units', skipped === 0 ? String(units) : `${units}, ${skipped} in skipped tasks`],
+    ['units', unitsText(coverage)],
     ['accepted (proofread)', shareOf(accepted, units)],
     ['translated or accepted', shareOf(translated, units)],
     ['states', countsText(byState)],
@@ -35,6 +35,14 @@ export function renderCoverage(
       `${count} ${code}: ${message}`,
     ]),
   ]);
+}
+
+/** All units, and those that no publication has. */
+function unitsText({ units, skipped, excluded = 0 }: TranslationStatus['coverage']): string {
+  const parts = [String(units)];
+  if (skipped > 0) parts.push(`${skipped} in skipped tasks`);
+  if (excluded > 0) parts.push(`${excluded} in files that localized.include and localized.exclude leave out`);
+  return parts.join(', ');
 }
 
 function localizedText(current: TranslationStatus['current'], now: number): string {
@@ -230,7 +238,8 @@ function authorText({
   token_id: token,
   provider,
 }: NonNullable<NonNullable<Unit['translation']>['author']>): string {
-  return [kind, token, provider].filter((fact) => fact !== null).join(' ');
+  const by = token === null ? '' : ` by token ${token}`;
+  return `${kind}${provider === null ? '' : ` ${provider}`}${by}`;
 }
 
 function placeText(place: { readonly destination: string; readonly archive_entry: string | null }): string {

@@ -82,6 +82,11 @@ export async function writeDaemonConfiguration(
       kind: 'server-info',
       serverInfo: { url: upstream.kind === 'server-info' ? upstream.url : '' },
     },
+    slipway: {
+      kind: 'slipway',
+      slipway:
+        upstream.kind === 'slipway' ? { url: upstream.url, trustedKeys: [resolve(upstream.keys)] } : {},
+    },
   };
   await writeFile(
     layout.daemonConfiguration,
@@ -117,7 +122,7 @@ export async function writeServerConfiguration(
       admin: { tokenFiles: [layout.adminToken], exposeControl: true },
       // Nobody routes traffic here, so there is no propagation to wait for.
       shutdown: { propagationDelaySeconds: 0 },
-      // The command and the dashboard poll; a line for each request would drown the others.
+      // The command and the console poll; a line for each request would drown the others.
       log: { access: 'none' },
     }),
   );

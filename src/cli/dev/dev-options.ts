@@ -16,13 +16,17 @@ export interface DevOptions {
 export type DevUpstream =
   | { readonly kind: 'demo' }
   | { readonly kind: 'directory'; readonly path: string }
-  | { readonly kind: 'manifest' | 'server-info'; readonly url: string };
+  | { readonly kind: 'manifest' | 'server-info'; readonly url: string }
+  | { readonly kind: 'slipway'; readonly url: string; readonly keys: string };
 
 /** The folder for everything, unless `--data` names another one. */
 export const DEFAULT_DATA = '.slipway';
 
+/** The public key of a system that runs on this machine, in the default folder. */
+const DEFAULT_KEYS = `${DEFAULT_DATA}/keys/signing.pub`;
+
 /** The text of `slipway dev --help`. */
-export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL] [--rules FILE]
+export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL|slipway+URL] [--keys FILE] [--rules FILE]
        slipway dev next [--data ${DEFAULT_DATA}]
 
 Starts the daemon and the distribution server on one folder.
@@ -31,7 +35,9 @@ Starts the daemon and the distribution server on one folder.
   --data DIR          folder for keys, tokens, configuration, databases and the snapshot
   --upstream DIR|URL  a folder; a URL of a server-info document (ends in .json); any other URL is
                       the root of a manifest upstream (its release.json). Without it: two demo
-                      releases.
+                      releases. slipway+URL is another Slipway, of which this one becomes an edge
+  --keys FILE         public key of that Slipway; without it ${DEFAULT_KEYS},
+                      the key of one that runs on this machine
   --rules FILE        uses the section parse of this file, as slipway parse --rules does
 
 next plays the next demo release on the one that runs.
@@ -49,6 +55,7 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
       port: { type: 'string' },
       data: { type: 'string' },
       upstream: { type: 'string' },
+      keys: { type: 'string' },
       rules: { type: 'string' },
     },
   });
@@ -58,7 +65,7 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
   const port = values.port ?? '8080';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     problems.push(`--port ${port}: give a number from 0 to 65535`);
-  const upstream = parseUpstream(values.upstream ?? '');
+  const upstream = parseUpstream(values.upstream ?? '', values.keys ?? DEFAULT_KEYS);
   if (!upstream.ok) problems.push(upstream.error);
   if (problems.length > 0 || !upstream.ok) return failure(problems);
   return success({
@@ -69,8 +76,18 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
   });
 }
 
-function parseUpstream(text: string): Result<DevUpstream, string> {
+/** Begins an upstream that is another Slipway. */
+const EDGE_PREFIX = 'slipway+';
+
+function parseUpstream(text: string, keys: string): Result<DevUpstream, string> {
   if (text === '') return success({ kind: 'demo' });
+  if (text.startsWith(EDGE_PREFIX)) {
+    const origin = parseUpstream(text.slice(EDGE_PREFIX.length), keys);
+    if (!origin.ok) return origin;
+    return 'url' in origin.value
+      ? success({ kind: 'slipway', url: origin.value.url, keys })
+      : failure(`--upstream ${text}: after ${EDGE_PREFIX} comes the URL of a running Slipway`);
+  }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return success({ kind: 'directory', path: text });
   if (!URL.canParse(text)) return failure(`--upstream ${text}: not a valid URL`);
   const url = new URL(text);

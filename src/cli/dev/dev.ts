@@ -13,12 +13,13 @@ import {
   writeDaemonConfiguration,
   writeServerConfiguration,
 } from './dev-files.ts';
+import { isDemoNoise } from './demo-noise.ts';
 import type { DevLayout } from './dev-files.ts';
 import type { DevIo } from './dev-io.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from './dev-options.ts';
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
-import { findFreePorts } from './free-port.ts';
+import { findFreePorts, isPortBusy } from './free-port.ts';
 import { playRelease, waitForIndex, type IndexedRelease, type RunningService } from './play-release.ts';
 import { currentLocalized, publishLocalized, waitForLocalized } from './play-localized.ts';
 import { playTranslations } from './play-translations.ts';
@@ -32,6 +33,7 @@ import {
 } from './welcome.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
+import { loadTrustedKeys } from '../../attestation/keys.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
@@ -44,7 +46,7 @@ const STOP_GRACE_MS = 40_000;
  * next demo release on it.
  *
  * @param args the command line after `dev`
- * @returns the exit code: 0 after Ctrl-C, 1 when it already runs on the folder or a part ended by itself, 2 for wrong
+ * @returns the exit code: 0 after Ctrl-C, 1 when it already runs on the folder, its port is used, or a part ended by itself, 2 for wrong
  *   arguments
  */
 export async function runDev(args: readonly string[], io: DevIo): Promise<number> {
@@ -64,6 +66,14 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
   if (running !== null) {
     io.stderr.write(
       `slipway dev: already running at ${running.server_url}, pid ${running.pid}; stop it, or use another folder (make run DATA=DIR, or --data DIR)\n`,
+    );
+    return 1;
+  }
+  const { port } = options.value;
+  // Before the demo is made, which takes a while.
+  if (await isPortBusy(port)) {
+    io.stderr.write(
+      `slipway dev: another process uses port ${port}; stop it, or use another port (make run PORT=0, or --port 0, takes a free one)\n`,
     );
     return 1;
   }
@@ -92,6 +102,7 @@ async function problemsOf(
 }
 
 async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly string[]> {
+  if (upstream.kind === 'slipway') return await problemsOfKeys(upstream.keys);
   if (upstream.kind !== 'directory') return [];
   const isFolder = await stat(upstream.path).then(
     (found) => found.isDirectory(),
@@ -102,6 +113,14 @@ async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly strin
     : [
         `--upstream ${upstream.path}: there is no folder ${resolve(upstream.path)}; use a folder or an http(s) URL`,
       ];
+}
+
+/** An edge needs the public key of its origin. */
+async function problemsOfKeys(file: string): Promise<readonly string[]> {
+  const loaded = await loadTrustedKeys([file]);
+  if (loaded.ok) return [];
+  const advice = 'copy the public key of the origin here and name it with --keys (make run KEYS=FILE)';
+  return loaded.error.map((problem) => `--keys ${problem}; ${advice}`);
 }
 
 async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children: Child[]): Promise<void> {
@@ -126,9 +145,15 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);
+  let isPlaying = true;
   const start = async (name: string, program: string, configuration: string): Promise<void> => {
-    const child = startChild(name, join(io.programDirectory, 'cmd', `${program}.ts`), configuration, (line) =>
-      io.stdout.write(`${renderReadableLine(name, line)}\n`),
+    const child = startChild(
+      name,
+      join(io.programDirectory, 'cmd', `${program}.ts`),
+      configuration,
+      (line) => {
+        if (!isPlaying || !isDemoNoise(line)) io.stdout.write(`${renderReadableLine(name, line)}\n`);
+      },
     );
     children.push(child);
     await Promise.race([child.listening, stopped]);
@@ -136,7 +161,10 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   // As in the chart: a daemon that dies is started again while the server serves.
   await start('daemon', 'daemon-supervisor', layout.daemonConfiguration);
   await start('server', 'server', layout.serverConfiguration);
-  await Promise.race([announce({ summary, layout, demo }, io), rejectWhenEnded(children), stopped]);
+  const announced = announce({ summary, layout, demo }, io).finally(() => {
+    isPlaying = false;
+  });
+  await Promise.race([announced, rejectWhenEnded(children), stopped]);
 }
 
 /**

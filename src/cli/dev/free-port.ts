@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { errorCode } from '../../platform/files/error-code.ts';
 
 /** Asks the system for `count` loopback ports that are free now, all different. */
 export async function findFreePorts(count: number): Promise<number[]> {
@@ -19,4 +20,18 @@ export async function findFreePorts(count: number): Promise<number[]> {
     }),
   );
   return ports;
+}
+
+/** Whether another process listens on a loopback port. Other obstacles are left to the process that is to listen. */
+export async function isPortBusy(port: number): Promise<boolean> {
+  const server = createServer();
+  server.listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    return errorCode(error) === 'EADDRINUSE';
+  }
+  server.close();
+  await once(server, 'close');
+  return false;
 }

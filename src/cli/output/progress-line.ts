@@ -1,3 +1,5 @@
+import { textBytes } from '../../platform/terminal/text-table.ts';
+
 /** A task's progress as the daemon reports it. */
 export interface Progress {
   readonly done: number;
@@ -8,11 +10,10 @@ export interface Progress {
 
 const WIDTH = 28;
 
-/** Renders progress as one line: `download [######------]  42 %  120 MB of 280 MB`. */
+/** Renders progress as one line: `download [######------]  42 %  120.0 MiB of 280.0 MiB`. */
 export function renderProgress(progress: Progress): string {
   const { done, total, unit, phase } = progress;
-  const amount = (value: number): string =>
-    unit === 'bytes' ? `${(value / 1e6).toFixed(1)} MB` : `${value} ${unit}`;
+  const amount = (value: number): string => (unit === 'bytes' ? textBytes(value) : `${value} ${unit}`);
   if (total === null || total === 0) return `${phase} ${amount(done)}`;
   const share = Math.min(1, done / total);
   const filled = Math.round(share * WIDTH);

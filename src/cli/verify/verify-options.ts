@@ -2,8 +2,23 @@ import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.
 import { failure, success, type Result } from '../../domain/result.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
 
-/** The options of `slipway verify`. */
+/** The options of `slipway verify --url`. */
+export interface MirrorVerifyOptions {
+  readonly kind: 'mirror';
+  /** Without a trailing slash. */
+  readonly url: string;
+  /** Another Slipway that should serve the same, or `null`. */
+  readonly against: string | null;
+  /** Files or directories with trusted public keys. */
+  readonly keys: readonly string[];
+  /** How many files of each release are read; `null` for all. */
+  readonly sample: number | null;
+  readonly json: boolean;
+}
+
+/** The options of `slipway verify DIR`. */
 export interface VerifyOptions {
+  readonly kind: 'volume';
   readonly root: string;
   /** Only the release of this id, in whichever channel; `null` for all. */
   readonly releaseId: ReleaseId | null;
@@ -16,18 +31,25 @@ export interface VerifyOptions {
 
 /** The help of `slipway verify`. */
 export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [-o json]
+       slipway verify --url URL --keys FILE_OR_DIR [--sample N] [--against URL] [-o json]
 
 Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
 of every object and every block, and that a localized release has the files of its base wherever its
 manifest does not mark them as patched. Changes nothing.
 
+With --url: checks a running Slipway from outside, by its public interface alone: the signature of its
+attestation, the manifest of each current release, and the bytes of every file.
+
   --release ID         checks only this release; the base of a localized one is read for the comparison
   --keys FILE_OR_DIR   also verifies the signature of the attestation with these public keys; may be repeated
   --quick              compares presence and sizes of objects, but does not read them
+  --url URL            the base URL of the Slipway to check from outside
+  --sample N           reads N files of each release, chosen at random, instead of all
+  --against URL        also compares with this Slipway: both must have the same current releases
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
 Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, and 3 when all is sound
-but a localized release could not be compared with its base.
+but a localized release could not be compared with its base, or a mirror with the URL of --against.
 `;
 
 /**
@@ -35,7 +57,9 @@ but a localized release could not be compared with its base.
  *
  * @returns the options, `'help'`, or one sentence that says what is wrong
  */
-export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOptions | 'help', string> {
+export function parseVerifyOptions(
+  argv: readonly string[],
+): Result<VerifyOptions | MirrorVerifyOptions | 'help', string> {
   const parsed = parseOptions({
     args: [...argv],
     allowPositionals: true,
@@ -45,24 +69,83 @@ export function parseVerifyOptions(argv: readonly string[]): Result<VerifyOption
       json: { type: 'boolean', default: false },
       output: { type: 'string', short: 'o', default: 'text' },
       quick: { type: 'boolean', default: false },
+      url: { type: 'string' },
+      against: { type: 'string' },
+      sample: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (!parsed.ok) return parsed;
   const { values, positionals } = parsed.value;
   if (values.help) return success('help');
-  const [root, second] = positionals;
-  if (root === undefined || second !== undefined) return failure('name exactly one directory');
   if (values.output !== 'text' && values.output !== 'json') {
     return failure(`--output: "${values.output}" is neither text nor json`);
   }
-  const releaseId = values.release === undefined ? null : parseReleaseId(values.release);
+  const json = values.json || values.output === 'json';
+  return values.url === undefined
+    ? volumeOptions(values, positionals, json)
+    : mirrorOptions({ ...values, url: values.url }, positionals, json);
+}
+
+/** The values of the command line. */
+interface Values {
+  readonly release?: string | undefined;
+  readonly keys: readonly string[];
+  readonly quick: boolean;
+  readonly url?: string | undefined;
+  readonly against?: string | undefined;
+  readonly sample?: string | undefined;
+}
+
+function volumeOptions(
+  { release, keys, quick, against, sample }: Values,
+  [root, second]: readonly string[],
+  json: boolean,
+): Result<VerifyOptions, string> {
+  if (root === undefined || second !== undefined)
+    return failure('name exactly one directory, or a mirror with --url');
+  if (against !== undefined) return failure('--against compares mirrors; name one with --url');
+  if (sample !== undefined) return failure('--sample is for mirrors; name one with --url, or use --quick');
+  const releaseId = release === undefined ? null : parseReleaseId(release);
   if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
+  return success({ kind: 'volume', root, releaseId: releaseId?.value ?? null, keys, json, quick });
+}
+
+function mirrorOptions(
+  { url, keys, release, quick, against, sample }: Values & { readonly url: string },
+  positionals: readonly string[],
+  json: boolean,
+): Result<MirrorVerifyOptions, string> {
+  if (positionals.length > 0) return failure('name a directory or --url, not both');
+  if (release !== undefined || quick)
+    return failure('--release and --quick are for directories; a mirror has --sample');
+  if (keys.length === 0) return failure('--keys is missing: name the public key of the Slipway behind --url');
+  if (sample !== undefined && !/^[1-9]\d{0,6}$/.test(sample)) {
+    return failure(`--sample: "${sample}" is not a number from 1 to 9999999`);
+  }
+  const base = baseUrl('--url', url);
+  if (!base.ok) return base;
+  const other = against === undefined ? null : baseUrl('--against', against);
+  if (other !== null && !other.ok) return other;
   return success({
-    root,
-    releaseId: releaseId?.value ?? null,
-    keys: values.keys,
-    json: values.json || values.output === 'json',
-    quick: values.quick,
+    kind: 'mirror',
+    url: base.value,
+    against: other?.value ?? null,
+    keys,
+    sample: sample === undefined ? null : Number(sample),
+    json,
   });
+}
+
+function baseUrl(option: string, text: string): Result<string, string> {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return failure(`${option}: "${text}" is not a URL such as https://resources.example.org`);
+  }
+  // A password would end up in reports and messages.
+  if (url.username !== '' || url.password !== '')
+    return failure(`${option}: the URL must not hold a name or a password`);
+  if (url.search !== '' || url.hash !== '')
+    return failure(`${option}: the URL must not have a query or a fragment`);
+  return success(url.href.replace(/\/+$/, ''));
 }

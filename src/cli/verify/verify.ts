@@ -7,7 +7,15 @@ import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
-import { parseVerifyOptions, VERIFY_USAGE, type VerifyOptions } from './verify-options.ts';
+import { checkMirror } from './mirror/check-mirror.ts';
+import { createMirrorHttp } from './mirror/mirror-http.ts';
+import { renderMirrorReport } from './mirror/mirror-report.ts';
+import {
+  parseVerifyOptions,
+  VERIFY_USAGE,
+  type MirrorVerifyOptions,
+  type VerifyOptions,
+} from './verify-options.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -28,13 +36,15 @@ export interface VerifyIo {
 }
 
 const MAX_THREADS = 8;
+/** Files of a mirror that are read at the same time. */
+const MIRROR_CONNECTIONS = 8;
 
 /**
- * Runs `slipway verify`: checks a snapshot volume offline.
+ * Runs `slipway verify`: checks a snapshot volume offline, or a running Slipway from outside.
  *
  * @param argv the command line after `verify`
- * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when a localized
- *   release could not be compared with its base and all else is sound
+ * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when something could
+ *   not be compared and all else is sound
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
@@ -44,6 +54,7 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
     return 0;
   }
   const options = parsed.value;
+  if (options.kind === 'mirror') return await verifyMirror(options, io);
   if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
   let keys: readonly TrustedKey[] | null = null;
   if (options.keys.length > 0) {
@@ -56,6 +67,39 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
   io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
   if (!report.sound) return 1;
   return report.complete ? 0 : 3;
+}
+
+async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise<number> {
+  const keys = await loadTrustedKeys(options.keys);
+  if (!keys.ok) return refuse(io, keys.error.join('; '));
+  const clock = io.clock ?? systemClock;
+  const progress = createProgressDisplay(io.stderr, clock);
+  const http = createMirrorHttp(MIRROR_CONNECTIONS);
+  const signal = io.signal ?? new AbortController().signal;
+  try {
+    const report = await checkMirror({
+      ...options,
+      keys: keys.value,
+      send: http.send,
+      concurrency: MIRROR_CONNECTIONS,
+      now: () => clock.now(),
+      random: Math.random,
+      onProgress: (done, total, phase) => {
+        progress.show(renderProgress({ done, total, unit: 'bytes', phase }));
+      },
+      signal,
+    });
+    progress.end();
+    io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderMirrorReport(report));
+    if (!report.sound) return 1;
+    return report.complete ? 0 : 3;
+  } catch (error) {
+    progress.end();
+    io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`);
+    return 1;
+  } finally {
+    await http.close();
+  }
 }
 
 async function check(

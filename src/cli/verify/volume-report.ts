@@ -1,4 +1,5 @@
 import type { Channel } from '../../domain/release/channel.ts';
+import { textBytes } from '../../platform/terminal/text-table.ts';
 import { renderBase, type BaseReport } from './base-report.ts';
 
 /** The findings for one release. */
@@ -78,7 +79,7 @@ export function renderVolumeReport(report: VolumeReport): string {
     release.channel,
     release.release_id,
     String(release.entries),
-    `${(release.bytes / 1e6).toFixed(1)} MB`,
+    textBytes(release.bytes),
     String(release.damaged),
   ]);
   lines.push(...renderColumns([['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'DAMAGED'], ...rows]), '');
@@ -91,7 +92,7 @@ export function renderVolumeReport(report: VolumeReport): string {
   );
   if (objects !== null) {
     lines.push(
-      `objects: ${objects.referenced} in use, ${objects.orphans} in no release (${(objects.orphan_bytes / 1e6).toFixed(1)} MB), ${objects.orphan_manifests} manifests without a release`,
+      `objects: ${objects.referenced} in use, ${objects.orphans} in no release (${textBytes(objects.orphan_bytes)}), ${objects.orphan_manifests} manifests without a release`,
     );
   }
   lines.push(renderConclusion(report));

@@ -2,10 +2,11 @@ import type { JSX } from 'preact';
 import type { Accepted, Report } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import { TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
-import { Facts, RawText } from '../components/text.tsx';
+import { ResultFacts } from '../components/result-facts.tsx';
+import { Facts } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
-import { renderExact } from '../text/exact-json.ts';
+import { taskAddress } from '../text/addresses.ts';
 
 /** The answer to an action: the daemon's 202, and the current state of its task. */
 export function ActionAnswer({
@@ -21,7 +22,7 @@ export function ActionAnswer({
   const result = task?.result ?? accepted.result;
   const hasEnded = task !== undefined && !isActive(task);
   const link = (
-    <a href={`#/tasks/${encodeURIComponent(id)}`} onClick={close}>
+    <a href={taskAddress(id)} onClick={close}>
       <code>{id}</code>
     </a>
   );
@@ -40,9 +41,7 @@ export function ActionAnswer({
           ['Failure', task === undefined || task.failure_code === null ? null : <TaskFailure task={task} />],
         ]}
       />
-      {result === undefined || result === null ? null : (
-        <RawText label="Result" text={renderExact(result, 2)} />
-      )}
+      {result === undefined || result === null ? null : <ResultFacts label="Result" value={result} />}
       <div class="buttons">
         <Button onClick={close} class="primary">
           Done

@@ -1,24 +1,40 @@
-/** One control action: its form, a confirmation if it is destructive, and its result. */
+/** One control action: its form, a dry run or its effect, a confirmation, and its result. */
 
 import { Component, createRef, type JSX } from 'preact';
-import type { ConsoleAction } from '../../contract/console/console-contract.ts';
-import { ApiFailure } from '../api/api-client.ts';
-import type { Accepted } from '../api/wire.ts';
+import { triedBody } from '../../domain/release/tried-body.ts';
+import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
+import { type ApiFailure, failureOf } from '../api/api-client.ts';
+import type { Accepted, Task } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import {
+  actionFields,
+  actionValues,
+  chosenFields,
+  forPeople,
+  layoutOf,
+  spreadArguments,
+  type FormLayout,
+} from '../forms/action-fields.ts';
+import {
   fieldAt,
-  fieldsOf,
+  isRecord,
   readFields,
   type Field,
   type FieldProblem,
   type Values,
 } from '../forms/form-model.ts';
 import type { ActionRequest, App } from '../state/app.ts';
-import { renderExact } from '../text/exact-json.ts';
-import { words } from '../text/format.ts';
+import { permittedContract } from '../state/permitted-jobs.ts';
+import { parseExact, renderExact } from '../text/exact-json.ts';
 import { ActionAnswer } from './action-answer.tsx';
 import { ActionConfirmation } from './action-confirmation.tsx';
 import { ActionForm } from './action-form.tsx';
+import { argsOf, canTry, trialOf } from './dry-run.ts';
+import { postAction } from './post-action.ts';
+import { optionSource, optionText } from './option-sources.ts';
+import { TrialWatch } from './trial-watch.tsx';
+
+type Body = Readonly<Record<string, unknown>>;
 
 interface DialogProps {
   readonly app: App;
@@ -27,33 +43,57 @@ interface DialogProps {
 }
 
 interface DialogState {
-  readonly step: 'form' | 'confirm' | 'sending' | 'answer';
+  readonly step: 'form' | 'trying' | 'confirm' | 'sending' | 'answer';
   readonly values: Values;
+  /** The body as text while it is edited as JSON. */
+  readonly json: string | null;
   readonly problems: readonly FieldProblem[];
   readonly failure: ApiFailure | null;
-  readonly body: string;
+  readonly body: Body;
+  /** The task of the dry run. */
+  readonly trialTask: string | null;
+  readonly trial: object | null;
   readonly accepted: Accepted | null;
 }
+
+/** Fields whose value names the object of an action, the most exact first. */
+const IDS = ['term_id', 'task_id', 'record_id', 'winner_record_id', 'id', 'localized_release_id'];
+const WAITING: ReadonlySet<DialogState['step']> = new Set(['trying', 'sending']);
 
 /** The dialog of one action. Its state lives as long as the dialog is open. */
 export class ActionDialog extends Component<DialogProps, DialogState> {
   readonly action: ConsoleAction;
-  readonly fields: readonly Field[];
+  readonly fixed: ReadonlySet<string>;
+  /** The values that the form began with. */
+  readonly before: Values;
   readonly dialog = createRef<HTMLDialogElement>();
-  /** The same for the same body, so that sending again after a lost answer does nothing twice. */
-  idempotencyKey = { body: '', key: '' };
+  /** Whether the person has closed it, also while an answer is on its way. */
+  isClosed = false;
 
   constructor(props: DialogProps) {
     super(props);
     const { app, request } = props;
     this.action = app.contract.actions[request.action] as ConsoleAction;
-    this.fields = fieldsOf(this.action.schema, app.contract.switches);
+    const contract = permittedContract(app);
+    const first = { ...firstBody(request.action, contract, app.now()), ...request.body };
+    const given = {
+      ...actionValues(contract, request.action, first).values,
+      ...request.initial,
+    };
+    const typed = { ...given, ...request.fixed };
+    const fields = actionFields(contract, request.action, typed);
+    this.before = spreadArguments(fields, given);
+    const fixedArguments = spreadArguments(fields, request.fixed ?? {});
+    this.fixed = new Set([...Object.keys(request.fixed ?? {}), ...Object.keys(fixedArguments)]);
     this.state = {
       step: 'form',
-      values: { ...request.initial, ...request.fixed },
+      values: { ...this.before, ...fixedArguments },
+      json: null,
       problems: [],
       failure: null,
-      body: '{}',
+      body: {},
+      trialTask: null,
+      trial: null,
       accepted: null,
     };
   }
@@ -63,8 +103,13 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     this.focus('input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [type=submit]');
   }
 
+  override componentWillUnmount(): void {
+    this.isClosed = true;
+  }
+
   override componentDidUpdate(_props: DialogProps, before: DialogState): void {
     const { step, problems, failure } = this.state;
+    if (step === 'trying' && before.step !== 'trying') this.focus('[data-trial]');
     if (step === 'confirm' && before.step !== 'confirm') this.focus('[data-safe]');
     if (step === 'answer' && before.step !== 'answer') this.focus('h2');
     if (step === 'form' && (problems !== before.problems || failure !== before.failure)) {
@@ -79,68 +124,171 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     found?.focus();
   }
 
+  fields(): readonly Field[] {
+    const { app, request } = this.props;
+    return actionFields(permittedContract(app), request.action, this.state.values);
+  }
+
+  layout(): FormLayout {
+    return layoutOf(this.action, this.fields(), this.fixed);
+  }
+
+  read(): ReturnType<typeof readFields> {
+    const unchanged = this.props.request.changesOnly === true ? this.before : {};
+    const chosen = chosenFields(this.layout(), this.state.values);
+    return readFields(chosen.fields, chosen.values, unchanged);
+  }
+
+  /** Shows the fields as JSON, or the JSON in the fields if they can hold it. */
+  switchJson(): void {
+    const { app, request } = this.props;
+    const { json } = this.state;
+    if (json === null) {
+      this.setState({ json: renderExact(this.read().body, 2), problems: [], failure: null });
+      return;
+    }
+    const body = parsedBody(json);
+    if (json === renderExact(this.read().body, 2)) this.setState({ json: null, problems: [] });
+    else if (body === null) this.setState({ problems: [NO_OBJECT] });
+    else {
+      const { values, lost } = actionValues(app.contract, request.action, body);
+      if (lost.length === 0) this.setState({ json: null, problems: [], values });
+      else this.setState({ problems: [{ path: '', message: `The form cannot show ${lost.join(', ')}.` }] });
+    }
+  }
+
   submit(): void {
-    const { request } = this.props;
-    const unchanged = request.changesOnly === true ? request.initial : {};
-    const { body, problems } = readFields(this.fields, this.state.values, unchanged);
+    const { json } = this.state;
+    const typed = json === null ? null : parsedBody(json);
+    if (json !== null && typed === null) {
+      this.setState({ problems: [NO_OBJECT], failure: null });
+      return;
+    }
+    const { body, problems } = typed === null ? this.read() : { body: typed, problems: [] };
     if (problems.length > 0) {
       this.setState({ problems, failure: null });
       return;
     }
-    const text = renderExact(body);
-    if (this.idempotencyKey.body !== text) this.idempotencyKey = { body: text, key: randomKey() };
-    this.setState({ body: text, problems: [], failure: null });
-    if (this.action.destructive) this.setState({ step: 'confirm' });
-    else void this.send(text);
+    this.setState({ body, problems: [], failure: null, trial: null, trialTask: null });
+    if (canTry(this.props.request.action, this.action.hasDryRun, body)) void this.tryFirst(body);
+    else if (this.action.destructive) this.setState({ step: 'confirm' });
+    else void this.send(body);
   }
 
-  async send(body: string): Promise<void> {
+  /** Lets the daemon say what would happen. */
+  async tryFirst(body: Body): Promise<void> {
+    this.setState({ step: 'trying' });
+    try {
+      const accepted = await postAction(
+        this.props.app,
+        this.props.request.action,
+        renderExact(trialOf(body)),
+      );
+      // Nobody waits for the result of the dry run now.
+      if (this.isClosed) return;
+      if (accepted.result === undefined) {
+        this.setState({ trialTask: accepted.task_id });
+        this.props.app.watchTask(accepted.task_id);
+      } else this.onTried(accepted.result);
+    } catch (error) {
+      this.fail(error, body);
+    }
+  }
+
+  onTrialEnded({ status, result, failure_code: code, failure_reason: reason }: Task): void {
+    if (status === 'succeeded') this.onTried(result ?? {});
+    else {
+      const message = `${reason ?? 'The dry run did not succeed.'}${code === null ? '' : ` (${code})`}`;
+      this.setState({ step: 'form', failure: null, problems: [{ path: '', message }] });
+    }
+  }
+
+  /** Asks about that which the dry run has shown. */
+  onTried(trial: Body): void {
+    this.setState(({ body }) => ({
+      step: 'confirm',
+      trial,
+      body: triedBody(this.props.request.action, body, trial),
+    }));
+  }
+
+  async send(body: Body): Promise<void> {
     const { app, request } = this.props;
     this.setState({ step: 'sending' });
     try {
-      const path = `/admin/control/${request.action}`;
-      const accepted = (await app.api.control(path, body, this.idempotencyKey.key)) as Accepted;
+      const accepted = await postAction(app, request.action, renderExact(body));
+      if (accepted.status === 'succeeded' && accepted.result !== undefined) {
+        app.toast(`${this.question(body)}: done.`);
+        this.dialog.current?.close();
+        return;
+      }
+      if (this.isClosed) {
+        app.toast(`${this.question(body)}: accepted. Its task is in the list of tasks.`);
+        return;
+      }
       app.watchTask(accepted.task_id);
       app.announce('action', `${request.action} was accepted`);
       this.setState({ step: 'answer', accepted });
     } catch (error) {
-      const failure = error instanceof ApiFailure ? error : new ApiFailure(String(error));
-      const problems = (failure.problem.errors ?? []).map(({ pointer, message }) => ({
-        path: fieldAt(pointer, this.fields) ?? '',
-        message,
-      }));
-      this.setState({ step: 'form', failure, problems });
+      this.fail(error, body);
     }
   }
 
+  /** Puts every error of the service at its field. */
+  fail(error: unknown, body: Body): void {
+    const failure = failureOf(error);
+    if (this.isClosed) {
+      if (this.state.step === 'sending')
+        this.props.app.toast(`${this.question(body)}: ${failure.message}`, 'bad');
+      return;
+    }
+    const fields = this.fields();
+    const problems = (failure.problem.errors ?? []).map(({ pointer, message }) => ({
+      path: fieldAt(pointer, fields, argsOf(body)) ?? '',
+      message,
+    }));
+    this.setState({ step: 'form', failure, problems: forPeople(problems, fields) });
+  }
+
   override render(): JSX.Element {
-    const { request, onClosed } = this.props;
+    const { onClosed } = this.props;
     const { accepted } = this.state;
     const close = (): void => this.dialog.current?.close();
     return (
       <dialog aria-labelledby="action-title" ref={this.dialog} onClose={onClosed}>
         <div class="dialog-head">
           <h2 id="action-title" tabIndex={-1}>
-            {words(request.action)}
+            {this.props.request.title ?? this.action.title}
           </h2>
-          <Button onClick={close} class="quiet">
+          <Button onClick={close} class="plain">
             Close
           </Button>
         </div>
-        {accepted === null ? this.question() : <ActionAnswer accepted={accepted} close={close} />}
+        {accepted === null ? this.renderStep() : <ActionAnswer accepted={accepted} close={close} />}
       </dialog>
     );
   }
 
-  question(): JSX.Element {
-    const { request } = this.props;
-    const { step, body, values, problems, failure } = this.state;
+  /** The action with the name of its object. */
+  question(body: Body): string {
+    const { about = idOf(body), title } = this.props.request;
+    if (title !== undefined) return title;
+    return about === '' ? this.action.title : `${this.action.title} ${about}`;
+  }
+
+  renderStep(): JSX.Element {
+    const { app, request } = this.props;
+    const { step, body, values, problems, failure, json, trial, trialTask } = this.state;
+    if (step === 'trying') return <TrialWatch id={trialTask} onEnded={(task) => this.onTrialEnded(task)} />;
     if (step === 'confirm') {
       return (
         <ActionConfirmation
           name={request.action}
           action={this.action}
+          question={this.question(body)}
+          about={request.about}
           body={body}
+          trial={trial}
           onBack={() => this.setState({ step: 'form' })}
           onYes={() => void this.send(body)}
         />
@@ -148,23 +296,50 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     }
     return (
       <ActionForm
-        request={request}
+        name={request.action}
         action={this.action}
-        fields={this.fields}
-        values={values}
-        problems={problems}
+        form={{
+          values,
+          problems,
+          fixed: this.fixed,
+          onChange: (path, value) =>
+            this.setState((state) => ({ values: { ...state.values, [path]: value } })),
+          sourceOf: (field) => optionSource(app, request.action, field),
+          optionText: (field, option) => optionText(app, field, option),
+        }}
+        layout={this.layout()}
         failure={failure}
-        isSending={step === 'sending'}
-        onChange={(path, value) => this.setState((state) => ({ values: { ...state.values, [path]: value } }))}
+        json={json}
+        submitLabel={this.action.destructive || this.action.hasDryRun ? 'Continue …' : this.action.title}
+        isBusy={WAITING.has(step)}
+        onJson={(text) => this.setState({ json: text })}
+        onSwitch={() => this.switchJson()}
         onSubmit={() => this.submit()}
       />
     );
   }
 }
 
-/** `crypto.randomUUID` exists only in secure origins, and plain HTTP to another host is not one. */
-function randomKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('');
+const NO_OBJECT: FieldProblem = { path: '', message: 'The body must be a JSON object.' };
+
+function parsedBody(text: string): Body | null {
+  try {
+    const value = parseExact(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Members that nearly everyone would fill in alike. @param now Unix seconds */
+function firstBody(action: string, { jobs }: ConsoleContract, now: number): Body {
+  if (action === 'schedule-add') return { group: Object.values(jobs)[0]?.groups[0] ?? 'res' };
+  if (action !== 'translation-glossary-add') return {};
+  return { source: { source_kind: 'manual', observed_unix_seconds: Math.floor(now) } };
+}
+
+/** The id of the object of a body; empty when it names none. */
+function idOf(body: Body): string {
+  const id = IDS.map((name) => body[name]).find((value) => typeof value === 'string');
+  return typeof id === 'string' ? id : '';
 }

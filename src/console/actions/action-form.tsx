@@ -2,46 +2,37 @@ import type { JSX } from 'preact';
 import type { ConsoleAction } from '../../contract/console/console-contract.ts';
 import type { ApiFailure } from '../api/api-client.ts';
 import { FailureText } from '../components/failure-text.tsx';
-import { FormField, type Form } from '../components/field.tsx';
+import { FieldControl, FormField, helpOf, Problems, type Form } from '../components/field.tsx';
 import { Prose } from '../components/text.tsx';
-import type { Field, FieldProblem, Values } from '../forms/form-model.ts';
-import { useApp, type ActionRequest } from '../state/app.ts';
-import { suggestionsFor } from './suggestions.ts';
+import { chosenField, type ChoiceItem, type FormItem, type FormLayout } from '../forms/action-fields.ts';
+import type { FieldProblem } from '../forms/form-model.ts';
+import { ActionJson } from './action-json.tsx';
 
-const CHOICE_RULES = {
-  one: 'Give exactly one of',
-  some: 'Give at least one of',
-  exclusive: 'Give at most one of',
-};
 const FORM_ID = 'action';
 /** A message that lists more fields than this would not help. */
 const NAMED_FIELDS = 6;
 
 interface ActionFormProps {
-  readonly request: ActionRequest;
   readonly action: ConsoleAction;
-  readonly fields: readonly Field[];
-  readonly values: Values;
-  readonly problems: readonly FieldProblem[];
+  readonly name: string;
+  readonly form: Omit<Form, 'id'>;
+  readonly layout: FormLayout;
   readonly failure: ApiFailure | null;
-  readonly isSending: boolean;
-  readonly onChange: Form['onChange'];
+  /** The whole body as text while it is shown as JSON; otherwise `null`. */
+  readonly json: string | null;
+  /** The label of the button that submits. */
+  readonly submitLabel: string;
+  readonly isBusy: boolean;
+  readonly onJson: (text: string) => void;
+  /** Changes between fields and JSON. */
+  readonly onSwitch: () => void;
   readonly onSubmit: () => void;
 }
 
 /** The form of an action, with what was wrong with the last attempt. */
 export function ActionForm(props: ActionFormProps): JSX.Element {
-  const { request, action, fields, values, problems, failure, isSending, onChange, onSubmit } = props;
-  const app = useApp();
-  const form: Form = {
-    id: FORM_ID,
-    values,
-    problems,
-    fixed: new Set(Object.keys(request.fixed ?? {})),
-    onChange,
-    suggest: (name) => suggestionsFor(app, request.action, name),
-  };
-  const submitLabel = action.destructive ? 'Continue …' : `Run ${request.action}`;
+  const { action, name, failure, json, submitLabel, isBusy, onJson, onSwitch, onSubmit } = props;
+  const { problems } = props.form;
   return (
     <form
       onSubmit={(event) => {
@@ -53,23 +44,119 @@ export function ActionForm(props: ActionFormProps): JSX.Element {
       <p>
         <Prose text={action.summary} />
       </p>
-      <ul class="help">
-        {action.choices.map(({ rule, fields: names }) => (
-          <li key={names.join()}>
-            <ChoiceText rule={rule} fields={names} />
-          </li>
-        ))}
-      </ul>
-      {failure === null ? null : <FailureAlert failure={failure} problems={problems} />}
-      {fields.map((field) => (
-        <FormField form={form} field={field} key={field.path} />
-      ))}
+      {failure === null && problems.every(({ path }) => path !== '') ? null : (
+        <FailureAlert failure={failure} problems={problems} />
+      )}
+      {json === null ? (
+        <Fields {...props} />
+      ) : (
+        <ActionJson name={name} text={json} problems={problems} onInput={onJson} />
+      )}
       <div class="buttons">
-        <button type="submit" class={action.destructive ? 'danger' : 'primary'} disabled={isSending}>
-          {isSending ? 'Sending …' : submitLabel}
+        <button type="submit" class={action.destructive ? 'danger' : 'primary'} disabled={isBusy}>
+          {isBusy ? 'Sending …' : submitLabel}
+        </button>
+        <button type="button" class="plain json-switch" aria-pressed={json !== null} onClick={onSwitch}>
+          {'</> JSON'}
         </button>
       </div>
     </form>
+  );
+}
+
+function Fields({ action: { choices }, form: parts, layout }: ActionFormProps): JSX.Element {
+  const form: Form = { ...parts, id: FORM_ID };
+  const all = [...layout.first, ...layout.more];
+  const labels = new Map(
+    all
+      .flatMap((item) => (item.kind === 'field' ? [item.field] : item.fields))
+      .map(({ name, label }) => [name, label]),
+  );
+  const needs = choices.filter(
+    ({ rule, fields }) => rule === 'some' && fields.some((name) => labels.has(name)),
+  );
+  const isOpen = layout.more.some((item) => itemFields(item).some(({ path }) => isTouched(form, path)));
+  return (
+    <>
+      {needs.map(({ fields }) => (
+        <p class="help" key={fields.join()}>
+          {fields.length > NAMED_FIELDS
+            ? 'Change at least one of the fields.'
+            : `Give at least one: ${fields.flatMap((name) => labels.get(name) ?? []).join(', ')}.`}
+        </p>
+      ))}
+      {layout.first.map((item) => (
+        <Item form={form} item={item} key={keyOf(item)} />
+      ))}
+      {layout.more.length === 0 ? null : (
+        <details class="more" open={isOpen}>
+          <summary>More options</summary>
+          <div class="fields">
+            {layout.more.map((item) => (
+              <Item form={form} item={item} key={keyOf(item)} />
+            ))}
+          </div>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Whether something is wrong with a field or its members. */
+function isTouched({ problems }: Form, path: string): boolean {
+  return problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}.`));
+}
+
+function itemFields(item: FormItem): ChoiceItem['fields'] {
+  return item.kind === 'field' ? [item.field] : item.fields;
+}
+
+function keyOf(item: FormItem): string {
+  return item.kind === 'field' ? item.field.path : item.path;
+}
+
+function Item({ form, item }: { readonly form: Form; readonly item: FormItem }): JSX.Element {
+  return item.kind === 'field' ? (
+    <FormField form={form} field={item.field} />
+  ) : (
+    <Choice form={form} item={item} />
+  );
+}
+
+/** Fields of which one is chosen; only that one is shown. */
+function Choice({ form, item }: { readonly form: Form; readonly item: ChoiceItem }): JSX.Element {
+  const chosen = chosenField(item, form.values);
+  const rows: ReadonlyArray<readonly [name: string, label: string]> = [
+    ...(item.otherwise === null ? [] : [['', item.otherwise] as const]),
+    ...item.fields.map(({ name, label }) => [name, label] as const),
+  ];
+  return (
+    <fieldset class="choice">
+      <legend>{item.title}</legend>
+      {rows.map(([name, label]) => (
+        <div class="field switch" key={name}>
+          <input
+            type="radio"
+            id={`${form.id}-${item.path}-${name}`}
+            name={`${form.id}-${item.path}`}
+            checked={(chosen?.name ?? '') === name}
+            onChange={() => form.onChange(item.path, name)}
+          />
+          <label for={`${form.id}-${item.path}-${name}`}>{label}</label>
+        </div>
+      ))}
+      {chosen === null || chosen.kind === 'switch' ? null : (
+        <div class="field chosen" key={chosen.path}>
+          <FieldControl form={form} field={chosen} label={chosen.label} />
+          {helpOf(chosen) === '' ? null : (
+            <p class="help" id={`${form.id}-${chosen.path}-help`}>
+              <Prose text={helpOf(chosen)} />
+            </p>
+          )}
+          <Problems form={form} path={chosen.path} />
+        </div>
+      )}
+    </fieldset>
   );
 }
 
@@ -77,15 +164,17 @@ function FailureAlert({
   failure,
   problems,
 }: {
-  readonly failure: ApiFailure;
+  readonly failure: ApiFailure | null;
   readonly problems: readonly FieldProblem[];
 }): JSX.Element {
   return (
     <div class="note bad" role="alert" tabIndex={-1}>
-      <p>
-        <FailureText failure={failure} />
-      </p>
-      {isLost(failure) ? (
+      {failure === null ? null : (
+        <p>
+          <FailureText failure={failure} />
+        </p>
+      )}
+      {failure !== null && isLost(failure) ? (
         <p>
           {/* The service says itself whether the action may have started. */}
           {failure.isOffline ? 'The action may have started. ' : null}
@@ -98,28 +187,6 @@ function FailureAlert({
           <p key={message}>{message}</p>
         ))}
     </div>
-  );
-}
-
-function ChoiceText({
-  rule,
-  fields,
-}: {
-  readonly rule: keyof typeof CHOICE_RULES;
-  readonly fields: readonly string[];
-}): JSX.Element {
-  if (fields.length > NAMED_FIELDS) return <>{`${CHOICE_RULES[rule]} the fields that select what to do.`}</>;
-  return (
-    <>
-      {`${CHOICE_RULES[rule]} `}
-      {fields.map((name, index) => (
-        <span key={name}>
-          {index === 0 ? '' : ', '}
-          <code>{name}</code>
-        </span>
-      ))}
-      .
-    </>
   );
 }
 

@@ -1,6 +1,7 @@
 /** Sends requests to the server. The token travels in the `Authorization` header, never in a URL. */
 
 import { parseExact } from '../text/exact-json.ts';
+import { createRequestKeys } from './request-keys.ts';
 import type { TokenVault } from './token-vault.ts';
 import type { Problem } from './wire.ts';
 
@@ -40,6 +41,11 @@ export class ApiFailure extends Error {
   }
 }
 
+/** The failure of a call, also of one that failed before it was sent. */
+export function failureOf(error: unknown): ApiFailure {
+  return error instanceof ApiFailure ? error : new ApiFailure(String(error));
+}
+
 export interface ReadOptions {
   readonly query?: Readonly<Record<string, string>>;
   /** Statuses that do not count as failures; default 200. */
@@ -50,8 +56,15 @@ export interface ReadOptions {
 export interface ApiClient {
   /** @throws ApiFailure */
   read(path: string, options?: ReadOptions): Promise<unknown>;
-  /** @throws ApiFailure */
-  control(path: string, body: string, idempotencyKey: string): Promise<unknown>;
+  /**
+   * Sends an action. The same body sent again after an answer that was lost has the same `Idempotency-Key`, so that nothing
+   * is done twice.
+   *
+   * @param body JSON
+   * @param key for a caller that keeps the key itself, longer than the page lives
+   * @throws ApiFailure
+   */
+  control(path: string, body: string, key?: string): Promise<unknown>;
 }
 
 /** The parts of the page that a client needs. */
@@ -77,11 +90,14 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiCli
     const { status, date, body, retryAfter } = await exchange(fetch, path, { ...init, headers });
     if (date !== null) onDate?.(date);
     if (accept.includes(status) && body !== null) return body;
-    if (status === 401) onUnauthorized();
+    // A late answer to an older token says nothing about the one that the page has now.
+    if (status === 401 && vault.get() === token) onUnauthorized();
     const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
     const message = problem.detail ?? `The server returned an unexpected answer with status ${status}.`;
     throw new ApiFailure(message, { status, problem, retryAfter });
   };
+
+  const keys = createRequestKeys(isRefusal);
 
   return {
     read: async (path, { query = {}, accept = [200], signal } = {}) => {
@@ -91,14 +107,22 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiCli
         ...(signal ? { signal } : {}),
       });
     },
-    control: async (path, body, idempotencyKey) =>
-      await send(path, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
-        accept: [202],
-      }),
+    control: async (path, body, givenKey) => {
+      const post = async (key: string): Promise<unknown> =>
+        await send(path, {
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json', 'idempotency-key': key },
+          accept: [202],
+        });
+      return await (givenKey === undefined ? keys.use(`${path}\n${body}`, post) : post(givenKey));
+    },
   };
+}
+
+/** Whether the request was surely not carried out. An answer of 5xx can come from a proxy in between. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiFailure && error.status >= 400 && error.status < 500;
 }
 
 interface Exchanged {

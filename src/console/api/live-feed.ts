@@ -1,7 +1,7 @@
 /** Requests one report repeatedly: at a fixed pace while it is answered, more and more slowly while it fails. */
 
 import { signal, type ReadonlySignal } from '@preact/signals';
-import { ApiFailure } from './api-client.ts';
+import { type ApiFailure, failureOf } from './api-client.ts';
 
 /** Longest pause between two requests, milliseconds. */
 const MAX_PAUSE_MS = 30_000;
@@ -61,6 +61,7 @@ export function createFeed<T>({
   function stop(): void {
     timers.clearTimeout(timer);
     running?.abort();
+    if (running !== null && state.peek().nextAt !== null) state.value = { ...state.peek(), nextAt: null };
     running = null;
   }
 
@@ -81,7 +82,7 @@ export function createFeed<T>({
       state.value = { value, loadedAt: now(), failure: null, nextAt: now() + pause };
     } catch (error) {
       if (stopped.aborted) return;
-      const failure = error instanceof ApiFailure ? error : new ApiFailure(String(error));
+      const failure = failureOf(error);
       failures += 1;
       pause = pauseAfterFailure(failures, failure.retryAfter);
       state.value = { ...state.peek(), failure, nextAt: now() + pause };

@@ -1,5 +1,7 @@
 /** The one place for the admin token: in memory, and in the tab's session storage if the user chooses so. */
 
+import { attempt } from './attempt.ts';
+
 const KEY = 'slipway.admin-token';
 
 export interface TokenVault {
@@ -28,13 +30,4 @@ export function createTokenVault(
       attempt(() => session().removeItem(KEY));
     },
   };
-}
-
-function attempt<T>(use: () => T): T | undefined {
-  try {
-    return use();
-  } catch {
-    // Without storage the token is in memory only, and the page promises no more.
-    return undefined;
-  }
 }

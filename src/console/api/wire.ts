@@ -3,11 +3,13 @@ import type { z } from 'zod';
 import type { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { REPORTS, ReportName } from '../../contract/reports/reports.ts';
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../contract/schemas/answers/admin.ts';
+import type { DistributionAnswer } from '../../contract/schemas/answers/distribution.ts';
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 
-export type { ReportName };
+export type { ControlScope, ReportName };
 
 /** The complete answer of one report. The browser does not parse it, so a daemon of the previous version leaves fields out. */
 export type Report<N extends ReportName> = N extends 'release.status'
@@ -22,3 +24,5 @@ export type Problem = z.infer<typeof ProblemSchema>;
 export type Task = Report<'task.status'>['task'];
 export type Schedule = Report<'schedule.list'>['items'][number];
 export type ReleaseRow = Report<'release.list'>['releases'][number];
+export type DistributionPage = z.infer<typeof DistributionAnswer.schema>;
+export type ManifestEntry = DistributionPage['items'][number];

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useApp, type ActionRequest } from '../state/app.ts';
+import { verdictState } from '../state/verdict.ts';
 
 interface ButtonProps {
   readonly children: ComponentChildren;
@@ -9,25 +10,47 @@ interface ButtonProps {
   readonly class?: string;
   /** The object that it acts on, for screen readers, which read the button without its row. */
   readonly about?: string;
+  /** Why it cannot be used now; without it the button works. */
+  readonly disabledBecause?: string;
 }
 
 /** A plain button. */
-export function Button({ children, onClick, class: name = '', about }: ButtonProps): JSX.Element {
+export function Button({
+  children,
+  onClick,
+  class: name = '',
+  about,
+  disabledBecause,
+}: ButtonProps): JSX.Element {
   return (
-    <button type="button" class={name} onClick={onClick}>
+    <button
+      type="button"
+      class={name}
+      onClick={onClick}
+      {...(disabledBecause === undefined ? {} : { disabled: true, title: disabledBecause })}
+    >
       {children}
       {about === undefined ? null : <span class="unseen">{` ${about}`}</span>}
     </button>
   );
 }
 
-/** A button that opens the form of an action; nothing if this server does not forward actions. */
+/** A button that opens the form of an action; nothing if the token may not run it here. */
 export function ActionButton({
   request,
   ...button
 }: Omit<ButtonProps, 'onClick'> & { readonly request: ActionRequest }): JSX.Element | null {
   const app = useApp();
-  return app.canControl() ? <Button {...button} onClick={() => app.openAction(request)} /> : null;
+  if (!app.mayRun(request.action)) return null;
+  // The daemon runs every action, so none can succeed while it is away.
+  const isAway = verdictState(app).value?.health.daemon?.answers === false;
+  return (
+    <Button
+      {...button}
+      onClick={() => app.openAction(request)}
+      {...(isAway ? { disabledBecause: 'The daemon does not answer' } : {})}
+    />
+  );
 }
 
 /** A choice of one value, with its label beside it. */

@@ -6,13 +6,13 @@ import { Prose } from './text.tsx';
 /** A failure with its code, and the words of the daemon about it. */
 export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
   const { contract } = useApp();
-  const { code, daemon } = failure.problem;
+  const { code, daemon, documentation } = failure.problem;
   const meaning = contract.problems[daemon?.code ?? ''];
   return (
     <>
       <strong>{failure.message}</strong>
       {code === undefined ? null : (
-        <span class="faint">
+        <span class="muted">
           {' '}
           <code>{code}</code>
         </span>
@@ -29,6 +29,15 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
           <Prose text={meaning} />
         </span>
       )}
+      {/* Only to the runbooks of the project: the text comes from another machine. */}
+      {documentation?.startsWith(contract.runbooks) === true ? (
+        <>
+          {' '}
+          <a href={documentation} rel="noreferrer">
+            Runbook
+          </a>
+        </>
+      ) : null}
     </>
   );
 }

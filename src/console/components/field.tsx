@@ -2,8 +2,12 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { Field, FieldProblem, Values } from '../forms/form-model.ts';
-import { absolute, duration, relative, words } from '../text/format.ts';
+import { useApp } from '../state/app.ts';
+import { words } from '../text/format.ts';
+import type { ControlAttributes } from './control-attributes.ts';
+import { Picker, type PickerSource } from './picker.tsx';
 import { Prose } from './text.tsx';
+import { DurationInput, InstantInput, IntervalInput } from './time-inputs.tsx';
 
 /** The form that a field belongs to. */
 export interface Form {
@@ -13,8 +17,10 @@ export interface Form {
   /** Paths that are shown and that the reader cannot change. */
   readonly fixed: ReadonlySet<string>;
   readonly onChange: (path: string, value: string | boolean) => void;
-  /** Possible values, by the name of a field. */
-  readonly suggest: (name: string) => readonly string[];
+  /** The values that exist for a field; `null` where any text is as good. */
+  readonly sourceOf: (field: Field) => PickerSource | null;
+  /** A value of a choice in words; `null` for the words of the value itself. */
+  readonly optionText: (field: Field, option: string) => string | null;
 }
 
 interface FieldProps {
@@ -22,18 +28,10 @@ interface FieldProps {
   readonly field: Field;
 }
 
-/** The attributes that every control of a field has. */
-type ControlAttributes = Readonly<{
-  id: string;
-  'aria-required': boolean;
-  'aria-invalid': boolean;
-  'aria-describedby'?: string;
-}>;
-
 /** Hints that help to fill in a field and that no schema contains. */
 const HINTS: Readonly<Record<string, string>> = {
-  args: 'One key=value per line, such as channel=official.',
-  scope: 'One key=value per line.',
+  args: 'One `key=value` per line, such as `channel=official`.',
+  scope: 'One `key=value` per line.',
   aliases: 'One per line.',
   allowed_translations: 'One per line.',
   expected_trusted_record_ids: 'One id per line.',
@@ -41,36 +39,12 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** A field with its label, its help and what is wrong with it; a group shows its members. */
 export function FormField({ form, field }: FieldProps): JSX.Element {
-  if (field.kind === 'group') {
-    return (
-      <fieldset>
-        <legend>
-          <Label form={form} field={field} />
-        </legend>
-        {field.help === '' ? null : (
-          <p class="help">
-            <Prose text={field.help} />
-          </p>
-        )}
-        <Problems form={form} path={field.path} />
-        {field.members.map((member) => (
-          <FormField form={form} field={member} key={member.path} />
-        ))}
-      </fieldset>
-    );
-  }
+  if (field.kind === 'arguments') return <Arguments form={form} field={field} />;
+  if (field.kind === 'group') return <Group form={form} field={field} />;
   const id = `${form.id}-${field.path}`;
-  const isInvalid = messagesAt(form, field.path).length > 0;
-  const help = [field.help, HINTS[field.name] ?? '', readout(form, field)].filter((text) => text !== '');
-  const described = [help.length > 0 ? `${id}-help` : '', isInvalid ? `${id}-problem` : ''].join(' ').trim();
-  const attributes: ControlAttributes = {
-    id,
-    'aria-required': field.required,
-    'aria-invalid': isInvalid,
-    ...(described === '' ? {} : { 'aria-describedby': described }),
-  };
   const isSwitch = field.kind === 'switch';
-  const control = <Control form={form} field={field} attributes={attributes} />;
+  const help = helpOf(field);
+  const control = <FieldControl form={form} field={field} />;
   return (
     <div class={isSwitch ? 'field switch' : 'field'}>
       {isSwitch ? control : null}
@@ -78,9 +52,9 @@ export function FormField({ form, field }: FieldProps): JSX.Element {
         <Label form={form} field={field} />
       </label>
       {isSwitch ? null : control}
-      {help.length === 0 ? null : (
+      {help === '' ? null : (
         <p class="help" id={`${id}-help`}>
-          <Prose text={help.join(' ')} />
+          <Prose text={help} />
         </p>
       )}
       <Problems form={form} path={field.path} />
@@ -88,12 +62,65 @@ export function FormField({ form, field }: FieldProps): JSX.Element {
   );
 }
 
-function Label({ form: { fixed }, field: { name, path, required } }: FieldProps): JSX.Element {
+/** The control of a field alone, for a form that shows the label elsewhere. */
+export function FieldControl({ form, field, label }: FieldProps & { readonly label?: string }): JSX.Element {
+  const id = `${form.id}-${field.path}`;
+  const isInvalid = messagesAt(form, field.path).length > 0;
+  const described = [helpOf(field) === '' ? '' : `${id}-help`, isInvalid ? `${id}-problem` : '']
+    .join(' ')
+    .trim();
+  const attributes: ControlAttributes = {
+    id,
+    'aria-required': field.required,
+    'aria-invalid': isInvalid,
+    ...(described === '' ? {} : { 'aria-describedby': described }),
+    ...(label === undefined ? {} : { 'aria-label': label }),
+  };
+  return <Control form={form} field={field} attributes={attributes} />;
+}
+
+/** The help of a field. */
+export function helpOf({ help, name, kind }: Field): string {
+  const hint = kind === 'lines' || kind === 'pairs' ? (HINTS[name] ?? '') : '';
+  return [help, hint].filter((text) => text !== '').join(' ');
+}
+
+function Group({ form, field }: FieldProps): JSX.Element {
+  return (
+    <fieldset>
+      <legend>
+        <Label form={form} field={field} />
+      </legend>
+      {field.help === '' ? null : (
+        <p class="help">
+          <Prose text={field.help} />
+        </p>
+      )}
+      <Problems form={form} path={field.path} />
+      {field.members.map((member) => (
+        <FormField form={form} field={member} key={member.path} />
+      ))}
+    </fieldset>
+  );
+}
+
+/** The fields of arguments stand among the others: to the reader they are fields as well. */
+function Arguments({ form, field: { path, members } }: FieldProps): JSX.Element {
+  return (
+    <div class="fields">
+      <Problems form={form} path={path} />
+      {members.map((member) => (
+        <FormField form={form} field={member} key={member.path} />
+      ))}
+    </div>
+  );
+}
+
+function Label({ form: { fixed }, field: { label, path, required } }: FieldProps): JSX.Element {
   return (
     <>
-      {words(name)}
-      <code class="faint">{name}</code>
-      {required && !fixed.has(path) ? <span class="needed">needed</span> : null}
+      {label}
+      {required && !fixed.has(path) ? <span class="needed"> needed</span> : null}
     </>
   );
 }
@@ -102,7 +129,8 @@ function messagesAt({ problems }: Form, path: string): readonly string[] {
   return problems.filter((problem) => problem.path === path).map(({ message }) => message);
 }
 
-function Problems({ form, path }: { readonly form: Form; readonly path: string }): JSX.Element | null {
+/** What is wrong with the field at a path. */
+export function Problems({ form, path }: { readonly form: Form; readonly path: string }): JSX.Element | null {
   const messages = messagesAt(form, path);
   if (messages.length === 0) return null;
   return (
@@ -117,11 +145,14 @@ function Control({
   field,
   attributes,
 }: FieldProps & { readonly attributes: ControlAttributes }): ComponentChildren {
-  const { path, kind } = field;
+  const app = useApp();
+  const { path, kind, label } = field;
   const value = String(form.values[path] ?? '');
   const disabled = form.fixed.has(path);
+  const onChange = (next: string | boolean): void => form.onChange(path, next);
   const read = (event: { readonly currentTarget: { readonly value: string } }): void =>
-    form.onChange(path, event.currentTarget.value);
+    onChange(event.currentTarget.value);
+  const shared = { attributes, value, label, disabled, onChange };
   switch (kind) {
     case 'switch':
       return (
@@ -130,21 +161,12 @@ function Control({
           type="checkbox"
           disabled={disabled}
           checked={form.values[path] === true}
-          onChange={(event) => form.onChange(path, event.currentTarget.checked)}
+          onChange={(event) => onChange(event.currentTarget.checked)}
         />
       );
     case 'boolean':
     case 'choice':
-      return (
-        <select {...attributes} value={value} disabled={disabled} onChange={read}>
-          <option value="">not given</option>
-          {field.options.map((option) => (
-            <option value={option} key={option}>
-              {option}
-            </option>
-          ))}
-        </select>
-      );
+      return <Choice form={form} field={field} attributes={attributes} />;
     case 'prose':
     case 'lines':
     case 'pairs':
@@ -155,89 +177,61 @@ function Control({
           value={value}
           disabled={disabled}
           onInput={read}
-          rows={3}
-          spellcheck={false}
+          rows={kind === 'json' ? 6 : 2}
+          spellcheck={kind === 'prose'}
         />
       );
-    default:
-      return <TextInput form={form} field={field} attributes={attributes} />;
+    case 'duration':
+      return <DurationInput {...shared} />;
+    case 'interval':
+      return <IntervalInput {...shared} />;
+    case 'instant':
+      return <InstantInput {...shared} now={app.now()} />;
+    default: {
+      const source = form.sourceOf(field);
+      if (source !== null) return <Picker {...shared} source={source} />;
+      return (
+        <input
+          {...attributes}
+          type="text"
+          autocomplete="off"
+          spellcheck={false}
+          value={value}
+          disabled={disabled}
+          onInput={read}
+          {...(kind === 'integer' ? { inputMode: 'numeric' as const } : {})}
+        />
+      );
+    }
   }
 }
 
-function TextInput({
+function Choice({
   form,
-  field: { name, path, kind },
+  field,
   attributes,
 }: FieldProps & { readonly attributes: ControlAttributes }): JSX.Element {
-  const list = `${form.id}-${path}-suggestions`;
-  const suggestions = form.suggest(name);
-  const isPair = isInstant(name);
-  const input = (
-    <input
+  const { path, kind, options, required } = field;
+  const value = String(form.values[path] ?? '');
+  const textOf = (option: string): string =>
+    kind === 'boolean' ? (BOOLEANS[option] ?? option) : (form.optionText(field, option) ?? words(option));
+  // A value that the list does not have is still the value.
+  const listed = value === '' || options.includes(value) ? options : [...options, value];
+  return (
+    <select
       {...attributes}
-      type="text"
-      autocomplete="off"
-      spellcheck={false}
-      value={String(form.values[path] ?? '')}
+      value={value}
       disabled={form.fixed.has(path)}
-      onInput={(event) => form.onChange(path, event.currentTarget.value)}
-      {...(kind === 'integer' ? { inputMode: 'numeric' as const } : {})}
-      {...(suggestions.length === 0 || isPair ? {} : { list })}
-    />
-  );
-  if (isPair) {
-    return (
-      <div class="pair">
-        {input}
-        <InstantPicker form={form} path={path} name={name} />
-      </div>
-    );
-  }
-  if (suggestions.length === 0) return input;
-  return (
-    <>
-      {input}
-      <datalist id={list}>
-        {suggestions.map((each) => (
-          <option value={each} key={each} />
-        ))}
-      </datalist>
-    </>
+      onChange={(event) => form.onChange(path, event.currentTarget.value)}
+    >
+      <option value="">{required ? 'Choose …' : 'Not set'}</option>
+      {listed.map((option) => (
+        <option value={option} key={option}>
+          {textOf(option)}
+        </option>
+      ))}
+    </select>
   );
 }
 
-/** Nobody types Unix seconds by hand. */
-function InstantPicker({
-  form,
-  path,
-  name,
-}: {
-  readonly form: Form;
-  readonly path: string;
-  readonly name: string;
-}): JSX.Element {
-  return (
-    <input
-      type="datetime-local"
-      step={1}
-      aria-label={`${words(name)}, as date`}
-      onChange={(event) => {
-        const at = new Date(event.currentTarget.value).getTime();
-        if (!Number.isNaN(at)) form.onChange(path, String(Math.floor(at / 1000)));
-      }}
-    />
-  );
-}
-
-/** The meaning of a number of seconds. */
-function readout(form: Form, { name, path, kind }: Field): string {
-  const typed = String(form.values[path] ?? '').trim();
-  if (kind !== 'integer' || !/^\d{1,11}$/.test(typed)) return '';
-  const now = Date.now() / 1000;
-  if (isInstant(name)) return `= ${absolute(Number(typed), now)}, ${relative(Number(typed), now)}`;
-  return name.endsWith('_seconds') ? `= ${duration(Number(typed))}` : '';
-}
-
-function isInstant(name: string): boolean {
-  return name.endsWith('unix_seconds');
-}
+const BOOLEANS: Readonly<Record<string, string>> = { true: 'Yes', false: 'No' };

@@ -3,6 +3,7 @@ import { Component, createRef, type JSX } from 'preact';
 import { useApp } from '../state/app.ts';
 import { renderExact } from '../text/exact-json.ts';
 import { absolute, utc } from '../text/format.ts';
+import { taskAddress } from '../text/addresses.ts';
 
 /** The reader counts as at the end within this distance of it, pixels. */
 const NEAR_END = 8;
@@ -76,11 +77,11 @@ function LineParts({ line }: { readonly line: LogLine }): JSX.Element {
       <span class="level">{level}</span>
       <span class="message">
         {msg}
-        {fields === undefined ? null : <span class="faint">{` ${renderExact(fields)}`}</span>}
+        {fields === undefined ? null : <span class="muted">{` ${renderExact(fields)}`}</span>}
         {task === undefined ? null : (
           <>
             {' '}
-            <a href={`#/tasks/${encodeURIComponent(task)}`}>
+            <a href={taskAddress(task)}>
               task<span class="unseen">{` ${task}`}</span>
             </a>
           </>

@@ -1,40 +1,96 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ApiFailure } from '../api/api-client.ts';
 import type { FeedState } from '../api/live-feed.ts';
+import type { ReportName } from '../api/wire.ts';
+import { reportLine } from '../text/ctl-line.ts';
 import { useApp, type App } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
 import { duration } from '../text/format.ts';
 import { FailureText } from './failure-text.tsx';
+import { JsonButton } from './json-button.tsx';
+import { Time } from './text.tsx';
 
 /** A titled part of a page that shows one feed. Every panel shows loading, failures and old data in the same way. */
 export function Panel<T>({
   title,
   feed,
   tools,
+  report,
+  query,
   children,
 }: {
   readonly title: string;
   readonly feed: FeedState<T>;
   /** Next to the title. */
   readonly tools?: ComponentChildren;
+  /** The report that it shows, for those who want to see it as JSON. */
+  readonly report?: ReportName;
+  readonly query?: Readonly<Record<string, string>>;
   readonly children: (value: T) => ComponentChildren;
 }): JSX.Element {
   const id = `panel-${title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
-  const isLoading = feed.value === null && feed.failure === null;
   return (
     <section class="panel" aria-labelledby={id}>
       <div class="panel-head">
         <h2 id={id}>{title}</h2>
-        <div class="tools">{tools}</div>
+        <div class="tools">
+          {tools}
+          {report === undefined || feed.value === null ? null : (
+            <JsonButton title={title} value={feed.value} command={reportLine(report, query)} />
+          )}
+        </div>
       </div>
-      {feed.failure === null ? null : <FailureNote feed={feed} failure={feed.failure} />}
-      {isLoading ? (
+      <PanelBody feed={feed}>{children}</PanelBody>
+    </section>
+  );
+}
+
+function PanelBody<T>({
+  feed,
+  children,
+}: {
+  readonly feed: FeedState<T>;
+  readonly children: (value: T) => ComponentChildren;
+}): JSX.Element {
+  const app = useApp();
+  const { value, failure } = feed;
+  if (failure !== null && isAbsentDaemon(app, failure)) return <Folded feed={feed}>{children}</Folded>;
+  return (
+    <>
+      {failure === null ? null : <FailureNote feed={feed} failure={failure} />}
+      {value === null && failure === null ? (
         <p class="empty" aria-busy="true">
           Loading …
         </p>
       ) : null}
-      {feed.value === null ? null : children(feed.value)}
-    </section>
+      {value === null ? null : children(value)}
+    </>
+  );
+}
+
+/** The page shows the cause once, above; the panels that depend on it keep their last data, folded. */
+function Folded<T>({
+  feed: { value, loadedAt },
+  children,
+}: {
+  readonly feed: FeedState<T>;
+  readonly children: (value: T) => ComponentChildren;
+}): JSX.Element {
+  const app = useApp();
+  const since = verdictState(app).value?.health.daemon?.since ?? null;
+  return (
+    <>
+      <p class="muted">
+        {'The daemon does not answer. Unknown since '}
+        <Time at={since} otherwise="its last answer" />
+      </p>
+      {value === null || loadedAt === null ? null : (
+        <details>
+          <summary>{`As it was ${duration((app.localNow() - loadedAt) / 1000)} ago`}</summary>
+          {children(value)}
+        </details>
+      )}
+    </>
   );
 }
 
@@ -51,19 +107,17 @@ function FailureNote({
     loadedAt === null ? null : `Data from ${duration((now - loadedAt) / 1000)} ago. `,
     nextAt === null ? 'Retrying …' : `Retrying in ${Math.max(0, Math.ceil((nextAt - now) / 1000))} s.`,
   ];
-  // The banner tells the cause; one box is enough.
-  if (isAbsentDaemon(app, failure)) return <p class="faint">No news from the daemon. {age}</p>;
   return (
     <div class="note bad">
       <p>
         <FailureText failure={failure} />
       </p>
-      <p class="faint">{age}</p>
+      <p class="muted">{age}</p>
     </div>
   );
 }
 
-/** Whether the banner already tells the cause of a failure: the daemon does not answer. */
+/** Whether the verdict already tells the cause of a failure: the daemon does not answer. */
 function isAbsentDaemon(app: App, { problem }: ApiFailure): boolean {
   return problem.code === 'backend_unavailable' && verdictState(app).value?.health.daemon?.answers === false;
 }

@@ -2,28 +2,31 @@
 
 import type { JSX } from 'preact';
 import type { Task } from '../api/wire.ts';
+import { useApp, type App } from '../state/app.ts';
+import { mayRunOn } from '../state/permitted-jobs.ts';
 import { isActive } from '../state/tasks.ts';
-import { bytes, count, words } from '../text/format.ts';
+import { bytes, count, percent, words } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
+import { taskAddress } from '../text/addresses.ts';
 
 const TASK_TONES: Readonly<Record<string, Tone>> = {
-  queued: 'quiet',
-  running: 'busy',
+  queued: 'idle',
+  running: 'info',
   cancelling: 'warn',
-  succeeded: 'good',
+  succeeded: 'ok',
   failed: 'bad',
-  cancelled: 'quiet',
+  cancelled: 'idle',
 } satisfies Record<Task['status'], Tone>;
 
 /** The state of a task. */
 export function TaskBadge({ status }: { readonly status: string }): JSX.Element {
-  return <Badge tone={TASK_TONES[status] ?? 'quiet'}>{words(status)}</Badge>;
+  return <Badge tone={TASK_TONES[status] ?? 'idle'}>{words(status)}</Badge>;
 }
 
 /** A link to the page of a task. */
 export function TaskLink({ task }: { readonly task: Pick<Task, 'task_id' | 'kind'> }): JSX.Element {
-  return <a href={`#/tasks/${encodeURIComponent(task.task_id)}`}>{task.kind}</a>;
+  return <a href={taskAddress(task.task_id)}>{task.kind}</a>;
 }
 
 /** How far a task is; nothing before it tells. */
@@ -36,14 +39,14 @@ export function TaskProgress({
   const { done, total, unit, phase } = progress;
   const amount = (value: number): string => (unit === 'bytes' ? bytes(value) : count(value));
   const of = total === null ? '' : ` of ${amount(total)}`;
-  const percent = total === null || total === 0 ? '' : `${Math.floor((done / total) * 100)} % · `;
+  const share = total === null || total === 0 ? '' : `${percent(done / total)} · `;
   // An empty task counts as done; without a total the bar shows only that the task is running.
   const bar = total === null ? {} : { max: total || 1, value: total === 0 ? 1 : done };
   return (
     <div class="progress">
       <progress aria-label={`Progress of ${kind}`} {...bar} />
       <p>
-        {`${percent}${amount(done)}${of} `}
+        {`${share}${amount(done)}${of} `}
         {unit === 'bytes' ? null : <span>{`${unit} `}</span>}
         {'· '}
         <span>{phase}</span>
@@ -66,13 +69,13 @@ export function TaskFailure({
 }
 
 /** Whether {@link CancelButton} shows anything, for tables that mark empty cells. */
-export function canCancel(task: Task): boolean {
-  return isActive(task) && task.status !== 'cancelling';
+export function canCancel(app: App, task: Task): boolean {
+  return isActive(task) && task.status !== 'cancelling' && mayRunOn(app, 'task-cancel', task.kind);
 }
 
 /** Opens the form that cancels a task. */
 export function CancelButton({ task }: { readonly task: Task }): JSX.Element | null {
-  if (!canCancel(task)) return null;
+  if (!canCancel(useApp(), task)) return null;
   return (
     <ActionButton
       request={{ action: 'task-cancel', fixed: { task_id: task.task_id } }}

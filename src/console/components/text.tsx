@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useApp } from '../state/app.ts';
 import { absolute, relative, utc } from '../text/format.ts';
 
-export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'quiet' | 'unknown';
+export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'idle' | 'unknown';
 
 /** A state in one or two words. */
 export function Badge({
@@ -20,21 +20,29 @@ export function Badge({
 /**
  * An instant, relative to now and by the clock.
  *
- * @param props `at`: Unix seconds; `otherwise`: shown when there is none
+ * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `isBrief`: the clock only on hover, for narrow columns
  */
 export function Time({
   at,
   otherwise = '–',
+  isBrief = false,
 }: {
   readonly at: number | null | undefined;
   readonly otherwise?: string;
+  readonly isBrief?: boolean;
 }): JSX.Element {
   const app = useApp();
-  if (at === null || at === undefined) return <span class="faint">{otherwise}</span>;
+  if (at === null || at === undefined) return <span class="muted">{otherwise}</span>;
   const now = app.now();
   return (
     <time dateTime={utc(at)} title={utc(at)}>
-      <span>{relative(at, now)}</span> <span class="clock">{absolute(at, now)}</span>
+      <span>{relative(at, now)}</span>
+      {isBrief ? null : (
+        <>
+          {' '}
+          <span class="clock">{absolute(at, now)}</span>
+        </>
+      )}
     </time>
   );
 }

@@ -1,18 +1,27 @@
-/** Turns the JSON Schema of an action into the fields of its form, and the typed values into the body; pure. */
+/** Turns a JSON Schema into the fields of a form, the typed values into the body, and a body into typed values; pure. */
 
 import type { FieldsSchema } from '../../contract/console/console-contract.ts';
-import { parseExact } from '../text/exact-json.ts';
+import { parseExact, renderExact } from '../text/exact-json.ts';
+import { words } from '../text/format.ts';
 
 export type FieldKind =
   | 'switch'
   | 'boolean'
   | 'choice'
   | 'integer'
+  /** A point in time, as Unix seconds. */
+  | 'instant'
+  /** A number of seconds. */
+  | 'duration'
+  /** A number of seconds, or {@link ONCE}. */
+  | 'interval'
   | 'text'
   | 'prose'
   | 'lines'
   | 'pairs'
   | 'group'
+  /** `key=value` pairs, each with a field of its own. */
+  | 'arguments'
   | 'json';
 
 /** One field of a form. */
@@ -20,15 +29,19 @@ export interface Field {
   /** `source.source_kind` for the member of a group. */
   readonly path: string;
   readonly name: string;
+  /** For people. */
+  readonly label: string;
   readonly kind: FieldKind;
   readonly required: boolean;
   readonly help: string;
   /** Of a choice. */
   readonly options: readonly string[];
-  /** Of a group. */
+  /** Of a group, and of arguments. */
   readonly members: readonly Field[];
   readonly minimum: bigint | null;
   readonly maximum: bigint | null;
+  /** The switch of the same form that takes the value away, such as `clear_args`; `null` without one. */
+  readonly clearedBy: string | null;
 }
 
 /** Typed values, by path. */
@@ -40,9 +53,17 @@ export interface FieldProblem {
   readonly message: string;
 }
 
+/** A part of a form that a body did not fit into. */
+export interface ReadBody {
+  readonly values: Values;
+  /** Members of the body that no field can show. */
+  readonly lost: readonly string[];
+}
+
 /** The part of JSON Schema that the contract uses. */
 interface FieldSchema {
   readonly type?: string;
+  readonly title?: string;
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly minimum?: number;
@@ -59,6 +80,9 @@ interface Reading {
   readonly problems: readonly FieldProblem[];
 }
 
+/** The value of an interval that does not repeat. */
+export const ONCE = 'once';
+
 /** Longer texts get a box of several lines. */
 const LONG_TEXT = 8192;
 
@@ -69,13 +93,16 @@ const LONG_TEXT = 8192;
  * @param prefix of the paths
  */
 export function fieldsOf(schema: FieldsSchema, switches: readonly string[] = [], prefix = ''): Field[] {
+  const names = Object.keys(schema.properties);
   return Object.entries(schema.properties).map(([name, property]) => {
     const member = property as FieldSchema;
     const path = `${prefix}${name}`;
-    const kind = kindOf(member, switches.includes(name));
+    const kind = kindOf(name, member, switches.includes(name));
+    const clear = `clear_${name.replace(/_seconds$/, '')}`;
     return {
       path,
       name,
+      label: member.title ?? words(name),
       kind,
       required: schema.required.includes(name),
       help: member.description ?? '',
@@ -90,17 +117,20 @@ export function fieldsOf(schema: FieldsSchema, switches: readonly string[] = [],
           : [],
       minimum: member.minimum === undefined ? null : BigInt(Math.ceil(member.minimum)),
       maximum: member.maximum === undefined ? null : BigInt(Math.floor(member.maximum)),
+      clearedBy: names.includes(clear) ? clear : null,
     };
   });
 }
 
-function kindOf(schema: FieldSchema, isSwitch: boolean): FieldKind {
+function kindOf(name: string, schema: FieldSchema, isSwitch: boolean): FieldKind {
   if (schema.enum !== undefined) return 'choice';
   switch (schema.type) {
     case 'boolean':
       return isSwitch ? 'switch' : 'boolean';
     case 'integer':
-      return 'integer';
+      if (name.endsWith('unix_seconds')) return 'instant';
+      if (name === 'every_seconds') return 'interval';
+      return name.endsWith('_seconds') ? 'duration' : 'integer';
     case 'string':
       return (schema.maxLength ?? 0) > LONG_TEXT ? 'prose' : 'text';
     case 'array':
@@ -114,6 +144,16 @@ function kindOf(schema: FieldSchema, isSwitch: boolean): FieldKind {
 
 function groupMembers(schema: FieldSchema): FieldsSchema['properties'] {
   return (schema.properties ?? {}) as FieldsSchema['properties'];
+}
+
+/** A list of `key=value` texts as a field for each key. A switch that is off is left out. */
+export function asArguments(field: Field, schema: FieldsSchema): Field {
+  const members = fieldsOf(schema, Object.keys(schema.properties), `${field.path}.`).map((member) => ({
+    ...member,
+    // Amounts take numbers and texts; a pair is a text in any case.
+    kind: member.kind === 'json' || member.kind === 'prose' ? ('text' as const) : member.kind,
+  }));
+  return { ...field, kind: 'arguments', members };
 }
 
 /**
@@ -130,11 +170,11 @@ export function readFields(
   const body: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];
   for (const field of fields) {
-    const isUntouched = unchanged[field.path] !== undefined && unchanged[field.path] === values[field.path];
-    if (isUntouched && !field.required) continue;
+    if (isUntouched(field, values, unchanged) && !field.required) continue;
     const found = readField(field, values);
     problems.push(...found.problems);
     if (found.value !== undefined) body[field.name] = found.value;
+    else if (isCleared(field, values, unchanged)) body[field.clearedBy ?? ''] = true;
     else if (field.required && found.problems.length === 0) {
       problems.push({ path: field.path, message: 'is needed' });
     }
@@ -142,15 +182,38 @@ export function readFields(
   return { body, problems };
 }
 
+function isUntouched({ path, kind, members }: Field, values: Values, unchanged: Values): boolean {
+  if (kind !== 'arguments' && kind !== 'group') {
+    return unchanged[path] !== undefined && unchanged[path] === values[path];
+  }
+  const before = pathsBelow(path, unchanged);
+  const paths = members.map((member) => member.path);
+  const isSame = (key: string): boolean => (unchanged[key] ?? '') === (values[key] ?? '');
+  // Another job has other arguments, and then the old ones cannot stay.
+  return before.length > 0 && before.every((key) => paths.includes(key)) && paths.every(isSame);
+}
+
+/** Whether the reader took the value away that the form began with. */
+function isCleared({ path, kind, clearedBy }: Field, values: Values, unchanged: Values): boolean {
+  if (clearedBy === null) return false;
+  if (kind === 'interval') return values[path] === ONCE && (unchanged[path] ?? ONCE) !== ONCE;
+  return pathsBelow(path, unchanged).length > 0 || (unchanged[path] ?? '') !== '';
+}
+
+function pathsBelow(path: string, values: Values): string[] {
+  return Object.keys(values).filter((key) => key.startsWith(`${path}.`) && values[key] !== '');
+}
+
 function readField(field: Field, values: Values): Reading {
   const { path, kind } = field;
   if (kind === 'group') return readGroup(field, values);
+  if (kind === 'arguments') return readArguments(field, values);
   const typed = values[path];
   if (kind === 'switch') return typed === true ? { value: true, problems: [] } : { problems: [] };
   // Spaces around a text are part of it; around any other value they are a mistake.
   const isText = kind === 'text' || kind === 'prose';
   const text = isText ? String(typed ?? '') : String(typed ?? '').trim();
-  if (text === '') return { problems: [] };
+  if (text === '' || (kind === 'interval' && text === ONCE)) return { problems: [] };
   try {
     return { value: READERS[kind](text, field), problems: [] };
   } catch (error) {
@@ -165,14 +228,23 @@ function readGroup({ members }: Field, values: Values): Reading {
   return { value: body, problems };
 }
 
+function readArguments({ members }: Field, values: Values): Reading {
+  const { body, problems } = readFields(members, values);
+  const pairs = Object.entries(body).map(([key, value]) => `${key}=${String(value)}`);
+  return pairs.length === 0 ? { problems } : { value: pairs, problems };
+}
+
 const READERS: Readonly<
-  Record<Exclude<FieldKind, 'switch' | 'group'>, (text: string, field: Field) => unknown>
+  Record<Exclude<FieldKind, 'switch' | 'group' | 'arguments'>, (text: string, field: Field) => unknown>
 > = {
   boolean: (text) => text === 'true',
   choice: (text) => text,
   text: (text) => text,
   prose: (text) => text,
   integer: readInteger,
+  instant: readInteger,
+  duration: readInteger,
+  interval: readInteger,
   lines: linesOf,
   pairs: (text) =>
     Object.fromEntries(
@@ -185,8 +257,10 @@ const READERS: Readonly<
   json: readJson,
 };
 
-function readInteger(text: string, { minimum, maximum }: Field): bigint {
-  if (!/^-?\d{1,19}$/.test(text)) throw new Error('must be a whole number in decimal digits');
+function readInteger(text: string, { kind, minimum, maximum }: Field): bigint {
+  if (!/^-?\d{1,19}$/.test(text)) {
+    throw new Error(kind === 'integer' ? 'must be a whole number in decimal digits' : 'must be a number');
+  }
   const value = BigInt(text);
   if (minimum !== null && value < minimum) throw new Error(`must be at least ${minimum}`);
   if (maximum !== null && value > maximum) throw new Error(`must be at most ${maximum}`);
@@ -209,26 +283,118 @@ function readJson(text: string): unknown {
 }
 
 /**
+ * Puts a body into a form, the inverse of {@link readFields}.
+ *
+ * @returns the typed values, and the members that no field can show
+ */
+export function valuesOf(fields: readonly Field[], body: Readonly<Record<string, unknown>>): ReadBody {
+  const values: Record<string, string | boolean> = {};
+  const lost: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    const field = fields.find((each) => each.name === name);
+    if (field !== undefined) {
+      const read = typedValue(field, value);
+      Object.assign(values, read.values);
+      lost.push(...read.lost);
+      continue;
+    }
+    const cleared = fields.find(({ clearedBy }) => clearedBy === name);
+    if (cleared?.kind === 'interval' && value === true) values[cleared.path] = ONCE;
+    else lost.push(name);
+  }
+  return { values, lost };
+}
+
+function typedValue(field: Field, value: unknown): ReadBody {
+  const { path, kind } = field;
+  if (kind === 'group' && isRecord(value)) {
+    const { values, lost } = valuesOf(field.members, value);
+    return { values, lost: lost.map((name) => `${path}.${name}`) };
+  }
+  if (kind === 'arguments' && isTextList(value)) return argumentValues(field, value);
+  const text = TYPED[kind]?.(value);
+  return text === undefined ? { values: {}, lost: [path] } : { values: { [path]: text }, lost: [] };
+}
+
+/** Puts `key=value` texts into the fields of arguments. */
+export function argumentValues({ path, members }: Field, pairs: readonly string[]): ReadBody {
+  const values: Record<string, string | boolean> = {};
+  const lost: string[] = [];
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    const member = members.find(({ name }) => name === pair.slice(0, Math.max(at, 0)));
+    const text = pair.slice(at + 1);
+    if (member === undefined) lost.push(`${path} ${pair}`);
+    else if (member.kind !== 'switch') values[member.path] = text;
+    else if (text === 'true' || text === 'false') values[member.path] = text === 'true';
+    else lost.push(`${path} ${pair}`);
+  }
+  return { values, lost };
+}
+
+const asNumber = (value: unknown): string | undefined =>
+  typeof value === 'bigint' || Number.isInteger(value) ? String(value) : undefined;
+const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** A value as it is typed; `undefined` for one that the field cannot hold. */
+const TYPED: { readonly [K in FieldKind]?: (value: unknown) => string | boolean | undefined } = {
+  switch: (value) => (typeof value === 'boolean' ? value : undefined),
+  boolean: (value) => (typeof value === 'boolean' ? String(value) : undefined),
+  choice: asText,
+  text: asText,
+  prose: asText,
+  integer: asNumber,
+  instant: asNumber,
+  duration: asNumber,
+  interval: asNumber,
+  lines: (value) => (isTextList(value) ? value.join('\n') : undefined),
+  pairs: (value) =>
+    isRecord(value) && Object.values(value).every((each) => typeof each === 'string')
+      ? Object.entries(value)
+          .map(([key, text]) => `${key}=${String(text)}`)
+          .join('\n')
+      : undefined,
+  json: (value) => renderExact(value, 2),
+};
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+/** Whether JSON is an object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
  * Finds the field that an error of the server is about: the deepest field on the path to the error.
  *
  * @param pointer JSON pointer into the body, or the name of a parameter
+ * @param args the `key=value` texts of the body, for errors about one of them
  * @returns its path; `null` when the error is about the whole body
  */
-export function fieldAt(pointer: string, fields: readonly Field[]): string | null {
-  const segments = pointer.split('/').filter((segment) => segment !== '');
+export function fieldAt(
+  pointer: string,
+  fields: readonly Field[],
+  args: readonly string[] = [],
+): string | null {
   let level = fields;
-  let path: string | null = null;
-  for (const segment of segments) {
-    const field = level.find(({ name }) => name === segment);
+  let found: Field | null = null;
+  for (const segment of pointer.split('/').filter((each) => each !== '')) {
+    const field = memberAt(segment, level, found, args);
     if (field === undefined) break;
-    path = field.path;
+    found = field;
     level = field.members;
   }
-  return path;
+  return found?.path ?? null;
 }
 
-/** A value of the contract as text in a field. */
-export function typedText(value: string | number | bigint | readonly string[] | null): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? value.join('\n') : String(value);
+function memberAt(
+  segment: string,
+  level: readonly Field[],
+  parent: Field | null,
+  args: readonly string[],
+): Field | undefined {
+  const [key] = parent?.kind === 'arguments' ? (args[Number(segment)] ?? '').split('=') : [segment];
+  return level.find(({ name }) => name === key);
 }

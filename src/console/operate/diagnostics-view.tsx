@@ -1,34 +1,40 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
-import { Select } from '../components/controls.tsx';
+import { ActionButton, Select } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
+import { useTypedQuery } from '../components/use-typed-query.ts';
 import { Badge, Empty, Facts, Time } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
+import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
 import { duration, words } from '../text/format.ts';
+import { actionsIn } from './named-actions.ts';
 
-const TONES = { ok: 'good', degraded: 'warn', failing: 'bad' } as const;
+const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;
 const WORST_FIRST = ['failing', 'degraded', 'ok'];
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
-const TAILS = ['100', '500', '2000'];
+const LONG_TAIL = '2000';
+const TAILS = ['100', '500', LONG_TAIL];
+
+type DoctorCheck = Report<'daemon.doctor'>['checks'][number];
 
 /** The checks of the daemon, its log, and the server itself. */
 export const diagnosticsView: View = {
   feeds: (app) => [
     reportFeed(app, 'daemon.doctor'),
     reportFeed(app, 'daemon.logs', {
-      key: `daemon.logs:${app.settings.logTail}`,
-      query: { tail: app.settings.logTail },
-      everyMs: 3000,
+      key: `daemon.logs:${tailOf(app)}`,
+      query: { tail: tailOf(app) },
+      everyMs: tailOf(app) === LONG_TAIL ? 15_000 : 3000,
     }),
   ],
   Body: () => (
     <>
       <Doctor />
+      <VerdictChecks />
       <Log />
       <Server />
     </>
@@ -40,7 +46,7 @@ function Doctor(): JSX.Element {
   const overall =
     feed.value === null ? null : <Badge tone={TONES[feed.value.status]}>{words(feed.value.status)}</Badge>;
   return (
-    <Panel title="Doctor" feed={feed} tools={overall}>
+    <Panel title="Doctor" feed={feed} tools={overall} report="daemon.doctor">
       {({ checks }) => (
         <Table
           caption="Checks of the daemon, the worst first"
@@ -51,10 +57,60 @@ function Doctor(): JSX.Element {
           columns={[
             { head: 'Check', cell: ({ id }) => <code>{id}</code> },
             { head: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{words(status)}</Badge> },
-            { head: 'Found', class: 'wide', cell: ({ message }) => message },
+            { head: 'Found, and what to do', class: 'wide', cell: (check) => <Finding check={check} /> },
             { head: 'Since', cell: ({ since }) => <Time at={since} /> },
           ]}
         />
+      )}
+    </Panel>
+  );
+}
+
+/** The finding, and a button for each action that its advice names. */
+function Finding({ check: { id, status, message } }: { readonly check: DoctorCheck }): JSX.Element {
+  const { contract } = useApp();
+  const actions = status === 'ok' ? [] : actionsIn(message, contract.actions);
+  return (
+    <>
+      {message}
+      {actions.length === 0 ? null : (
+        <div class="buttons">
+          {actions.map((action) => (
+            <ActionButton request={{ action }} about={`for ${id}`} key={action}>
+              {`${words(action)} …`}
+            </ActionButton>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+const CHECK_SIGNS = { ok: '✓', bad: '✕', idle: '–' } as const;
+
+/** The checks that decide whether the official release leaves this server. */
+function VerdictChecks(): JSX.Element {
+  return (
+    <Panel title="Checks of the verdict" feed={verdictState(useApp())}>
+      {({ readiness }) => (
+        <ul class="checks">
+          {(readiness.checks ?? []).map(({ name, ok, message, reason }) => {
+            const tone = ok === null ? 'idle' : ok ? 'ok' : 'bad';
+            return (
+              <li class={tone} key={name}>
+                <span class="sign" aria-hidden="true">
+                  {CHECK_SIGNS[tone]}
+                </span>
+                {words(name)}
+                {ok === false ? (
+                  `: ${message ?? 'failed'} (${reason ?? 'no reason given'})`
+                ) : (
+                  <span class="unseen">{ok ? ': ok' : ': not evaluated'}</span>
+                )}
+              </li>
+            );
+          })}
+        </ul>
       )}
     </Panel>
   );
@@ -68,7 +124,7 @@ function Server(): JSX.Element {
           rows={[
             [
               'Status',
-              <Badge key="status" tone={health.status === 'ok' ? 'good' : 'warn'}>
+              <Badge key="status" tone={health.status === 'ok' ? 'ok' : 'warn'}>
                 {words(health.status)}
               </Badge>,
             ],
@@ -92,13 +148,13 @@ function Server(): JSX.Element {
 
 function Log(): JSX.Element {
   const app = useApp();
-  const { logTail, logLevel, logText } = app.settings;
-  const feed = app.pool.state<Report<'daemon.logs'>>(`daemon.logs:${logTail}`);
+  const { tail, level: leastLevel, text: wantedText } = choicesOf(app);
+  const feed = app.pool.state<Report<'daemon.logs'>>(`daemon.logs:${tail}`);
   return (
-    <Panel title="Log of the daemon" feed={feed} tools={<LogTools />}>
+    <Panel title="Log of the daemon" feed={feed} tools={<LogTools />} report="daemon.logs" query={{ tail }}>
       {({ lines }) => {
-        const least = LEVELS.indexOf(logLevel);
-        const wanted = logText.toLowerCase();
+        const least = LEVELS.indexOf(leastLevel);
+        const wanted = wantedText.toLowerCase();
         const shown = lines.filter(
           ({ level, msg }) => LEVELS.indexOf(level) >= least && msg.toLowerCase().includes(wanted),
         );
@@ -111,30 +167,43 @@ function Log(): JSX.Element {
 
 function LogTools(): JSX.Element {
   const app = useApp();
-  const { logTail, logLevel, logText } = app.settings;
+  const { tail, level: leastLevel } = choicesOf(app);
+  const { typed, onInput, onChange } = useTypedQuery('text');
   return (
     <>
       <Select
         label="Lines"
-        value={logTail}
+        value={tail}
         options={TAILS.map((tail) => [tail, tail])}
-        onChange={(value) => app.set({ logTail: value })}
+        onChange={(value) => app.setQuery({ tail: value })}
       />
       <Select
         label="From level"
-        value={logLevel}
+        value={leastLevel}
         options={LEVELS.map((level) => [level, level])}
-        onChange={(value) => app.set({ logLevel: value })}
+        onChange={(value) => app.setQuery({ level: value })}
       />
       <div class="inline">
         <label for="log-text">Containing</label>
         <input
           id="log-text"
           type="search"
-          value={logText}
-          onInput={(event) => app.set({ logText: event.currentTarget.value })}
+          value={typed}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          onChange={(event) => onChange(event.currentTarget.value)}
         />
       </div>
     </>
   );
+}
+
+/** The choices in the address. */
+function choicesOf(app: App): { readonly tail: string; readonly level: string; readonly text: string } {
+  const level = app.query('level');
+  return { tail: tailOf(app), level: LEVELS.includes(level) ? level : 'info', text: app.query('text') };
+}
+
+function tailOf(app: App): string {
+  const tail = app.query('tail');
+  return TAILS.includes(tail) ? tail : '500';
 }

@@ -1,66 +1,109 @@
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
+import { runAction } from '../actions/post-action.ts';
 import type { Report, Schedule } from '../api/wire.ts';
-import { ActionButton } from '../components/controls.tsx';
+import { ActionButton, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
-import { TaskBadge } from '../components/task-parts.tsx';
+import { TaskBadge, TaskFailure, TaskLink } from '../components/task-parts.tsx';
 import { Badge, Empty, Time } from '../components/text.tsx';
-import { typedText } from '../forms/form-model.ts';
-import { useApp } from '../state/app.ts';
+import { useApp, type App } from '../state/app.ts';
+import { mayRunOn, permittedContract } from '../state/permitted-jobs.ts';
 import { reportFeed } from '../state/report-feed.ts';
+import { taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
 import { count, duration, words } from '../text/format.ts';
+import { Took } from './took.tsx';
+import { taskAddress } from '../text/addresses.ts';
 
 const ORIGINS: Record<Schedule['origin'], string> = {
   configured: 'configuration',
   manual: 'a person',
   controller: 'a ReleaseChannel',
 };
+const GROUPS = [
+  ['', 'All'],
+  ['res', 'Releases'],
+  ['parse', 'Index of texts'],
+  ['i18n', 'Translation'],
+] as const;
+/** Seconds after its time from which a run counts as late. */
+const LATE_SECONDS = 60;
+/** Runs of the history that are shown. */
+const SHOWN_RUNS = 20;
 
-/** The actions that the daemon runs by itself, with their times. */
+/** The jobs that the daemon runs by itself, with their times and their past runs. */
 export const schedulesView: View = {
-  feeds: (app) => [reportFeed(app, 'schedule.list', { everyMs: 4000 })],
-  Body: Schedules,
+  feeds: (app) => [
+    reportFeed(app, 'schedule.list', { everyMs: 4000 }),
+    ...(app.query('runs') === '' ? [] : [taskListFeed(app)]),
+  ],
+  Body: () => {
+    const id = useApp().query('runs');
+    return (
+      <>
+        <Schedules />
+        {id === '' ? null : <Runs id={id} />}
+      </>
+    );
+  },
 };
 
 function Schedules(): JSX.Element {
-  const feed = useApp().pool.state<Report<'schedule.list'>>('schedule.list');
+  const app = useApp();
+  const feed = app.pool.state<Report<'schedule.list'>>('schedule.list');
   const tools = (
-    <ActionButton request={{ action: 'schedule-add' }} class="primary">
-      Add a schedule
-    </ActionButton>
+    <>
+      <Select
+        label="Group"
+        value={app.query('group')}
+        options={GROUPS}
+        onChange={(group) => app.setQuery({ group })}
+      />
+      {Object.keys(permittedContract(app).jobs).length === 0 ? null : (
+        <ActionButton request={{ action: 'schedule-add' }} class="primary">
+          Add a schedule
+        </ActionButton>
+      )}
+    </>
   );
   return (
     <Panel title="All schedules" feed={feed} tools={tools}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <Empty>No schedules yet. Start with a nightly verification.</Empty>
-        ) : (
+      {({ items }) => {
+        const rows = items.filter(({ group }) => ['', group].includes(app.query('group')));
+        if (rows.length === 0) return <Empty>No schedules here. Start with a nightly verification.</Empty>;
+        return (
           <Table
             caption="Schedules, by id"
-            rows={items}
+            rows={rows}
             keyOf={({ id }) => id}
             columns={[
-              { head: 'Schedule', cell: ({ id }) => <code>{id}</code> },
-              { head: 'From', cell: ({ origin }) => ORIGINS[origin] },
-              { head: 'Runs', cell: what },
-              { head: 'State', cell: state },
-              {
-                head: 'Next run',
-                cell: (row) => <Time at={asNumber(row.next_run_unix_seconds)} otherwise="never" />,
-              },
-              {
-                head: 'Every',
-                cell: (row) => (row.every_seconds === null ? 'once' : duration(Number(row.every_seconds))),
-              },
+              { head: 'Schedule', class: 'name', cell: ({ id }) => <ScheduleId id={id} /> },
+              { head: 'Runs', cell: (row) => what(app, row) },
+              { head: 'When', cell: when },
+              { head: 'State', cell: (row) => <State row={row} /> },
+              { head: 'Next run', cell: (row) => <NextRun row={row} /> },
+              { head: 'Last run', cell: (row) => <LastRun row={row} /> },
               { head: 'Done', cell: done },
-              { head: 'Last', cell: last },
-              { head: 'Actions', class: 'tools', cell: rowActions },
+              { head: 'Actions', class: 'tools', cell: (row) => <RowActions row={row} /> },
             ]}
           />
-        )
-      }
+        );
+      }}
     </Panel>
+  );
+}
+
+/** It may break after a colon only, so that its words stay whole. */
+function ScheduleId({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <code>
+      {id.split(/(?<=:)/).map((part, index) => (
+        <Fragment key={index}>
+          {index === 0 ? null : <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </code>
   );
 }
 
@@ -68,19 +111,86 @@ function asNumber(value: number | bigint | null): number | null {
   return value === null ? null : Number(value);
 }
 
-function what({ action, args, group }: Schedule): JSX.Element {
+function when({ origin, every_seconds: every }: Schedule): JSX.Element {
   return (
     <>
-      <span>{action}</span> <span class="faint">{[group, ...args].join(' ')}</span>
+      {every === null ? 'Once' : `Every ${duration(Number(every))}`}
+      {/* A daemon of the previous version leaves it out. */}
+      {ORIGINS[origin] === undefined ? null : <div class="muted">{`by ${ORIGINS[origin]}`}</div>}
     </>
   );
 }
 
-function state({ enabled, exhausted, replaced_by: other }: Schedule): JSX.Element {
-  if (exhausted) return <Badge tone="quiet">Used up</Badge>;
+function what({ contract }: App, { action, args }: Schedule): JSX.Element {
+  const title = contract.jobs[action]?.title;
+  return (
+    <>
+      <span>{title ?? action}</span>
+      <div class="muted">{args.map((pair) => pair.replace('=', ': ').replaceAll('_', ' ')).join(', ')}</div>
+    </>
+  );
+}
+
+/** A switch in place where the schedule can be turned on and off; otherwise its state. */
+function State({ row }: { readonly row: Schedule }): JSX.Element {
+  const app = useApp();
+  const { id, enabled, exhausted, replaced_by: other } = row;
+  if (exhausted) return <Badge tone="idle">Used up</Badge>;
   // A daemon of the previous version leaves it out.
-  if (other) return <Badge tone="quiet">{`Replaced by ${other}`}</Badge>;
-  return enabled ? <Badge tone="good">On</Badge> : <Badge tone="quiet">Off</Badge>;
+  if (other) return <Badge tone="idle">{`Replaced by ${other}`}</Badge>;
+  if (!mayRunOn(app, 'schedule-update', row.action))
+    return enabled ? <Badge tone="ok">On</Badge> : <Badge tone="idle">Off</Badge>;
+  const turn = (isOn: boolean, undo?: () => void): void => {
+    const done = isOn ? `${id} runs by itself again.` : `${id} runs no more by itself.`;
+    void runAction(app, 'schedule-update', { id, enabled: isOn }, { done, ...(undo ? { undo } : {}) });
+  };
+  return (
+    <button
+      type="button"
+      role="switch"
+      aria-checked={enabled}
+      class={`toggle ${enabled ? 'ok' : 'idle'}`}
+      onClick={() => turn(!enabled, () => turn(enabled))}
+    >
+      <span class="unseen">{`${id} `}</span>
+      {enabled ? 'On' : 'Off'}
+    </button>
+  );
+}
+
+function NextRun({ row }: { readonly row: Schedule }): JSX.Element {
+  const app = useApp();
+  const at = asNumber(row.next_run_unix_seconds);
+  const late = at === null || !row.enabled || row.exhausted ? 0 : app.now() - at;
+  return (
+    <>
+      <Time at={at} otherwise="never" />
+      {late < LATE_SECONDS ? null : (
+        <div>
+          <Badge tone="warn">{`Late by ${duration(late)}`}</Badge>
+        </div>
+      )}
+    </>
+  );
+}
+
+function LastRun({
+  row: { id, last_status: status, last_task_id: task, last_run_unix_seconds: at },
+}: {
+  readonly row: Schedule;
+}): JSX.Element {
+  if (status === null) return <>–</>;
+  return (
+    <>
+      {task === null ? <TaskBadge status={status} /> : <a href={taskAddress(task)}>{words(status)}</a>}{' '}
+      <Time at={asNumber(at)} />
+      <div>
+        <a href={`#/schedules?runs=${encodeURIComponent(id)}`}>
+          History<span class="unseen">{` of ${id}`}</span>
+        </a>
+      </div>
+    </>
+  );
 }
 
 function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }: Schedule): string {
@@ -88,49 +198,75 @@ function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }: Sch
   return skipped === 0 ? text : `${text}, ${count(skipped)} skipped`;
 }
 
-function last({ last_status: status, last_task_id: task, last_run_unix_seconds: at }: Schedule): JSX.Element {
-  if (status === null) return <>–</>;
-  return (
-    <>
-      {task === null ? (
-        <TaskBadge status={status} />
-      ) : (
-        <a href={`#/tasks/${encodeURIComponent(task)}`}>{words(status)}</a>
-      )}{' '}
-      <Time at={asNumber(at)} />
-    </>
-  );
-}
-
-function rowActions(row: Schedule): JSX.Element {
-  const fixed = { id: row.id };
-  const about = row.id;
-  const initial = {
-    group: row.group,
-    action: row.action,
-    args: typedText(row.args),
-    every_seconds: typedText(row.every_seconds),
-    next_run_unix_seconds: typedText(row.next_run_unix_seconds),
-    max_runs: typedText(row.max_runs),
-    enabled: String(row.enabled),
+/** The scope is that of the job, so a token may use all of them or none. */
+function RowActions({ row }: { readonly row: Schedule }): JSX.Element {
+  const app = useApp();
+  const { id, group, action, args, enabled } = row;
+  if (!mayRunOn(app, 'schedule-run', action)) return <>–</>;
+  const fixed = { id };
+  const body = {
+    group,
+    action,
+    ...(args.length === 0 ? {} : { args }),
+    ...(row.every_seconds === null ? {} : { every_seconds: row.every_seconds }),
+    ...(row.max_runs === null ? {} : { max_runs: row.max_runs }),
+    enabled,
   };
   return (
     <>
       <ActionButton
-        request={{ action: 'schedule-run', fixed, initial: { force: !row.enabled } }}
-        about={about}
+        request={{ action: 'schedule-run', about: id, fixed, initial: { force: !enabled } }}
+        about={id}
       >
         Run now
       </ActionButton>
-      <ActionButton request={{ action: 'schedule-update', fixed, initial, changesOnly: true }} about={about}>
+      <ActionButton
+        request={{ action: 'schedule-update', about: id, fixed, body, changesOnly: true }}
+        about={id}
+      >
         Edit
       </ActionButton>
       {/* The configuration would bring it back. */}
       {row.origin === 'configured' ? null : (
-        <ActionButton request={{ action: 'schedule-remove', fixed }} class="danger" about={about}>
+        <ActionButton request={{ action: 'schedule-remove', about: id, fixed }} class="danger" about={id}>
           Remove
         </ActionButton>
       )}
     </>
+  );
+}
+
+/** The past runs of one schedule, as far as the daemon remembers their tasks. */
+function Runs({ id }: { readonly id: string }): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<Report<'task.list'>>('task.list');
+  const close = (
+    <button type="button" class="plain" onClick={() => app.setQuery({ runs: null })}>
+      Close
+    </button>
+  );
+  return (
+    <Panel title={`Runs of ${id}`} feed={feed} tools={close}>
+      {({ items }) => {
+        const rows = items.filter(({ schedule_id: of }) => of === id).slice(0, SHOWN_RUNS);
+        if (rows.length === 0) {
+          return <Empty>The daemon remembers no run of it. Press “Run now” to start one.</Empty>;
+        }
+        return (
+          <Table
+            caption={`Runs of ${id}, newest first`}
+            rows={rows}
+            keyOf={({ task_id: task }) => task}
+            columns={[
+              { head: 'Task', cell: (task) => <TaskLink task={task} /> },
+              { head: 'Result', cell: ({ status }) => <TaskBadge status={status} /> },
+              { head: 'Began', cell: (task) => <Time at={task.created_at} /> },
+              { head: 'Took', cell: (task) => <Took task={task} /> },
+              { head: 'Why', class: 'wide', cell: (task) => <TaskFailure task={task} /> },
+            ]}
+          />
+        );
+      }}
+    </Panel>
   );
 }

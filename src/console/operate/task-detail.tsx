@@ -1,36 +1,44 @@
 import type { JSX } from 'preact';
+import { ThroughputCurve } from '../charts/throughput-curve.tsx';
 import type { Report, Task } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
-import { CancelButton, TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
-import { Badge, Empty, Facts, RawText, Time } from '../components/text.tsx';
+import { Stepper } from '../components/stepper.tsx';
+import { CancelButton, TaskBadge, TaskProgress } from '../components/task-parts.tsx';
+import { Badge, Empty, Facts, Prose, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
-import { renderExact } from '../text/exact-json.ts';
-import { duration } from '../text/format.ts';
+import { Took } from './took.tsx';
+import { resultRows } from './result-rows.ts';
+import { retryRequest } from './retry-request.ts';
+import { mainPhase, samplesOf, speedText, taskSteps, type TaskStatus } from './task-steps.ts';
 
-/** How long a task took, or has taken so far. */
-export function Took({ task }: { readonly task: Task }): JSX.Element {
-  const app = useApp();
-  const { started_at: started, finished_at: finished } = task;
-  return <>{started === null ? '–' : duration((finished ?? app.now()) - started)}</>;
-}
-
-/** One task with its log. */
+/** One task: its steps, its outcome and its log. */
 export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
   const { pool } = useApp();
-  const feed = pool.state<Report<'task.status'>>(`task:${id}`);
+  const feed = pool.state<TaskStatus>(`task:${id}`);
   const logs = pool.state<Report<'task.logs'>>(`task.logs:${id}`);
-  const tools = feed.value === null ? null : <CancelButton task={feed.value.task} />;
+  const query = { task_id: id };
+  const tools = feed.value === null ? null : <TaskActions task={feed.value.task} />;
   return (
     <>
       <p>
         <a href="#/tasks">← All tasks</a>
       </p>
-      <Panel title="Task" feed={feed} tools={tools}>
-        {({ task }) => <TaskFacts task={task} />}
+      <Panel title="Task" feed={feed} tools={tools} report="task.status" query={query}>
+        {(status) => (
+          <>
+            <p class="task-head">
+              <strong>{status.task.kind}</strong> <TaskBadge status={status.task.status} />
+            </p>
+            <Failure task={status.task} />
+            <Course status={status} />
+            <TaskFacts task={status.task} />
+          </>
+        )}
       </Panel>
-      <Panel title="Log of the task" feed={logs}>
+      <Panel title="Log of the task" feed={logs} report="task.logs" query={query}>
         {({ lines, truncated }) => (
           <>
             {truncated ? <Badge tone="warn">The oldest lines were dropped</Badge> : null}
@@ -46,17 +54,74 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
+function TaskActions({ task }: { readonly task: Task }): JSX.Element {
+  const { contract } = useApp();
+  const again = retryRequest(task, contract.actions);
   return (
     <>
-      <p class="task-head">
-        <strong>{task.kind}</strong> <TaskBadge status={task.status} />
+      <CancelButton task={task} />
+      {again === null ? null : (
+        <ActionButton request={again} class="primary" about={task.kind}>
+          Try again …
+        </ActionButton>
+      )}
+    </>
+  );
+}
+
+/** Why the task failed, and what the code means. The reason of the daemon says what to do. */
+function Failure({ task }: { readonly task: Task }): JSX.Element | null {
+  const { contract } = useApp();
+  const { failure_code: code, failure_reason: reason } = task;
+  if (code === null) return null;
+  const meaning = contract.problems[code];
+  return (
+    <div class="note bad">
+      <p>
+        <strong>{reason ?? 'The task failed.'}</strong> <code>{code}</code>
       </p>
-      {isActive(task) ? <TaskProgress task={task} /> : null}
+      {meaning === undefined ? null : (
+        <p>
+          <Prose text={meaning} />
+        </p>
+      )}
+      {isActive(task) ? <p>The daemon tries it again by itself.</p> : null}
+    </div>
+  );
+}
+
+function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null {
+  const { task, course = [] } = status;
+  const steps = taskSteps(status);
+  // Without steps, as from a daemon of an earlier version, the bar alone tells how far it is.
+  const bar = isActive(task) ? <TaskProgress task={task} /> : null;
+  if (steps.length === 0) return bar;
+  const phase = isActive(task) ? (course.at(-1) ?? null) : mainPhase(course);
+  return (
+    <div class="course">
+      <Stepper label={`Steps of ${task.kind}`} steps={steps} />
+      <div>
+        {bar}
+        {phase === null ? null : (
+          <ThroughputCurve
+            label={`Speed of the step ${phase.phase}`}
+            samples={samplesOf(phase)}
+            format={(rate) => speedText(rate, phase.unit)}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
+  const app = useApp();
+  const rows = task.result === null ? [] : resultRows(task.result, app.now());
+  return (
+    <>
       <Facts
         rows={[
           ['Id', <code key="id">{task.task_id}</code>],
-          ['Failure', task.failure_code === null ? null : <TaskFailure key="failure" task={task} />],
           ['Asked for', <Time key="created" at={task.created_at} />],
           ['Started', <Time key="started" at={task.started_at} otherwise="not yet" />],
           ['Ended', <Time key="ended" at={task.finished_at} otherwise="not yet" />],
@@ -77,13 +142,13 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       {Object.keys(task.args).length === 0 ? null : (
         <>
           <h3>Arguments</h3>
-          <RawText label="Arguments" text={renderExact(task.args, 2)} />
+          <Facts rows={resultRows(task.args, app.now())} />
         </>
       )}
-      {task.result === null ? null : (
+      {rows.length === 0 ? null : (
         <>
           <h3>Result</h3>
-          <RawText label="Result of the task" text={renderExact(task.result, 2)} />
+          <Facts rows={rows} />
         </>
       )}
     </>

@@ -1,3 +1,4 @@
+import { untracked } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Report, Task } from '../api/wire.ts';
 import { Button, Select } from '../components/controls.tsx';
@@ -12,12 +13,14 @@ import {
   TaskProgress,
 } from '../components/task-parts.tsx';
 import { Empty, Time } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
+import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import { BUSY_MS, isActive, taskFeed, taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
-import { bytes, count, words } from '../text/format.ts';
-import { TaskDetail, Took } from './task-detail.tsx';
+import { count, words } from '../text/format.ts';
+import { resultBrief } from './result-rows.ts';
+import { TaskDetail } from './task-detail.tsx';
+import { Took } from './took.tsx';
 
 /** Rows on the page before the reader asks for more. */
 const FIRST_ROWS = 50;
@@ -49,34 +52,21 @@ export const tasksView: View = {
 function List(): JSX.Element {
   const app = useApp();
   const feed = app.pool.state<Report<'task.list'>>('task.list');
-  const { taskStatus, taskRows } = app.settings;
-  const options = [
-    ['', 'All'] as const,
-    ...Object.entries(feed.value?.counts ?? {}).map(
-      ([status, some]) => [status, `${words(status)} (${count(some)})`] as const,
-    ),
-  ];
-  const tools = (
-    <Select
-      label="Status"
-      value={taskStatus}
-      options={options}
-      onChange={(value) => app.set({ taskStatus: value })}
-    />
-  );
+  const shown = Number(app.query('rows')) || FIRST_ROWS;
   return (
-    <Panel title="Tasks, newest first" feed={feed} tools={tools}>
+    <Panel title="Tasks, newest first" feed={feed} tools={<Filters feed={feed.value} />} report="task.list">
       {({ items }) => {
-        const rows = items.filter(({ status }) => taskStatus === '' || status === taskStatus);
-        if (rows.length === 0) {
+        const rows = items.filter(matcherOf(app));
+        if (items.length === 0) {
           return <Empty>No tasks. Every action and every scheduled run creates one.</Empty>;
         }
+        if (rows.length === 0) return <NoMatch />;
         return (
           <>
-            <TaskTable rows={rows.slice(0, taskRows)} />
-            {rows.length > taskRows ? (
-              <Button onClick={() => app.set({ taskRows: taskRows + FIRST_ROWS })}>
-                {`Show ${Math.min(FIRST_ROWS, rows.length - taskRows)} more`}
+            <TaskTable rows={rows.slice(0, shown)} />
+            {rows.length > shown ? (
+              <Button onClick={() => app.setQuery({ rows: String(shown + FIRST_ROWS) })}>
+                {`Show ${Math.min(FIRST_ROWS, rows.length - shown)} more`}
               </Button>
             ) : null}
           </>
@@ -86,7 +76,67 @@ function List(): JSX.Element {
   );
 }
 
+/** Whether a task is one that the choices in the address name. */
+function matcherOf(app: App): (task: Task) => boolean {
+  const [wanted, kind, by] = [app.query('status'), app.query('kind'), app.query('by')];
+  return (task) =>
+    (wanted === '' || task.status === wanted) &&
+    (kind === '' || task.kind === kind) &&
+    (by === '' || (by === 'schedule') === (task.schedule_id !== null));
+}
+
+function NoMatch(): JSX.Element {
+  const app = useApp();
+  return (
+    <>
+      <Empty>No task matches the filters.</Empty>
+      <Button onClick={() => app.setQuery({ status: null, kind: null, by: null })}>Show all tasks</Button>
+    </>
+  );
+}
+
+const ORIGINS = [
+  ['', 'Anybody'],
+  ['schedule', 'A schedule'],
+  ['person', 'A person or a job'],
+] as const;
+
+function Filters({ feed }: { readonly feed: Report<'task.list'> | null }): JSX.Element {
+  const app = useApp();
+  const [wanted, kind, by] = [app.query('status'), app.query('kind'), app.query('by')];
+  const kinds = [
+    ...new Set([...(feed?.items ?? []).map((task) => task.kind), ...(kind === '' ? [] : [kind])]),
+  ];
+  const statuses = Object.entries(feed?.counts ?? (wanted === '' ? {} : { [wanted]: 0 }));
+  return (
+    <>
+      <Select
+        label="Status"
+        value={wanted}
+        options={[
+          ['', 'All'],
+          ...statuses.map(([status, some]) => [status, `${words(status)} (${count(some)})`] as const),
+        ]}
+        onChange={(value) => app.setQuery({ status: value })}
+      />
+      <Select
+        label="Kind"
+        value={kind}
+        options={[['', 'All'], ...kinds.sort().map((each) => [each, each] as const)]}
+        onChange={(value) => app.setQuery({ kind: value })}
+      />
+      <Select
+        label="Started by"
+        value={by}
+        options={ORIGINS}
+        onChange={(value) => app.setQuery({ by: value })}
+      />
+    </>
+  );
+}
+
 function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
+  const app = useApp();
   return (
     <Table
       caption="Tasks, newest first"
@@ -95,35 +145,30 @@ function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
       columns={[
         { head: 'Task', cell: (task) => <TaskLink task={task} /> },
         { head: 'Status', cell: ({ status }) => <TaskBadge status={status} /> },
-        { head: 'Outcome', class: 'wide', cell: outcome },
+        {
+          head: 'Outcome',
+          class: 'wide',
+          cell: (task) =>
+            outcome(
+              task,
+              untracked(() => app.now()),
+            ),
+        },
         { head: 'Asked for', cell: (task) => <Time at={task.created_at} /> },
         { head: 'Took', cell: (task) => <Took task={task} /> },
         { head: 'By', cell: (task) => task.schedule_id ?? task.reviewer ?? '–' },
         {
           head: 'Actions',
           class: 'tools',
-          cell: (task) => (canCancel(task) ? <CancelButton task={task} /> : '–'),
+          cell: (task) => (canCancel(app, task) ? <CancelButton task={task} /> : '–'),
         },
       ]}
     />
   );
 }
 
-function outcome(task: Task): JSX.Element | string {
+function outcome(task: Task, now: number): JSX.Element | string {
   if (isActive(task)) return task.progress === null ? '–' : <TaskProgress task={task} />;
   if (task.failure_code !== null) return <TaskFailure task={task} />;
-  // At a glance, a few members of the result say more than its JSON.
-  const members = Object.entries(task.result ?? {})
-    .map(resultText)
-    .filter((text) => text !== null);
-  return members.length === 0 ? '–' : members.slice(0, SHOWN_RESULTS).join(' · ');
-}
-
-function resultText([name, value]: [string, unknown]): string | null {
-  const label = words(name).toLowerCase();
-  if (value === true) return label;
-  if (typeof value !== 'number') return null;
-  return name.endsWith('bytes')
-    ? `${label.replace(/ ?bytes$/, '')} ${bytes(value)}`
-    : `${label} ${count(value)}`;
+  return (task.result === null ? '' : resultBrief(task.result, now, SHOWN_RESULTS)) || '–';
 }

@@ -1,152 +1,142 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ReleaseRow, Report } from '../api/wire.ts';
-import { ActionButton, Select } from '../components/controls.tsx';
+import { ActionButton } from '../components/controls.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
-import { Table } from '../components/table.tsx';
-import { Badge, Empty, Time, type Tone } from '../components/text.tsx';
+import { VirtualTable } from '../components/virtual-table.tsx';
 import { useApp } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
+import { taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
-import { bytes, count, words } from '../text/format.ts';
+import { count, words } from '../text/format.ts';
+import { releaseColumns } from './release-columns.tsx';
+import type { ReleaseStatus } from './release-facts.ts';
+import { ReleasePage } from './release-page.tsx';
+import { ReleaseSelection } from './release-selection.tsx';
+import { sortReleases } from './sort-releases.ts';
+import { releaseAddress } from '../text/addresses.ts';
 
-const CHANNELS = [
-  ['', 'All'],
-  ['official', 'Official'],
-  ['localized', 'Localized'],
-] as const;
-
-const STATE_TONES: Readonly<Partial<Record<ReleaseRow['state'], Tone>>> = {
-  current: 'good',
-  staging: 'busy',
-  building: 'busy',
-  damaged: 'bad',
-  failed: 'bad',
-};
-
-/** Every release that the daemon knows, and what is damaged in the current ones. */
+/** Every release that the daemon knows; with an id in the address, one of them. */
 export const releasesView: View = {
-  feeds: (app) => [reportFeed(app, 'release.status'), reportFeed(app, 'release.list')],
-  Body: () => (
-    <>
-      <Damage />
-      <History />
-    </>
-  ),
+  feeds: (app) => [
+    reportFeed(app, 'release.status'),
+    reportFeed(app, 'release.list'),
+    reportFeed(app, 'translation.status', { everyMs: 30_000 }),
+    ...(app.route.argument === null ? [] : [taskListFeed(app)]),
+  ],
+  Body: () => {
+    const id = useApp().route.argument;
+    return id === null ? <Releases /> : <ReleasePage id={id} key={id} />;
+  },
 };
 
-function Damage(): JSX.Element {
-  const { value } = useApp().pool.state<Report<'release.status'>>('release.status');
-  const damaged = [value?.official ?? null, value?.localized ?? null]
-    .filter((release) => release !== null)
-    .filter(({ damaged_count: some }) => some > 0);
-  return (
-    <>
-      {damaged.map(({ release_id: id, damaged: destinations, damaged_count: total }) => (
-        <div class="note bad" key={id}>
-          <p>
-            <strong>{`${count(total)} damaged in ${id}. `}</strong>A repair fetches or rebuilds them.
-          </p>
-          <ul>
-            {destinations.map((destination) => (
-              <li key={destination}>
-                <code>{destination}</code>
-              </li>
-            ))}
-          </ul>
-          <ActionButton request={{ action: 'repair', initial: { args: `release_id=${id}` } }}>
-            Repair
-          </ActionButton>
-        </div>
-      ))}
-    </>
-  );
-}
-
-function History(): JSX.Element {
+function Releases(): JSX.Element {
   const app = useApp();
   const feed = app.pool.state<Report<'release.list'>>('release.list');
-  const { releaseChannel } = app.settings;
-  const tools = (
-    <>
-      <Select
-        label="Channel"
-        value={releaseChannel}
-        options={CHANNELS}
-        onChange={(value) => app.set({ releaseChannel: value })}
-      />
-      <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>
-    </>
-  );
+  const status = app.pool.state<ReleaseStatus>('release.status').value;
+  const translation = app.pool.state<Report<'translation.status'>>('translation.status').value;
+  const tools = <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>;
   return (
-    <Panel title="History" feed={feed} tools={tools}>
-      {({ releases }) => {
-        const rows = releases.filter(({ channel }) => releaseChannel === '' || channel === releaseChannel);
-        if (rows.length === 0) return <Empty>No release yet. A sync fetches the first one.</Empty>;
-        return <ReleaseTable rows={rows} />;
-      }}
+    <Panel title="Releases" feed={feed} tools={tools}>
+      {({ releases }) => <ReleaseList all={releases} status={status} translation={translation} />}
     </Panel>
   );
 }
 
-function ReleaseTable({ rows }: { readonly rows: readonly ReleaseRow[] }): JSX.Element {
-  return (
-    <Table
-      caption="Releases, newest first"
-      rows={rows}
-      keyOf={({ channel, release_id: id }) => `${channel}/${id}`}
-      columns={[
-        { head: 'Release', cell: (row) => <code>{row.release_id}</code> },
-        { head: 'Channel', cell: (row) => words(row.channel) },
-        {
-          head: 'State',
-          cell: (row) => <Badge tone={STATE_TONES[row.state] ?? 'quiet'}>{words(row.state)}</Badge>,
-        },
-        { head: 'Published', cell: (row) => <Time at={row.published_at} otherwise="never" /> },
-        {
-          head: 'Entries',
-          class: 'number',
-          cell: ({ manifest }) => (manifest === null ? '–' : count(manifest.entry_count)),
-        },
-        {
-          head: 'Size',
-          class: 'number',
-          cell: ({ manifest }) => (manifest === null ? '–' : bytes(manifest.total_bytes)),
-        },
-        { head: 'Integrity', cell: artifactIntegrity },
-        { head: 'Actions', class: 'tools', cell: rowActions },
-      ]}
-    />
-  );
+interface ListProps {
+  readonly all: readonly ReleaseRow[];
+  readonly status: ReleaseStatus | null;
+  readonly translation: Report<'translation.status'> | null;
 }
 
-function artifactIntegrity({ artifact_integrity: { checked_at: at, ok, damaged } }: ReleaseRow): JSX.Element {
-  if (at === null) return <Badge tone="quiet">Not verified</Badge>;
-  return (
-    <>
-      {ok ? <Badge tone="good">Whole</Badge> : <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>}{' '}
-      <Time at={at} />
-    </>
+function ReleaseList({ all, status, translation }: ListProps): JSX.Element {
+  const app = useApp();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [channel, state] = [app.query('channel'), app.query('state')];
+  const sort = { by: app.query('sort') || 'published', isDescending: app.query('order') !== 'up' };
+  const rows = sortReleases(
+    all.filter((row) => (channel === '' || row.channel === channel) && (state === '' || row.state === state)),
+    sort,
   );
-}
-
-function rowActions({ release_id: id, channel, state }: ReleaseRow): JSX.Element {
-  const args = `channel=${channel}\nrelease_id=${id}`;
-  const canReturn = channel === 'localized' && state !== 'current' && state !== 'deleted';
+  if (all.length === 0) {
+    return (
+      <EmptyState
+        title="No release yet"
+        actions={
+          <ActionButton request={{ action: 'sync' }} class="primary">
+            Sync
+          </ActionButton>
+        }
+      >
+        A sync fetches the first one from upstream.
+      </EmptyState>
+    );
+  }
+  const toggle = (row: ReleaseRow): void => {
+    const next = new Set(selected);
+    if (!next.delete(keyOf(row))) next.add(keyOf(row));
+    setSelected(next);
+  };
   return (
     <>
-      {state === 'deleted' ? null : (
-        <ActionButton request={{ action: 'verify', initial: { args } }} about={id}>
-          Verify
-        </ActionButton>
+      <FilterBar
+        label="Filter releases"
+        count={`${count(rows.length)} of ${count(all.length)}`}
+        filters={filtersOf(all)}
+      />
+      <ReleaseSelection
+        rows={all.filter((row) => selected.has(keyOf(row)))}
+        all={all}
+        status={status}
+        onClear={() => setSelected(new Set())}
+      />
+      {rows.length === 0 ? (
+        <EmptyState title="No release matches">
+          Choose another channel or state, or clear the filters.
+        </EmptyState>
+      ) : (
+        <VirtualTable
+          label="Releases"
+          columns={releaseColumns(status, translation)}
+          count={rows.length}
+          row={(index) => rows[index]}
+          keyOf={keyOf}
+          selected={selected}
+          onSelect={toggle}
+          onOpen={({ release_id: id }) => app.navigate(releaseAddress(id))}
+          sort={sort}
+          onSort={(by) =>
+            app.setQuery({ sort: by, order: sort.by === by && sort.isDescending ? 'up' : null })
+          }
+        />
       )}
-      {canReturn ? (
-        <ActionButton
-          request={{ action: 'localized-rollback', fixed: { localized_release_id: id } }}
-          about={id}
-        >
-          Roll back to this release
-        </ActionButton>
-      ) : null}
     </>
   );
+}
+
+function keyOf({ channel, release_id: id }: ReleaseRow): string {
+  return `${channel}/${id}`;
+}
+
+function filtersOf(all: readonly ReleaseRow[]): readonly Filter[] {
+  const states = [...new Set(all.map(({ state }) => state))].sort();
+  return [
+    {
+      kind: 'choice',
+      name: 'channel',
+      label: 'Channel',
+      options: [
+        ['official', 'Official'],
+        ['localized', 'Localized'],
+      ],
+    },
+    {
+      kind: 'choice',
+      name: 'state',
+      label: 'State',
+      options: states.map((state) => [state, words(state)] as const),
+    },
+  ];
 }

@@ -2,12 +2,12 @@ import { Component, type ComponentChildren } from 'preact';
 
 interface GuardProps {
   /** A change makes the guard try again. */
-  readonly news: number;
+  readonly answers: number;
   readonly children?: ComponentChildren;
 }
 
 interface GuardState {
-  readonly news: number;
+  readonly answers: number;
   readonly error: string | null;
 }
 
@@ -15,11 +15,11 @@ interface GuardState {
 export class Guard extends Component<GuardProps, GuardState> {
   constructor(props: GuardProps) {
     super(props);
-    this.state = { news: props.news, error: null };
+    this.state = { answers: props.answers, error: null };
   }
 
-  static override getDerivedStateFromProps({ news }: GuardProps, state: GuardState): GuardState | null {
-    return news === state.news ? null : { news, error: null };
+  static override getDerivedStateFromProps({ answers }: GuardProps, state: GuardState): GuardState | null {
+    return answers === state.answers ? null : { answers, error: null };
   }
 
   override componentDidCatch(error: unknown): void {

@@ -36,8 +36,12 @@ export class LoginView extends Component<LoginProps, LoginState> {
       return;
     }
     this.setState({ busy: true, problem: null });
-    const problem = await this.props.onLogin(token, this.keep);
-    if (problem !== null) this.refuse(problem);
+    try {
+      const problem = await this.props.onLogin(token, this.keep);
+      if (problem !== null) this.refuse(problem);
+    } catch (error) {
+      this.refuse(`The page could not be opened: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   refuse(problem: string): void {
@@ -86,10 +90,10 @@ export class LoginView extends Component<LoginProps, LoginState> {
             <label for="keep">Keep it until this tab is closed</label>
           </div>
           <button type="submit" class="primary" disabled={busy}>
-            {busy ? 'Checking the token …' : 'Open the dashboard'}
+            {busy ? 'Checking the token …' : 'Open the console'}
           </button>
         </form>
-        <p class="faint">The token stays in this tab. The page sends it only to this server, in a header.</p>
+        <p class="muted">The token stays in this tab. The page sends it only to this server, in a header.</p>
       </main>
     );
   }

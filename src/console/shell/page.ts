@@ -3,26 +3,22 @@ import type { ConsoleContract } from '../../contract/console/console-contract.ts
 import { ApiFailure, createApiClient, type ApiClient } from '../api/api-client.ts';
 import { createFeedPool, type FeedPool } from '../api/feed-pool.ts';
 import type { TokenVault } from '../api/token-vault.ts';
-import type { AdminIndex, Report, Task } from '../api/wire.ts';
-import type { ActionRequest, App, Route, Settings } from '../state/app.ts';
+import type { AdminIndex, ControlScope, Report, Task } from '../api/wire.ts';
+import type { ActionRequest, App, Route } from '../state/app.ts';
+import { createKeyboard } from '../state/keyboard.ts';
 import { taskFeed } from '../state/tasks.ts';
+import type { ThemeChoice } from '../state/theme.ts';
 import { currentVerdict, verdictFeed, verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
 import { duration } from '../text/format.ts';
-import { readRoute } from './address.ts';
+import { readRoute, writeRoute } from './address.ts';
 import { createAnnouncer } from './announcer.ts';
 import { createPageClock } from './clock.ts';
+import { createRecentEntries } from './recent-entries.ts';
+import { createToasts } from './toasts.tsx';
 import { viewOf } from './views.ts';
 
 const INDEX_EVERY_MS = 60_000;
-const FIRST_SETTINGS: Settings = {
-  taskStatus: '',
-  taskRows: 50,
-  releaseChannel: '',
-  logTail: '500',
-  logLevel: 'info',
-  logText: '',
-};
 const NOT_LOADED =
   'This page could not be loaded. The server does not answer, or it was replaced by another version.';
 
@@ -33,6 +29,13 @@ export interface PageParts {
   /** The part of the address after `#`, with it. */
   readonly hash: string;
   readonly setTitle: (title: string) => void;
+  /** Shows another address without a new entry in the history and without opening it. */
+  readonly replaceHash: (hash: string) => void;
+  /** Opens an address. */
+  readonly navigate: (hash: string) => void;
+  readonly themes: ThemeChoice;
+  /** Whether Alt makes characters on the keyboard of the reader. */
+  readonly isMac: boolean;
 }
 
 /** The state of the page and everything that changes it. */
@@ -42,6 +45,12 @@ export class Page implements App {
   readonly pool: FeedPool;
   readonly clock = createPageClock();
   readonly announcer = createAnnouncer();
+  readonly keyboard;
+  readonly toasts = createToasts();
+  readonly recent = createRecentEntries();
+  readonly themes: ThemeChoice;
+  /** The overlay that the shell shows. */
+  readonly overlay = signal<'palette' | 'keys' | null>(null);
   /** The page of the route; `null` until its file has arrived; a text when it could not be loaded. */
   readonly view = signal<View | string | null>(null);
   /** The action whose dialog is open. */
@@ -51,35 +60,48 @@ export class Page implements App {
   /** Why the login form is shown. */
   readonly loginMessage = signal<string | null>(null);
   /** Counts the answers. */
-  readonly news = signal(0);
+  readonly answers = signal(0);
   readonly #route;
-  readonly #settings = signal(FIRST_SETTINGS);
   readonly #vault: TokenVault;
   readonly #setTitle: (title: string) => void;
+  readonly #replaceHash: (hash: string) => void;
+  readonly navigate: (hash: string) => void;
+  readonly #farewells: Array<() => Promise<string | null>> = [];
   /** The task of the dialog. */
   #watched: string | null = null;
 
-  constructor({ fetch, vault, contract, hash, setTitle }: PageParts) {
+  constructor(parts: PageParts) {
+    const { fetch, vault, contract, hash, setTitle, replaceHash, navigate, isMac, themes } = parts;
+    this.keyboard = createKeyboard({ isMac });
+    this.themes = themes;
     this.contract = contract;
     this.isOpen = signal(vault.get() !== null);
     this.#route = signal<Route>(readRoute(hash));
     this.#vault = vault;
     this.#setTitle = setTitle;
+    this.#replaceHash = replaceHash;
+    this.navigate = navigate;
     this.api = createApiClient({
       fetch,
       vault,
       onUnauthorized: () => this.#leave('The server rejects this token. It may have been revoked.'),
       onDate: this.clock.learn,
     });
-    this.pool = createFeedPool(() => this.onNews());
+    this.pool = createFeedPool(() => this.onAnswer());
+    this.keyboard.add([
+      { keys: 'Control+k', text: 'Search', run: this.openPalette, worksInForms: true },
+      {
+        keys: '?',
+        text: 'Show the keys of this page',
+        run: () => {
+          this.overlay.value = 'keys';
+        },
+      },
+    ]);
   }
 
   get route(): Route {
     return this.#route.value;
-  }
-
-  get settings(): Settings {
-    return this.#settings.value;
   }
 
   now = this.clock.now;
@@ -89,8 +111,26 @@ export class Page implements App {
 
   canControl = (): boolean => this.index()?.control.exposed === true;
 
-  set = (change: Partial<Settings>): void => {
-    this.#settings.value = { ...this.#settings.peek(), ...change };
+  mayRun = (action: string): boolean =>
+    this.index()?.actions.some((each) => each.action === action && each.allowed) === true;
+
+  hasScope = (scope: ControlScope): boolean => this.index()?.token.scopes.includes(scope) === true;
+
+  query = (name: string): string => this.#route.value.query[name] ?? '';
+
+  setQuery = (change: Readonly<Record<string, string | null>>): void => {
+    const before = this.#route.peek();
+    const query: Record<string, string> = { ...before.query };
+    for (const [name, value] of Object.entries(change)) {
+      if (value === null || value === '') delete query[name];
+      else query[name] = value;
+    }
+    this.#route.value = { ...before, query };
+    try {
+      this.#replaceHash(writeRoute(this.#route.peek()));
+    } catch {
+      // A browser refuses too many changes of the address in a short time; the page follows its own state.
+    }
     this.#want();
   };
 
@@ -107,7 +147,29 @@ export class Page implements App {
 
   announce = this.announcer.announce;
 
-  forgetToken = (): void => this.#leave(null);
+  toast = (text: string, tone: 'ok' | 'bad' = 'ok', undo?: () => void): void => {
+    this.toasts.show(text, tone, undo);
+    this.announce('toast', text);
+  };
+
+  forgetToken = async (): Promise<void> => {
+    const notes = await Promise.all(this.#farewells.map(async (work) => await work()));
+    const told = notes.filter((note) => note !== null).join(' ');
+    // A refusal of the token may have been faster.
+    if (this.isOpen.peek()) this.#leave(told === '' ? null : told);
+  };
+
+  beforeLeave = (work: () => Promise<string | null>): void => {
+    this.#farewells.push(work);
+  };
+
+  openPalette = (): void => {
+    this.overlay.value = 'palette';
+  };
+
+  closeOverlay = (): void => {
+    this.overlay.value = null;
+  };
 
   closeDialog = (): void => {
     this.request.value = null;
@@ -136,14 +198,21 @@ export class Page implements App {
     return null;
   };
 
-  /** Follows the address: loads the file of its page, and asks for what that page shows. */
+  /**
+   * Follows the address: loads the file of its page, and asks for what that page shows.
+   */
   async open(hash: string): Promise<void> {
+    const entry = viewOf(readRoute(hash));
     batch(() => {
-      this.#route.value = readRoute(hash);
       // The old page must not be drawn for the new address.
-      this.view.value = null;
+      if (viewOf(this.#route.peek()) !== entry) this.view.value = null;
+      const [before, route] = [this.#route.peek(), readRoute(hash)];
+      this.#route.value = route;
+      this.overlay.value = null;
+      // A form belongs to the page that it was opened on.
+      if (before.view !== route.view || before.argument !== route.argument) this.request.value = null;
     });
-    const entry = viewOf(this.#route.peek());
+    if (this.request.peek() === null) this.#watched = null;
     const isCurrent = (): boolean => viewOf(this.#route.peek()) === entry;
     this.#want();
     try {
@@ -156,15 +225,15 @@ export class Page implements App {
   }
 
   /** Tells what changed with the last answer. */
-  onNews(): void {
-    this.news.value += 1;
+  onAnswer(): void {
+    this.answers.value += 1;
     const { tone, title, todo } = currentVerdict(this);
     const verdict = todo === null ? title : `${title}. ${todo}`;
     const before = this.announcer.last('verdict');
     if (tone !== 'unknown' && before !== undefined && before !== verdict) this.pool.refresh();
     if (verdictState(this).loadedAt !== null) this.announce('verdict', verdict);
     const route = this.#route.peek();
-    this.#setTitle(`${tone === 'good' ? '' : '⚠ '}${viewOf(route).title} · Slipway`);
+    this.#setTitle(`${tone === 'ok' ? '' : '⚠ '}${viewOf(route).title} · Slipway`);
     const id = this.#watched ?? (route.view === 'tasks' ? route.argument : null);
     const task = id === null ? undefined : this.pool.state<Report<'task.status'>>(`task:${id}`).value?.task;
     if (task !== undefined) this.announce('task', spokenProgress(task));
@@ -190,9 +259,11 @@ export class Page implements App {
     this.#vault.forget();
     this.pool.clear();
     this.#watched = null;
+    this.recent.clear();
     batch(() => {
       this.isOpen.value = false;
       this.request.value = null;
+      this.overlay.value = null;
       this.loginMessage.value = message;
     });
   }

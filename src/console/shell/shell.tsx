@@ -1,67 +1,53 @@
-import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { Button } from '../components/controls.tsx';
 import { Empty } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
-import type { View } from '../state/view.ts';
-import { Banner } from './banner.tsx';
+import type { Page } from './page.ts';
 import { Guard } from './guard.tsx';
-import { viewOf, VIEWS } from './views.ts';
-
-interface ShellProps {
-  /** The page of the address; `null` until its file has arrived; a text when it could not be loaded. */
-  readonly view: ReadonlySignal<View | string | null>;
-  /** The text for screen readers. */
-  readonly announcement: ReadonlySignal<string>;
-  /** Changes with every answer. */
-  readonly news: ReadonlySignal<number>;
-  readonly children: ComponentChildren;
-}
+import { PageHead } from './page-head.tsx';
+import { PageKeysDialog } from './page-keys-dialog.tsx';
+import { Palette } from './palette.tsx';
+import { Rail } from './rail.tsx';
+import { ToastList } from './toasts.tsx';
+import { VersionNote } from './version-note.tsx';
+import { VerdictBar } from './verdict-bar.tsx';
+import { viewOf } from './views.ts';
 
 /** The frame around every page. Its children are the dialog that is open. */
-export function Shell({ view, announcement, news, children }: ShellProps): JSX.Element {
-  const app = useApp();
-  const entry = viewOf(app.route);
+export function Shell({
+  page,
+  children,
+}: {
+  readonly page: Page;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { argument } = page.route;
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <header>
-        <img src="icon.svg" alt="" width={28} height={28} />
-        <span class="brand">Slipway</span>
-        <span class="faint">{app.index()?.service.version ?? ''}</span>
-        <Button onClick={app.forgetToken} class="quiet">
-          Forget token
-        </Button>
-      </header>
-      <nav aria-label="Views">
-        <ul>
-          {VIEWS.map(({ id, title }) => (
-            <li key={id}>
-              <a href={`#/${id}`} {...(id === entry.id ? { 'aria-current': 'page' as const } : {})}>
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <main id="main" tabIndex={-1}>
-        <h1 tabIndex={-1} class="unseen">
-          {entry.title}
-        </h1>
-        <Banner brief={entry.id !== 'overview'} />
-        <Page key={`${entry.id}/${app.route.argument}`} view={view} news={news} />
-      </main>
-      <div role="status" aria-live="polite" class="unseen">
-        {announcement}
+      <Rail />
+      <div>
+        <header class="top">
+          <VerdictBar onSearch={page.openPalette} />
+          <VersionNote />
+        </header>
+        <main id="main" tabIndex={-1}>
+          <PageHead />
+          <Body page={page} key={`${viewOf(page.route).id}/${argument}`} />
+        </main>
       </div>
+      <div role="status" aria-live="polite" class="unseen">
+        {page.announcer.text}
+      </div>
+      <ToastList toasts={page.toasts} />
+      <Overlay page={page} />
       {children}
     </div>
   );
 }
 
-function Page({ view, news }: Pick<ShellProps, 'view' | 'news'>): JSX.Element {
+function Body({ page: { view, answers } }: { readonly page: Page }): JSX.Element {
   const shown = view.value;
   if (shown === null) return <Empty>Loading …</Empty>;
   if (typeof shown === 'string') {
@@ -72,22 +58,32 @@ function Page({ view, news }: Pick<ShellProps, 'view' | 'news'>): JSX.Element {
       </div>
     );
   }
-  const { Body } = shown;
   return (
-    <NewsGuard news={news}>
+    <AnswerGuard answers={answers}>
       <div class="view">
-        <Body />
+        <shown.Body />
       </div>
-    </NewsGuard>
+    </AnswerGuard>
   );
 }
 
-/** Follows the news on its own, so that what it guards is not drawn again with each of them. */
-function NewsGuard({
-  news,
+/** Follows the answers on its own, so that what it guards is not drawn again with each of them. */
+function AnswerGuard({
+  answers,
   children,
-}: Pick<ShellProps, 'news'> & { readonly children: ComponentChildren }): JSX.Element {
-  return <Guard news={news.value}>{children}</Guard>;
+}: Pick<Page, 'answers'> & { readonly children: ComponentChildren }): JSX.Element {
+  return <Guard answers={answers.value}>{children}</Guard>;
+}
+
+function Overlay({ page }: { readonly page: Page }): JSX.Element | null {
+  switch (page.overlay.value) {
+    case 'palette':
+      return <Palette recent={page.recent} onClosed={page.closeOverlay} />;
+    case 'keys':
+      return <PageKeysDialog onClosed={page.closeOverlay} />;
+    default:
+      return null;
+  }
 }
 
 /** The address names the page, so the link must not change it. */

@@ -3,6 +3,8 @@ import type { ConsoleContract } from '../../contract/console/console-contract.ts
 import { ActionDialog } from '../actions/action-dialog.tsx';
 import type { TokenVault } from '../api/token-vault.ts';
 import { AppContext } from '../state/app.ts';
+import type { KeyPress } from '../state/keyboard.ts';
+import { createThemeChoice } from '../state/theme.ts';
 import { LoginView } from './login-view.tsx';
 import { Page } from './page.ts';
 import { Shell } from './shell.tsx';
@@ -28,14 +30,26 @@ export function startApp({
     setTitle: (title) => {
       document.title = title;
     },
+    replaceHash: (hash) => window.history.replaceState(null, '', hash),
+    navigate: (hash) => {
+      window.location.hash = hash;
+    },
+    themes: createThemeChoice({ storage: () => window.localStorage, root: document.documentElement }),
+    isMac: /^(?:Mac|iP)/.test(window.navigator.platform),
   });
-  window.addEventListener('hashchange', () => {
+  window.addEventListener('hashchange', ({ oldURL, newURL }) => {
     void page.open(window.location.hash);
+    if (pageOf(oldURL) === pageOf(newURL)) return;
     window.queueMicrotask(() => {
-      page.onNews();
+      page.onAnswer();
       window.scrollTo(0, 0);
       document.querySelector('h1')?.focus();
     });
+  });
+  window.addEventListener('keydown', (event) => {
+    // A dialog has keys of its own.
+    if (!page.isOpen.peek() || document.querySelector('dialog[open]') !== null) return;
+    if (page.keyboard.press(keyPressOf(event))) event.preventDefault();
   });
   document.addEventListener('visibilitychange', () => {
     page.pool.setAwake(!document.hidden);
@@ -55,10 +69,25 @@ export function startApp({
   void page.open(window.location.hash);
 }
 
+/** The address without the choices on its page. */
+function pageOf(url: string): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** Where letters are text or choose a value. A box to tick has no letters. */
+const TEXT_FIELDS = 'input:not([type=checkbox], [type=radio]), textarea, select';
+
+function keyPressOf(event: KeyboardEvent): KeyPress {
+  const { key, code, ctrlKey, metaKey, altKey, shiftKey, isComposing, target } = event;
+  const isTyping = target instanceof HTMLElement && target.matches(TEXT_FIELDS);
+  const isInForm = target instanceof HTMLElement && target.closest('form') !== null;
+  return { key, code, ctrlKey, metaKey, altKey, shiftKey, isComposing, isTyping, isInForm };
+}
+
 function Root({ page }: { readonly page: Page }): JSX.Element {
   if (!page.isOpen.value) return <LoginView message={page.loginMessage.value} onLogin={page.login} />;
   return (
-    <Shell view={page.view} announcement={page.announcer.text} news={page.news}>
+    <Shell page={page}>
       <OpenDialog page={page} />
     </Shell>
   );

@@ -5,28 +5,27 @@ import { useContext } from 'preact/hooks';
 import type { ConsoleContract } from '../../contract/console/console-contract.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { FeedPool } from '../api/feed-pool.ts';
-import type { AdminIndex } from '../api/wire.ts';
+import type { AdminIndex, ControlScope } from '../api/wire.ts';
 import type { Values } from '../forms/form-model.ts';
+import type { Keyboard } from './keyboard.ts';
+import type { ThemeChoice } from './theme.ts';
 
-/** The reader's choices; forgotten with the page. */
-export interface Settings {
-  readonly taskStatus: string;
-  readonly taskRows: number;
-  readonly releaseChannel: string;
-  readonly logTail: string;
-  readonly logLevel: string;
-  readonly logText: string;
-}
-
-/** The page that the address names. */
+/** The page that the address names, and the reader's choices on it. */
 export interface Route {
   readonly view: string;
   readonly argument: string | null;
+  readonly query: Readonly<Record<string, string>>;
 }
 
 /** An action whose form is opened. */
 export interface ActionRequest {
   readonly action: string;
+  /** The heading of its form; default the title of the action. */
+  readonly title?: string;
+  /** The name of its object, for the question before it; default the id that the form holds. */
+  readonly about?: string;
+  /** The body that the form begins with. */
+  readonly body?: Readonly<Record<string, unknown>>;
   /** Parameters that are shown and sent, and that the reader cannot change. */
   readonly fixed?: Values;
   /** Initial values of the form. */
@@ -44,20 +43,41 @@ export interface App {
   readonly api: ApiClient;
   readonly pool: FeedPool;
   readonly route: Route;
-  readonly settings: Settings;
+  readonly keyboard: Keyboard;
   /** The server's clock, estimated from its answers, Unix seconds. It moves on once per second. */
   readonly now: () => number;
   /** The reader's clock, milliseconds; for the times of feeds. It moves on with {@link now}. */
   readonly localNow: () => number;
+  /** One choice in the address, such as a filter; empty when the address does not name it. */
+  readonly query: (name: string) => string;
+  /** Changes choices in the address without a new entry in the browser's history; an empty one is removed. */
+  readonly setQuery: (change: Readonly<Record<string, string | null>>) => void;
+  /** Opens a page, such as `#/tasks/ID`. */
+  readonly navigate: (hash: string) => void;
   index(): AdminIndex | null;
+  /** Whether this server forwards actions. */
   canControl(): boolean;
-  set(change: Partial<Settings>): void;
+  /** Whether this server forwards the action and the token may run it. */
+  mayRun(action: string): boolean;
+  /** Whether the token has a scope. */
+  hasScope(scope: ControlScope): boolean;
   openAction(request: ActionRequest): void;
   /** Requests the task repeatedly while the dialog is open. */
   watchTask(id: string): void;
+  /** Shows the result of an act of the person for some seconds, with a button for `undo` where it can be taken back. */
+  readonly toast: (text: string, tone?: 'ok' | 'bad', undo?: () => void) => void;
+  /** Light or dark. */
+  readonly themes: ThemeChoice;
   /** Tells screen readers a text, once. */
   readonly announce: (about: string, text: string) => void;
-  readonly forgetToken: () => void;
+  /** Forgets the token, after the work before it is done. */
+  readonly forgetToken: () => Promise<void>;
+  /**
+   * Adds work that is done before the token is forgotten.
+   *
+   * @param work of a few seconds at most; resolves with a note for the login form, or `null`
+   */
+  readonly beforeLeave: (work: () => Promise<string | null>) => void;
 }
 
 /** Gives the parts of the page their {@link App}. */

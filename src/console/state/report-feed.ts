@@ -1,6 +1,7 @@
 import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Report, ReportName } from '../api/wire.ts';
 import type { App } from './app.ts';
+import { readReport } from './read-report.ts';
 
 /**
  * The request for one report, repeated while it is wanted.
@@ -21,10 +22,9 @@ export function reportFeed<N extends ReportName>(
     readonly everyMs?: number | ((report: Report<N>) => number);
   } = {},
 ): FeedRequest {
-  const path = app.contract.reports.find(({ report }) => report === name)?.path ?? '';
   return {
     key,
-    load: async (signal) => await app.api.read(path, { query, signal }),
+    load: async (signal) => await readReport(app, name, query, signal),
     pauseAfter: (value) => (typeof everyMs === 'function' ? everyMs(value as Report<N>) : everyMs),
   };
 }

@@ -1,9 +1,8 @@
-/** Puts the state of the service into the words of the banner; pure. The server decides the state. */
+/** Puts the state of the service into words; pure. The server decides the state. */
 
 import type { ApiFailure } from '../api/api-client.ts';
 import type { Health, Readiness } from '../api/wire.ts';
-
-export type ServiceState = NonNullable<Health['service']>;
+import { stateWords, type ServiceState, type StateWords } from './service-states.ts';
 
 /** The answers that belong together. */
 export interface Verdict {
@@ -13,7 +12,7 @@ export interface Verdict {
 
 /** The verdict in words. */
 export interface VerdictSummary {
-  readonly tone: 'good' | 'warn' | 'bad' | 'unknown';
+  readonly tone: StateWords['tone'] | 'unknown';
   /** Whether the release is served. */
   readonly title: string;
   readonly why: string;
@@ -26,21 +25,9 @@ export interface VerdictSummary {
   readonly unknownSince: number | null;
   /** Unix seconds. */
   readonly since: number | null;
-  /** Unix seconds: until when it is served if nothing else happens. */
+  /** Unix seconds: until when it is served if nothing else happens; `null` while the daemon renews its attestation. */
   readonly until: number | null;
 }
-
-const TONES: Readonly<Record<ServiceState['state'], VerdictSummary['tone']>> = {
-  healthy: 'good',
-  degraded: 'warn',
-  starting: 'warn',
-  stopping: 'bad',
-  unpublished: 'bad',
-  damaged: 'bad',
-  expired: 'bad',
-  stale: 'bad',
-  untrusted: 'bad',
-};
 
 /**
  * Puts the state, as the server decides it, into words.
@@ -58,21 +45,37 @@ export function summarizeVerdict({
   if (verdict === null || service === undefined || failure !== null) return unknown(verdict, failure);
   const { state, reason, message, since, next_step: next, caused } = service;
   const { readiness } = verdict;
+  const isEnding = verdict.health.daemon?.answers === false || (reason !== null && ENDING.has(reason));
   const open = caused.filter((each) => each.since !== null);
   return {
-    tone: TONES[state],
-    title: titleOf(state, readiness),
+    tone: stateWords(state).tone,
+    title: titleOf(service, readiness),
     why: `${capitalized(message)}${reason === null ? '' : ` (${reason})`}.`,
     todo: next?.text ?? null,
     action: next?.action ?? null,
     unknown: open.length === 0 ? null : open.map(({ what }) => what).join(', '),
     unknownSince: open[0]?.since ?? null,
     since,
-    until: readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null,
+    until: isEnding && readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null,
   };
 }
 
-function titleOf(state: ServiceState['state'], { release_id: release }: Readiness): string {
+/** Causes for which this server gets no new attestation. */
+const ENDING: ReadonlySet<string> = new Set([
+  'DaemonUnreachable',
+  'DaemonTimeout',
+  'RefreshFailing',
+  'AttestationFailing',
+  'DatabaseDamaged',
+  'CrashLoop',
+]);
+
+/** States in which a published channel gives no files. */
+const WITHHELD: ReadonlySet<ServiceState['state']> = new Set(['stale', 'damaged', 'expired', 'untrusted']);
+
+function titleOf({ state, channels }: ServiceState, { release_id: release }: Readiness): string {
+  const isPartial = state === 'degraded' && WITHHELD.has(channels.localized.state);
+  if (isPartial) return `Release ${release ?? ''} is being served, but the localized channel is not`;
   switch (state) {
     case 'healthy':
       return `Release ${release ?? ''} is being served`;

@@ -61,11 +61,20 @@ export function utc(at: number): string {
 }
 
 /** A count with separated thousands. */
-export function count(value: number): string {
+export function count(value: number | bigint): string {
   return COUNT.format(value);
 }
 
-/** A size of bytes in the largest binary unit of which it has at least one: `6.0 GiB`. */
+/** A share from 0 to 1 as percent: `0 %`, `0.04 %`, `12 %`; never `100 %` of less than all, nor `0 %` of more than nothing. */
+export function percent(share: number): string {
+  const value = share * 100;
+  if (value === 0 || value >= 10) return `${Math.floor(value)} %`;
+  if (value < 0.01) return '< 0.01 %';
+  const digits = value < 1 ? 100 : 10;
+  return `${(Math.floor(value * digits + 1e-9) / digits).toFixed(value < 1 ? 2 : 1)} %`;
+}
+
+/** A size of bytes in the largest unit of which it has at least one, as every surface of Slipway tells it: `6.0 GiB`. */
 export function bytes(size: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let [value, unit] = [size, 0];

@@ -8,10 +8,16 @@ export interface FieldChoice {
   readonly fields: readonly ControlField[];
   /** `one`: exactly one; `some`: at least one; `exclusive`: at most one. */
   readonly rule: 'one' | 'some' | 'exclusive';
+  /** The subject of the choice, for forms. */
+  readonly title?: string;
+  /** The effect when none of them is given, for forms. */
+  readonly otherwise?: string;
 }
 
 /** One control action: what it does and what its body must hold. */
 export interface ActionDefinition {
+  /** Its effect in two to six words, for buttons and headings; the name of its object can follow. */
+  readonly title: string;
   readonly summary: string;
   /** `inline` actions are done when they are answered; `queued` ones are observed through their task. */
   readonly mode: 'inline' | 'queued' | 'inline or queued';
@@ -19,8 +25,10 @@ export interface ActionDefinition {
   readonly scope: ControlScope | 'named';
   /** Fields that are decisions of a reviewer: a body that holds one needs the scope `review` too. */
   readonly reviewFields?: readonly ControlField[];
-  /** Whether it removes or stops something that cannot be restored easily; the dashboard asks before it sends it. */
+  /** Whether it removes or stops something that cannot be restored easily; the console asks before it sends it. */
   readonly destructive: boolean;
+  /** How a destructive action is taken back, one sentence; without it nothing takes it back. */
+  readonly reversal?: string;
   readonly required: readonly ControlField[];
   readonly used: readonly ControlField[];
   readonly choices: readonly FieldChoice[];

@@ -1,9 +1,15 @@
+import { z } from 'zod';
 import type { ActionDefinition } from './action-definition.ts';
-import { wholeNumber, word } from './field-schemas.ts';
+import { forced, wholeNumber, word } from './field-schemas.ts';
 import { workerArguments } from './worker-arguments.ts';
 
 /** States that an external worker may set. */
 const SETTABLE_STATUSES = ['pending', 'in_progress', 'translated', 'failed', 'skipped'] as const;
+
+/** The translation task that an action is about. */
+const translationTask = z
+  .string()
+  .meta({ title: 'Translation task', description: 'The id of the translation task.' });
 
 /** The fields of a Glossary term beside its id. */
 const TERM_FIELDS = [
@@ -23,6 +29,7 @@ const TERM_FIELDS = [
 /** Actions on translation tasks, the Translation Memory and the Glossary. */
 export const TRANSLATION_ACTIONS = {
   'translation-task-update': {
+    title: 'Write translations to a task',
     summary: 'Writes results or a state to a translation task, all or nothing.',
     mode: 'inline',
     scope: 'translate',
@@ -47,7 +54,11 @@ export const TRANSLATION_ACTIONS = {
     choices: [
       { fields: ['status', 'translation_results', 'failure_reason', 'provider_run_id'], rule: 'some' },
     ],
-    fields: { status: word(SETTABLE_STATUSES) },
+    fields: {
+      task_id: translationTask,
+      status: word(SETTABLE_STATUSES),
+      force: forced('Writes although another worker has claimed the units.'),
+    },
     errors: [
       'unknown_translation_task',
       'source_mismatch',
@@ -60,6 +71,7 @@ export const TRANSLATION_ACTIONS = {
     ],
   },
   'translation-worker-run': {
+    title: 'Translate with a provider',
     summary: 'Translates open tasks with a provider; the results are drafts.',
     mode: 'queued',
     scope: 'translate',
@@ -88,11 +100,17 @@ export const TRANSLATION_ACTIONS = {
       lease_seconds: wholeNumber({ min: 1 }),
       retry_backoff_seconds: wholeNumber({ min: 0 }),
       max_tasks: wholeNumber({ min: 1 }),
+      task_id: z.string().meta({
+        title: 'Only this translation task',
+        description: 'The id of the translation task. Without it, open ones in the order of their priority.',
+      }),
+      force: forced('Begins parts again that have failed.'),
       args: workerArguments,
     },
     errors: ['provider_not_configured', 'file_not_found', 'unknown_translation_task', 'invalid_path'],
   },
   'translation-proofread': {
+    title: 'Review translations',
     summary:
       'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch; a provider evaluates them, too.',
     mode: 'inline or queued',
@@ -113,7 +131,15 @@ export const TRANSLATION_ACTIONS = {
       'reason',
       'args',
     ],
-    choices: [{ fields: ['task_id', 'translation_file'], rule: 'exclusive' }],
+    choices: [
+      {
+        fields: ['task_id', 'translation_file'],
+        rule: 'exclusive',
+        title: 'Which translations',
+        otherwise: 'Check translated tasks in a batch',
+      },
+    ],
+    fields: { task_id: translationTask },
     errors: [
       'unknown_translation_task',
       'file_not_found',
@@ -129,6 +155,7 @@ export const TRANSLATION_ACTIONS = {
     ],
   },
   'translation-memory-confirm': {
+    title: 'Confirm a memory record',
     summary: 'Makes a Translation Memory record trusted.',
     mode: 'inline',
     scope: 'review',
@@ -136,6 +163,9 @@ export const TRANSLATION_ACTIONS = {
     required: ['record_id', 'reviewer'],
     used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path'],
     choices: [],
+    fields: {
+      force: forced('Confirms although a trusted record has another target. The conflict stays open.'),
+    },
     errors: [
       'unknown_record',
       'trusted_conflict',
@@ -146,6 +176,7 @@ export const TRANSLATION_ACTIONS = {
     ],
   },
   'translation-memory-resolve-conflict': {
+    title: 'Resolve a memory conflict',
     summary: 'Keeps one trusted record of a conflict group and supersedes the others.',
     mode: 'inline',
     scope: 'review',
@@ -156,6 +187,7 @@ export const TRANSLATION_ACTIONS = {
     errors: ['unknown_record', 'conflict_group_changed', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-add': {
+    title: 'Add a term',
     summary: 'Adds a Glossary term as a draft, or approved when a reviewer is named.',
     mode: 'inline',
     scope: 'translate',
@@ -175,10 +207,17 @@ export const TRANSLATION_ACTIONS = {
       'glossary_path',
     ],
     choices: [],
-    fields: { review_status: word(['draft', 'approved']) },
+    fields: {
+      term_id: z.string().meta({
+        title: 'Id of the term',
+        description: 'The id of the new term. Without one, the daemon makes one.',
+      }),
+      review_status: word(['draft', 'approved']),
+    },
     errors: ['term_exists', 'term_conflict', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-update': {
+    title: 'Change term',
     summary: 'Changes a Glossary term; an approved one becomes a draft unless reviewer and reason are given.',
     mode: 'inline',
     scope: 'translate',
@@ -197,6 +236,7 @@ export const TRANSLATION_ACTIONS = {
     ],
   },
   'translation-glossary-approve': {
+    title: 'Approve term',
     summary: 'Approves a draft or deprecated Glossary term.',
     mode: 'inline',
     scope: 'review',
@@ -204,19 +244,23 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id', 'reviewer'],
     used: ['reason', 'force', 'glossary_path'],
     choices: [],
+    fields: { force: forced('Approves although an approved term says something else.') },
     errors: ['unknown_term', 'term_conflict', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-deprecate': {
+    title: 'Deprecate term',
     summary: 'Deprecates an approved Glossary term; its wording becomes forbidden.',
     mode: 'inline',
     scope: 'review',
     destructive: true,
+    reversal: 'The term can be approved again.',
     required: ['term_id', 'reviewer', 'reason'],
     used: ['glossary_path'],
     choices: [],
     errors: ['unknown_term', 'invalid_transition', 'invalid_path', 'file_not_found'],
   },
   'translation-glossary-delete': {
+    title: 'Delete term',
     summary: 'Deletes a Glossary term; an approved one only with `force`.',
     mode: 'inline',
     scope: 'review',
@@ -224,6 +268,7 @@ export const TRANSLATION_ACTIONS = {
     required: ['term_id'],
     used: ['reviewer', 'reason', 'force', 'glossary_path'],
     choices: [],
+    fields: { force: forced('Deletes the term although it is approved.') },
     errors: ['unknown_term', 'term_approved', 'invalid_path', 'file_not_found'],
   },
 } as const satisfies Record<string, ActionDefinition>;

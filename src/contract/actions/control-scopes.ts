@@ -1,8 +1,4 @@
-/**
- * The groups of control actions that a token can be limited to. `translate` writes translations and drafts of terms, `review`
- * accepts and decides, `publish` makes localized releases and takes them back, `operate` is everything else.
- */
-export const CONTROL_SCOPES = ['translate', 'review', 'publish', 'operate'] as const;
+import { CONTROL_SCOPES } from '../schemas/vocabulary.ts';
 
 /** One of {@link CONTROL_SCOPES}. */
 export type ControlScope = (typeof CONTROL_SCOPES)[number];

@@ -70,3 +70,8 @@ export function fieldsOfPairs(schema: z.ZodType): z.ZodObject | null {
 export const keyValueText = z.string().refine((pair) => pair.indexOf('=') > 0, {
   error: 'must have the form key=value',
 });
+
+/** A `force` with the meaning that it has for one action. */
+export function forced(description: string): z.ZodType<boolean> {
+  return flag.meta({ description });
+}

@@ -20,9 +20,15 @@ export const amount = z
 /** The entries of `args` of `translation-worker-run`. */
 export const WORKER_ARGUMENTS = z
   .strictObject({
-    dry_run: flag.describe('Only estimates what the run would use.'),
-    max_tokens: wholeNumber({ min: 1 }).describe('Tokens of prompts and answers after which the run stops.'),
-    max_cost: amount.describe('Cost after which the run stops, in the currency of the configured prices.'),
+    dry_run: flag.meta({ title: 'Dry run', description: 'Only estimates what the run would use.' }),
+    max_tokens: wholeNumber({ min: 1 }).meta({
+      title: 'Most tokens',
+      description: 'Tokens of prompts and answers after which the run stops.',
+    }),
+    max_cost: amount.meta({
+      title: 'Most cost',
+      description: 'Cost after which the run stops, in the currency of the configured prices.',
+    }),
   })
   .partial();
 

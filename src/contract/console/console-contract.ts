@@ -1,17 +1,46 @@
-import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS } from '../actions/actions.ts';
+import type { z } from 'zod';
+import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS, type ControlAction } from '../actions/actions.ts';
 import type { ActionDefinition } from '../actions/action-definition.ts';
+import type { ControlScope } from '../actions/control-scopes.ts';
+import { fieldsOfPairs } from '../actions/field-schemas.ts';
 import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../json/json-schema.ts';
 import type { OperationDefinition } from '../operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../operations/operations-admin.ts';
+import { SERVICE_STATES, type ServiceStateName } from '../../domain/service-state/service-state.ts';
+import { RUNBOOK_BASE } from '../problems/problem-links.ts';
 import { PROBLEMS } from '../problems/problems.ts';
 import { CONTROL_SWITCHES, ControlBodySchema, type ControlField } from '../actions/control-body.ts';
+import {
+  MEMORY_STATES,
+  PARSE_STATUSES,
+  REVIEW_STATUSES,
+  TRANSLATION_STATUSES,
+  WORKER_STATUSES,
+} from '../schemas/vocabulary.ts';
+import { FIRST_FIELDS } from './form-layout.ts';
+import { SCHEDULABLE_JOBS } from './schedulable-jobs.ts';
 
 /** One control action as the console's forms need it. */
 export interface ConsoleAction extends Pick<
   ActionDefinition,
-  'summary' | 'mode' | 'destructive' | 'choices'
+  'title' | 'summary' | 'mode' | 'scope' | 'destructive' | 'reversal' | 'choices'
 > {
+  readonly hasDryRun: boolean;
   /** JSON Schema of the fields that the action requires or uses, with `reviewer` and `reason` last. */
+  readonly schema: FieldsSchema;
+  /** JSON Schema of the keys of `args`; `null` where `args` takes other texts, or is the arguments of a job. */
+  readonly pairs: FieldsSchema | null;
+  /** The fields that its form shows first, in order. */
+  readonly first: readonly string[];
+}
+
+/** A job that a schedule can run. */
+export interface ConsoleJob {
+  readonly title: string;
+  /** That a token needs to schedule it, run it or cancel it. */
+  readonly scope: ControlScope;
+  readonly groups: readonly string[];
+  /** JSON Schema of its arguments. */
   readonly schema: FieldsSchema;
 }
 
@@ -34,11 +63,30 @@ export interface FieldsSchema {
 export interface ConsoleContract {
   readonly actions: Readonly<Record<string, ConsoleAction>>;
   readonly reports: readonly ConsoleReport[];
+  /** The jobs that schedules can run, by name. */
+  readonly jobs: Readonly<Record<string, ConsoleJob>>;
+  /** The values of fields that lists can be filtered by, in the order of the work. */
+  readonly vocabulary: typeof VOCABULARY;
   /** The meaning of each problem code. */
   readonly problems: Readonly<Record<string, string>>;
+  /** The meaning of each state of the service for clients. */
+  readonly states: Readonly<Record<ServiceStateName, string>>;
+  /** Where the runbooks are; the one of a reason is `REASON.md` below it. */
+  readonly runbooks: string;
   /** Fields for which only `true` has a meaning. */
   readonly switches: readonly string[];
 }
+
+const VOCABULARY = {
+  translation_status: TRANSLATION_STATUSES,
+  worker_status: WORKER_STATUSES,
+  parse_status: PARSE_STATUSES,
+  term_state: REVIEW_STATUSES,
+  memory_state: MEMORY_STATES,
+} as const;
+
+/** Members of a schema that an action may say otherwise than the control body. */
+const NARROWED = ['enum', 'title', 'description', 'minimum', 'maximum'] as const;
 
 /** Renders the contract for the page, so that no form and no explanation is written twice. */
 export function renderConsoleContract(): ConsoleContract {
@@ -46,36 +94,81 @@ export function renderConsoleContract(): ConsoleContract {
     readonly properties: Readonly<Record<ControlField, JsonSchema>>;
   };
   return {
-    actions: Object.fromEntries(
-      CONTROL_ACTIONS.map((action) => {
-        const { summary, mode, destructive, choices, required, used } = actionDefinition(action);
-        const fields = new Set<ControlField>([...required, ...used]);
-        // Last, wherever the action lists them, because they are about the call and not about its effect.
-        for (const field of AUDIT_FIELDS) {
-          fields.delete(field);
-          fields.add(field);
-        }
-        return [
-          action,
-          {
-            summary,
-            mode,
-            destructive,
-            choices,
-            schema: {
-              required,
-              properties: Object.fromEntries([...fields].map((field) => [field, properties[field]])),
-            },
-          },
-        ];
-      }),
-    ),
+    actions: Object.fromEntries(CONTROL_ACTIONS.map((action) => [action, renderAction(action, properties)])),
     reports: Object.values<OperationDefinition>(ADMIN_OPERATIONS).flatMap(renderReport),
+    jobs: Object.fromEntries(
+      Object.entries(SCHEDULABLE_JOBS).map(([kind, { title, scope, groups, arguments: fields }]) => [
+        kind,
+        { title, scope, groups, schema: renderFields(fields) },
+      ]),
+    ),
     problems: Object.fromEntries(
       Object.entries(PROBLEMS).map(([code, { description }]) => [code, description]),
     ),
+    vocabulary: VOCABULARY,
+    states: SERVICE_STATES,
+    runbooks: RUNBOOK_BASE,
     switches: ['force', ...CONTROL_SWITCHES],
   };
+}
+
+function renderAction(
+  action: ControlAction,
+  properties: Readonly<Record<ControlField, JsonSchema>>,
+): ConsoleAction {
+  const {
+    title,
+    summary,
+    mode,
+    scope,
+    destructive,
+    reversal,
+    hasDryRun,
+    choices,
+    required,
+    used,
+    fields = {},
+  } = actionDefinition(action);
+  const names = new Set<ControlField>([...required, ...used]);
+  // Last, wherever the action lists them, because they are about the call and not about its effect.
+  for (const field of AUDIT_FIELDS) {
+    names.delete(field);
+    names.add(field);
+  }
+  const pairs = fields.args === undefined ? null : fieldsOfPairs(fields.args);
+  return {
+    title,
+    summary,
+    mode,
+    scope,
+    destructive,
+    ...(reversal === undefined ? {} : { reversal }),
+    hasDryRun: hasDryRun === true,
+    choices,
+    first: FIRST_FIELDS[action] ?? required,
+    pairs: pairs === null ? null : renderFields(pairs),
+    schema: {
+      required,
+      properties: Object.fromEntries(
+        [...names].map((field) => [field, narrowed(properties[field], fields[field])]),
+      ),
+    },
+  };
+}
+
+/** The schema of a field with the words and bounds that one action gives it. */
+function narrowed(wide: JsonSchema, narrow: z.ZodType | undefined): JsonSchema {
+  if (narrow === undefined) return wide;
+  const said = renderJsonSchema(narrow);
+  return {
+    ...wide,
+    ...Object.fromEntries(NARROWED.filter((key) => said[key] !== undefined).map((key) => [key, said[key]])),
+  };
+}
+
+function renderFields(fields: z.ZodObject): FieldsSchema {
+  const { properties, required } = renderJsonSchema(fields) as unknown as FieldsSchema;
+  return { required: required ?? [], properties };
 }
 
 function renderReport({ daemon, path, summary, query }: OperationDefinition): ConsoleReport[] {

@@ -9,7 +9,7 @@ export const TAGS = [
   { name: 'Control', description: 'Actions of the daemon.' },
 ] as const;
 
-/** The document declares the token for all operations except the dashboard, as its interface demands. */
+/** The document declares the token for all operations except the console, as its interface demands. */
 const OPEN_READS =
   'Public reads (everything outside `/admin`) need no token by default; `auth.public: token` requires one for them, and probes and `/api/launcher` never need one.';
 

@@ -6,7 +6,7 @@ import { problem, type AnswerDefinition } from './operation-definition.ts';
 import { INTERFACE_VERSION, listOperations } from './operations.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
 import { SECURITY_REQUIREMENT, SECURITY_SCHEMES, TAGS } from './openapi-texts.ts';
-import { RUNBOOK_BASE } from '../problems/problem-links.ts';
+import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../problems/problem-links.ts';
 import { ProblemSchema } from '../problems/problem-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
 import { ControlBodySchema } from '../actions/control-body.ts';
@@ -163,7 +163,7 @@ function renderContent(answer: AnswerDefinition): Json {
 function problemExample(code: ProblemCode): z.input<typeof ProblemSchema> {
   const { status, title, description } = PROBLEMS[code];
   return {
-    type: `https://slipway.dev/problems/${code}`,
+    type: `${PROBLEM_TYPE_BASE}${code}`,
     title,
     status,
     detail: description,

@@ -27,13 +27,13 @@ const INVALID_PATH = problem(
 );
 const ADMIN = { method: 'get', tag: 'Admin', auth: 'admin', tolerateUnknownQuery: false } as const;
 
-/** The dashboard and the authenticated admin operations. */
+/** The console and the authenticated admin operations. */
 export const ADMIN_OPERATIONS = {
   getDashboard: {
     method: 'get',
     path: '/admin/dashboard/',
     tag: 'Admin',
-    summary: 'The dashboard page; it contains no data.',
+    summary: 'The page of the console; it contains no data.',
     query: AnyQuery,
     auth: 'none',
     tolerateUnknownQuery: true,

@@ -115,7 +115,12 @@ export const PUBLIC_OPERATIONS = {
     tag: 'Release',
     summary: 'The current release and its distribution health.',
     answers: {
-      200: json('CurrentRelease', ReleaseAnswer, 'The current release, distributable or not.'),
+      200: json(
+        'CurrentRelease',
+        ReleaseAnswer,
+        'The current release, distributable or not, and the attestation that names it. It has a weak entity tag.',
+      ),
+      304: empty('The copy the client holds is current.'),
       401: UNAUTHENTICATED,
     },
   },

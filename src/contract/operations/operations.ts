@@ -7,7 +7,7 @@ export const INTERFACE_VERSION = '0.1.0';
 
 /**
  * The whole service interface, one row an operation. Routing, validation, the proxy allowlist, the OpenAPI document,
- * the dashboard's links and the reference come from it.
+ * the console's links and the reference come from it.
  */
 export const OPERATIONS = { ...PUBLIC_OPERATIONS, ...ADMIN_OPERATIONS } as const;
 

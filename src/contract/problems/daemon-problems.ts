@@ -69,6 +69,12 @@ export const DAEMON_PROBLEMS = {
     description:
       'The inputs or the localized release were made for an official release other than the current one.',
   },
+  channel_mirrored: {
+    status: 409,
+    title: 'Channel mirrored',
+    description:
+      'The localized channel of this edge is copied from its origin. Publish and roll back at the origin.',
+  },
   conflict_group_changed: {
     status: 409,
     title: 'Conflict group changed',

@@ -93,11 +93,36 @@ export const DoctorReport = report(
             signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
             at: UnixSeconds,
             lived_seconds: z.number().min(0),
+            listened: z
+              .boolean()
+              .optional()
+              .describe('Whether it had begun to listen. Absent from daemons of earlier versions.'),
           })
           .nullable()
           .describe('How the process before this one ended. Null for the first one.'),
       })
       .describe('The process of the daemon.'),
+    storage: z
+      .object({
+        measured_at: UnixSeconds.describe(
+          'Unix seconds; normally at most a minute before the answer was made, and never more than ten.',
+        ),
+        total_bytes: Count.describe('Size of the snapshot volume.'),
+        free_bytes: Count.describe('Free for the daemon.'),
+        current_bytes: Count.describe('Objects of the current releases.'),
+        retained_bytes: Count.describe(
+          'Further objects, of releases that a cleanup keeps or of one that is being fetched.',
+        ),
+        reclaimable_bytes: Count.describe(
+          'Objects that only releases beyond the limits contain, or none: a cleanup deletes them, after the time for which unused objects are kept.',
+        ),
+        quarantine_bytes: Count.describe('Damaged objects, kept for diagnosis.'),
+      })
+      .nullable()
+      .optional()
+      .describe(
+        'Use of the snapshot volume. Null for a standby, until it is measured, and when it could not be measured for ten minutes; absent from daemons of earlier versions.',
+      ),
   },
   {
     status: 'ok',
@@ -107,7 +132,22 @@ export const DoctorReport = report(
     process: {
       supervised: true,
       restarts: 1,
-      last_exit: { code: null, signal: 'SIGKILL', at: EXAMPLE.at - 3600, lived_seconds: 86_400 },
+      last_exit: {
+        code: null,
+        signal: 'SIGKILL',
+        at: EXAMPLE.at - 3600,
+        lived_seconds: 86_400,
+        listened: true,
+      },
+    },
+    storage: {
+      measured_at: EXAMPLE.at,
+      total_bytes: 107_374_182_400,
+      free_bytes: 65_498_251_264,
+      current_bytes: 6_442_450_944,
+      retained_bytes: 1_288_490_188,
+      reclaimable_bytes: 322_122_547,
+      quarantine_bytes: 0,
     },
   },
 );
@@ -140,7 +180,46 @@ export const TaskListReport = report(
 );
 
 /** `task.status`. */
-export const TaskStatusReport = report('task.status', { task: TaskSchema }, { task: TASK_EXAMPLE });
+export const TaskStatusReport = report(
+  'task.status',
+  {
+    task: TaskSchema,
+    course: z
+      .array(
+        z.object({
+          phase: z.string(),
+          unit: z.string(),
+          total: z.number().min(0).nullable(),
+          samples: z
+            .array(
+              z.object({
+                at: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
+                done: z.number().min(0),
+              }),
+            )
+            .describe('Oldest first.'),
+        }),
+      )
+      .optional()
+      .describe(
+        'How the progress of the last run went, phase by phase, the oldest first: at most 16 phases of some 120 samples. The daemon keeps it in memory for the last 50 runs; empty for others, absent from daemons of earlier versions.',
+      ),
+  },
+  {
+    task: TASK_EXAMPLE,
+    course: [
+      {
+        phase: 'download',
+        unit: 'bytes',
+        total: 6_442_450_944,
+        samples: [
+          { at: EXAMPLE.at, done: 0 },
+          { at: EXAMPLE.at + 0.5, done: 1_048_576 },
+        ],
+      },
+    ],
+  },
+);
 
 /** `task.logs`. */
 export const TaskLogsReport = report(

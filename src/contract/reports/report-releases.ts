@@ -54,6 +54,10 @@ export const ReleaseStatusReport = report(
         version: z.int().min(1),
         issued_at: UnixSeconds,
         expires_at: UnixSeconds,
+        key_ids: z
+          .array(z.string())
+          .optional()
+          .describe('The keys that signed it. A daemon of an earlier version leaves them out.'),
         authorizes: z.object({
           official: ReleaseIdSchema.nullable(),
           localized: ReleaseIdSchema.nullable(),
@@ -62,6 +66,16 @@ export const ReleaseStatusReport = report(
       })
       .nullable(),
     sync: SyncSchema,
+    upstream: z
+      .object({
+        kind: z.string().describe('The kind of the upstream, as in the configuration.'),
+        label: z.string().describe('Where it reads from, without credentials.'),
+      })
+      .nullable()
+      .optional()
+      .describe(
+        'The upstream that official releases come from now. Null without one; a daemon of an earlier version leaves it out.',
+      ),
     crash_loop: z
       .string()
       .nullable()
@@ -83,6 +97,7 @@ export const ReleaseStatusReport = report(
       version: 1042,
       issued_at: EXAMPLE.at,
       expires_at: EXAMPLE.at + 600,
+      key_ids: ['f1b2c3d4e5f60718'],
       authorizes: { official: EXAMPLE.releaseId, localized: null, retained: [] },
     },
     sync: {
@@ -97,6 +112,7 @@ export const ReleaseStatusReport = report(
       next_at: EXAMPLE.at + 240,
       consecutive_failures: 1,
     },
+    upstream: { kind: 'directory', label: '/srv/releases' },
     crash_loop: null,
   },
 );

@@ -36,9 +36,19 @@ export const TranslationTaskSchema = z.object({
   updated_at: UnixSeconds,
 });
 
+/** Tells a person which unit a row of a list is. */
+const UnitName = {
+  destination: z.string().describe('The file of its task.'),
+  source_text: z
+    .string()
+    .nullable()
+    .describe('The first 200 characters of the text that its target was made for; null without a target.'),
+};
+
 const BlockedUnit = z.object({
   task_id: z.string(),
   unit_id: z.string(),
+  ...UnitName,
   codes: z.array(z.string()),
   qa_identity: z.string().nullable(),
 });
@@ -118,6 +128,7 @@ export const TranslationHandoffReport = report(
               z.object({
                 task_id: z.string(),
                 unit_id: z.string(),
+                ...UnitName,
                 reviewer: z.string().nullable(),
                 reason: z.string().nullable(),
                 since: UnixSeconds,
@@ -163,6 +174,8 @@ export const TranslationHandoffReport = report(
           {
             task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
             unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
+            destination: EXAMPLE.destination,
+            source_text: 'おはよう',
             codes: ['term_missing'],
             qa_identity: 'gqa1_mzxw6ytboi2dgnbvgy3tqojq',
           },
@@ -172,6 +185,8 @@ export const TranslationHandoffReport = report(
           {
             task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BE',
             unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojr',
+            destination: EXAMPLE.destination,
+            source_text: 'おはよう',
             reviewer: 'rin',
             reason: 'wrong tone',
             since: EXAMPLE.at,
@@ -217,6 +232,9 @@ export const TranslationStatusReport = report(
         translated: Count.describe('Translated and proofread units.'),
         blocked: Count,
         skipped: Count.describe('Units of skipped tasks.'),
+        excluded: Count.optional().describe(
+          'Units of other tasks whose files `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
+        ),
         by_state: Counts.describe('All units by state.'),
         publishable: Count.nullable().describe(
           'Units that a publication would localize; null while 10,000 units or more are on hold.',
@@ -240,7 +258,7 @@ export const TranslationStatusReport = report(
     publish_blockers: z
       .array(z.object({ code: z.string(), message: z.string(), count: Count }))
       .describe(
-        'By code: `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Units of skipped tasks block nothing.',
+        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Units of skipped tasks block nothing.',
       ),
   },
   {
@@ -266,6 +284,7 @@ export const TranslationStatusReport = report(
       translated: 40_100,
       blocked: 3,
       skipped: 0,
+      excluded: 0,
       by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
       publishable: 40_000,
     },

@@ -67,6 +67,10 @@ export const UnitTranslationSchema = z.object({
     .object({ reviewer: z.string().nullable(), reason: z.string().nullable(), at: UnixSeconds })
     .nullable()
     .describe('Set: workers leave the unit alone.'),
+  returned: z
+    .object({ reviewer: z.string().nullable(), reason: z.string().nullable(), at: UnixSeconds })
+    .nullable()
+    .describe('Set: a reviewer has returned the target, and nobody has changed it since.'),
   propagated_from: z.string().nullable().describe('The unit that a repetition has its target from.'),
   claim: Holder.nullable().describe('The person who works on the unit.'),
   lease: Holder.nullable().describe('The worker that has leased the chunk of the unit.'),
@@ -137,6 +141,7 @@ export const UNIT_TRANSLATION_EXAMPLE: z.input<typeof UnitTranslationSchema> = {
   glossary_override: null,
   waivers: [],
   hold: null,
+  returned: null,
   propagated_from: null,
   claim: null,
   lease: null,

@@ -109,7 +109,9 @@ export const TranslationTasksQuery = z.strictObject({
   limit,
   task_id: text('Exactly this translation task.', 128).optional(),
   release_id: text('Tasks of this release.', 128).optional(),
-  destination: text('Tasks of this entry.').optional(),
+  destination: text(
+    'Tasks of this entry; with `*` (any characters) or `?` (one), of all that fit.',
+  ).optional(),
   archive_entry: text('Tasks of this entry of an archive.').optional(),
   status: text('Tasks in this state.', 64).optional(),
   worker_status: text('Tasks whose worker is in this state.', 64).optional(),

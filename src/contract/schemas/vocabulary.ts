@@ -76,3 +76,9 @@ export const LOG_LINE_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fata
 
 /** Number of minutes that a server remembers of itself: 24 hours. */
 export const HISTORY_MINUTES = 1440;
+
+/**
+ * The groups of control actions that a token can be limited to. `translate` writes translations and drafts of terms, `review`
+ * accepts and decides, `publish` makes localized releases and takes them back, `operate` is everything else.
+ */
+export const CONTROL_SCOPES = ['translate', 'review', 'publish', 'operate'] as const;

@@ -3,12 +3,12 @@ import { actionDefinition, type ControlAction } from '../../contract/actions/act
 import type { ControlField } from '../../contract/actions/control-body.ts';
 import {
   CALLER_FIELDS,
-  CONTROL_SCOPES,
   missingScopes,
   TOKEN_ID,
   type Caller,
   type ControlScope,
 } from '../../contract/actions/control-scopes.ts';
+import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { JobRegistry } from '../tasks/job-registry.ts';
 

@@ -116,7 +116,7 @@ function resultOf({ name, copies, missing, failed, removed }: WrittenBackup, fol
   const reasons = failed.map((each) => `${each.name}: ${each.reason}`).join('; ');
   throw new TaskError(
     'backup_incomplete',
-    `not every database could be copied: ${reasons}; the older copies of it are kept: restore it with "slipway restore"`,
+    `not every database could be copied: ${reasons}; the older copies of it are kept: restore it with "slipway restore --database NAME"`,
     { details: result },
   );
 }

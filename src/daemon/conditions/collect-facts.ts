@@ -4,7 +4,10 @@ import { storageFailureOf } from '../database/storage-failure.ts';
 import type { Attestor } from '../releases/attest/attestor.ts';
 import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
-import type { Rollback } from '../localized/rollback/rollback-records.ts';
+import type { FollowState } from '../localized/automation/follow-rules.ts';
+import type { RollbackRecords } from '../localized/rollback/rollback-records.ts';
+import { stopOf } from '../localized/rollback/rollback-effect.ts';
+import { withdrawnBy } from '../localized/rollback/withdrawal.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
@@ -14,13 +17,14 @@ import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
+import { isFollowing, readFollowWork } from './following.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'damageOf' | 'damageCounts'>;
   readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
-  readonly engine: Pick<TaskEngine, 'runningSince'>;
+  readonly engine: Pick<TaskEngine, 'runningSince' | 'historyOf' | 'get'>;
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
   readonly doctor: Pick<Doctor, 'latest'>;
@@ -28,10 +32,9 @@ export interface FactSources {
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
-  /** Since when automatic publishing is stopped, Unix seconds; `null` when it is not. */
-  readonly publishingStoppedSince: () => number | null;
-  /** The newest rollback that nothing was resumed after, or `null`. */
-  readonly rollback: () => Pick<Rollback, 'from_release_id' | 'to_release_id' | 'switched_at'> | null;
+  /** Whether a localized release follows the official one without a request. */
+  readonly automation: () => Pick<FollowState, 'state' | 'since' | 'awaits'>;
+  readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
   readonly repairsAutomatically: () => boolean;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: () => number;
@@ -64,11 +67,10 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     unwritable: unwritableVolumes(sources),
     unusable: unusableDatabases(doctor),
     crashLoopSince: sources.crashLoopSince(),
-    stale: staleRelease(releases),
+    stale: staleRelease(sources, now),
     unverified: unverifiedRelease(sources, now),
-    publishingStoppedSince: sources.publishingStoppedSince(),
+    ...publishingStop(sources),
     withdrawn: withdrawnRelease(sources),
-    openRollbackOf: openRollback(sources),
     now,
   };
 }
@@ -159,23 +161,33 @@ function nextRepairAt({ attempts, engine, repairsAutomatically }: FactSources, n
   return dueMs === null ? null : Math.floor(dueMs / 1000);
 }
 
-function staleRelease(releases: FactSources['releases']): ConditionFacts['stale'] {
+function staleRelease({ releases, automation, engine }: FactSources, now: number): ConditionFacts['stale'] {
   const current = releases.current('localized');
-  if (current === null || !isStale(current, releases.pointer('official')?.release_id ?? null)) return null;
-  return { releaseId: current.release_id, since: current.stale_since };
+  const official = releases.pointer('official');
+  if (current === null || !isStale(current, official?.release_id ?? null)) return null;
+  const { release_id: releaseId, stale_since: since } = current;
+  const work = readFollowWork(engine, automation().awaits);
+  return { releaseId, since, isFollowed: isFollowing(work, official?.since ?? since ?? 0, now) };
 }
 
-/** While a localized release is current, no rollback is what keeps the channel empty. */
-function withdrawnRelease({ releases, rollback }: FactSources): ConditionFacts['withdrawn'] {
-  if (releases.pointer('localized') !== null) return null;
-  const newest = rollback();
-  if (newest === null || newest.to_release_id !== null || newest.switched_at === null) return null;
-  return { releaseId: newest.from_release_id, since: newest.switched_at };
+function publishingStop(
+  sources: FactSources,
+): Pick<ConditionFacts, 'publishingStoppedSince' | 'openRollbackOf'> {
+  const { automation, engine } = sources;
+  const { state, since } = automation();
+  const stop = state === 'stopped' ? stopOf({ ...sources, tasks: engine }) : null;
+  // A rollback that runs may still take effect.
+  if (stop === null || stop.progress === 'in_progress')
+    return { publishingStoppedSince: null, openRollbackOf: null };
+  const isOpen = stop.progress === 'without_effect';
+  return { publishingStoppedSince: since, openRollbackOf: isOpen ? stop.rollback.from_release_id : null };
 }
 
-function openRollback({ rollback }: FactSources): string | null {
-  const newest = rollback();
-  return newest === null || newest.switched_at !== null ? null : newest.from_release_id;
+function withdrawnRelease(sources: FactSources): ConditionFacts['withdrawn'] {
+  const rollback = withdrawnBy(sources);
+  return rollback === null
+    ? null
+    : { releaseId: rollback.from_release_id, since: rollback.switched_at ?? rollback.at };
 }
 
 function unverifiedRelease(

@@ -10,6 +10,8 @@ const FRESH_MS = 1000;
 export interface ConditionBoardOptions {
   /** Finds the conditions of this moment. */
   readonly find: () => readonly DaemonCondition[];
+  /** Changes with the attestation, so that its conditions are never older than it. */
+  readonly attestationVersion: () => number | null;
   /** Makes tags that no other process of the daemon gives. */
   readonly bootId: string;
   readonly clock: Clock;
@@ -25,12 +27,18 @@ const DAMAGED: readonly DaemonCondition[] = [
   },
 ];
 
-/** Creates the source of the conditions. It looks when it is asked, at most once a second. */
-export function createConditionBoard({ find, bootId, clock }: ConditionBoardOptions): ConditionSource {
+/** Creates the source of the conditions. It looks when it is asked, at most once a second for each attestation. */
+export function createConditionBoard({
+  find,
+  attestationVersion,
+  bootId,
+  clock,
+}: ConditionBoardOptions): ConditionSource {
   let told: ToldConditions = { conditions: [], tag: `${bootId}-0` };
   let text = '[]';
   let changes = 0;
   let foundAt = -Infinity;
+  let foundFor: number | null = null;
 
   const look = (): readonly DaemonCondition[] => {
     try {
@@ -42,8 +50,10 @@ export function createConditionBoard({ find, bootId, clock }: ConditionBoardOpti
   };
 
   const current = (): ToldConditions => {
-    if (clock.monotonic() - foundAt < FRESH_MS) return told;
+    const version = attestationVersion();
+    if (version === foundFor && clock.monotonic() - foundAt < FRESH_MS) return told;
     foundAt = clock.monotonic();
+    foundFor = version;
     const conditions = look();
     const next = JSON.stringify(conditions);
     if (next === text) return told;

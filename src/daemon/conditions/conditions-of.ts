@@ -60,7 +60,12 @@ export interface ConditionFacts {
   /** The databases with work of people that cannot be used. */
   readonly unusable: readonly UnusableDatabase[];
   readonly crashLoopSince: number | null;
-  readonly stale: { readonly releaseId: string; readonly since: number | null } | null;
+  readonly stale: {
+    readonly releaseId: string;
+    readonly since: number | null;
+    /** Whether the release that replaces it is on its way. */
+    readonly isFollowed: boolean;
+  } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
   readonly publishingStoppedSince: number | null;
@@ -100,13 +105,13 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
     ...when(
       full.data !== null,
       'data_volume_full',
-      'the volume of the data folder has no free space',
+      'the volume of the data folder has too little free space',
       full.data ?? {},
     ),
     ...when(
       full.snapshot !== null,
       'volume_full',
-      'the snapshot volume has no free space',
+      'the snapshot volume has too little free space',
       full.snapshot ?? {},
     ),
     ...unwritableVolumes(facts),
@@ -190,37 +195,36 @@ function localizedConditions({
   withdrawn,
   openRollbackOf,
 }: ConditionFacts): readonly DaemonCondition[] {
+  const staleText = `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`;
+  const times = { since: stale?.since ?? null };
   return [
     ...when(
-      stale !== null,
-      'localized_stale',
-      `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`,
-      { since: stale?.since ?? null },
+      stale?.isFollowed === true,
+      'localized_following',
+      `${staleText}, and the one for the current official release is being made`,
+      times,
     ),
+    ...when(stale !== null, 'localized_stale', staleText, times),
     ...when(
       unverified !== null,
       'localized_unverified',
       `the last full verification of localized release ${unverified?.releaseId ?? ''} is too old`,
     ),
     ...when(
-      publishingStoppedSince !== null || withdrawn !== null,
+      withdrawn !== null,
+      'localized_withdrawn',
+      `localized release ${withdrawn?.releaseId ?? ''} was rolled back, and none is published since`,
+      { since: withdrawn?.since ?? null },
+    ),
+    ...when(
+      publishingStoppedSince !== null && withdrawn === null,
       'publishing_stopped',
-      stoppedMessage(withdrawn, openRollbackOf),
-      { since: withdrawn?.since ?? publishingStoppedSince },
+      openRollbackOf === null
+        ? 'automatic publishing is stopped after a rollback'
+        : `the rollback of localized release ${openRollbackOf} took no effect; roll back again`,
+      { since: publishingStoppedSince },
     ),
   ];
-}
-
-function stoppedMessage(
-  withdrawn: ConditionFacts['withdrawn'],
-  openRollbackOf: ConditionFacts['openRollbackOf'],
-): string {
-  if (withdrawn !== null) {
-    return `localized release ${withdrawn.releaseId} was rolled back, and none is published since`;
-  }
-  return openRollbackOf === null
-    ? 'automatic publishing is stopped after a rollback'
-    : `the rollback of localized release ${openRollbackOf} took no effect; roll back again`;
 }
 
 function when(

@@ -22,9 +22,13 @@ const LOCK_SUFFIXES = ['', '-journal'];
 
 /** Another process has the data folder. */
 export class DataLockHeldError extends DatabaseError {
-  constructor(message: string, cause: unknown) {
+  /** The process and its machine, in parentheses; empty when they are not known. */
+  readonly holder: string;
+
+  constructor(message: string, holder: string, cause: unknown) {
     super(message, cause);
     this.name = 'DataLockHeldError';
+    this.holder = holder;
   }
 }
 
@@ -72,8 +76,10 @@ function lockFile(directory: string, keptAt: string | null): DataLock {
   } catch (error) {
     lock.close();
     if (!isBusy(error)) throw unusableDataFolder(directory, error);
+    const holder = readHolder(holderPath);
     throw new DataLockHeldError(
-      `the data folder ${directory} is in use by another daemon${readHolder(holderPath)}; stop it, or configure another data.dir`,
+      `the data folder ${directory} is in use by another daemon${holder}; stop it, or configure another data.dir`,
+      holder,
       error,
     );
   }

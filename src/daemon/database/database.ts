@@ -11,6 +11,7 @@ import { SERVER_INFO_MIGRATION } from './migrations/0008-server-info-beside-mani
 import { RESERVED_VERSIONS_MIGRATION } from './migrations/0009-reserved-versions.ts';
 import { LOCALIZED_MIGRATION } from './migrations/0010-localized.ts';
 import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
+import { ORIGIN_MIGRATION } from './migrations/0012-origin.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -25,6 +26,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'reserved-versions', sql: RESERVED_VERSIONS_MIGRATION },
   { version: 10, name: 'localized', sql: LOCALIZED_MIGRATION },
   { version: 11, name: 'task-traces', sql: TASK_TRACES_MIGRATION },
+  { version: 12, name: 'origin', sql: ORIGIN_MIGRATION },
 ];
 
 /** "SLPm" */

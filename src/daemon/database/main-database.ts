@@ -1,10 +1,12 @@
 import { stat } from 'node:fs/promises';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import { checkLargeFile, type CheckLargeFile } from './check-large-file.ts';
 import { DatabaseDamagedError } from './database-error.ts';
 import { openDatabase } from './database.ts';
 import { keepAside, keepIrregularAside } from './keep-aside.ts';
 import type { Database } from './sqlite-database.ts';
 import { WHOLE_FILE_BYTES } from './structure-check.ts';
-import { checkStructureInThread } from './structure-thread.ts';
 
 /** The main database, and what happened to the file that was there before. */
 export interface MainDatabase {
@@ -25,12 +27,14 @@ const SUFFIXES = ['', '-wal', '-shm'];
 
 /** How the main database is opened. */
 export interface OpenMainOptions {
-  /** For the name of a damaged file. */
-  readonly now: Date;
+  /** The wall clock is also for the name of a damaged file. */
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Ends the start before the file is opened. */
-  readonly signal?: AbortSignal;
-  /** A file of more bytes is checked in a thread of its own. */
+  readonly signal: AbortSignal;
+  /** A file of more bytes is checked in a process of its own. */
   readonly wholeFileBytes?: number;
+  readonly checkLarge?: CheckLargeFile;
 }
 
 /**
@@ -39,42 +43,50 @@ export interface OpenMainOptions {
  *
  * @throws DatabaseError for a file that is not damaged and yet cannot be used; the signal's reason
  */
-export async function openMainDatabase(
-  path: string,
-  { now, signal, wholeFileBytes = WHOLE_FILE_BYTES }: OpenMainOptions,
-): Promise<MainDatabase> {
+export async function openMainDatabase(path: string, options: OpenMainOptions): Promise<MainDatabase> {
+  const { clock, signal } = options;
+  const now = new Date(clock.now());
   const irregular = keepIrregularAside(path, now, SUFFIXES);
   if (irregular !== null) {
     return { database: openDatabase(path), rebuilt: { keptAt: irregular, finding: 'not a regular file' } };
   }
   try {
-    const isChecked = await checkLargeFile(path, wholeFileBytes);
-    signal?.throwIfAborted();
+    const isChecked = await isCheckedWhenLarge(path, options);
+    signal.throwIfAborted();
     return { database: openDatabase(path, { isChecked }), rebuilt: null };
   } catch (error) {
     if (!(error instanceof DatabaseDamagedError)) throw error;
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     const keptAt = keepAside(path, now, SUFFIXES);
     return { database: openDatabase(path), rebuilt: { keptAt, finding: error.finding } };
   }
 }
 
 /**
- * Checks a large file outside of this thread, which answers its supervisor and its API meanwhile: SQLite reads a table
+ * Checks a large file outside of this process, which answers its supervisor and its API meanwhile: SQLite reads a table
  * without a break, however large it is.
  *
- * @returns whether the file was checked
- * @throws DatabaseDamagedError
+ * @returns whether opening it needs no check of its own: it was checked, or that took too long
+ * @throws DatabaseDamagedError; the signal's reason
  */
-async function checkLargeFile(path: string, wholeFileBytes: number): Promise<boolean> {
-  let finding: string | null;
-  try {
-    if ((await stat(path)).size <= wholeFileBytes) return false;
-    finding = await checkStructureInThread(path);
-  } catch {
-    // There is no file yet, or the thread could not read it. Opening it gives the reason.
-    return false;
-  }
-  if (finding !== null) throw new DatabaseDamagedError(path, finding);
+async function isCheckedWhenLarge(
+  path: string,
+  { wholeFileBytes = WHOLE_FILE_BYTES, checkLarge = checkLargeFile, ...options }: OpenMainOptions,
+): Promise<boolean> {
+  const bytes = await sizeOf(path);
+  if (bytes <= wholeFileBytes) return false;
+  const check = await checkLarge(path, bytes, options);
+  // Opening a file that could not be read gives the reason.
+  if (check.kind !== 'checked') return check.kind === 'too_long';
+  if (check.finding !== null) throw new DatabaseDamagedError(path, check.finding);
   return true;
+}
+
+/** The size of a file, bytes; 0 without one. Opening a file that cannot be looked at gives the reason. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return 0;
+  }
 }

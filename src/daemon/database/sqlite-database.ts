@@ -65,8 +65,8 @@ export interface SqliteDatabaseOptions {
 }
 
 /**
- * Milliseconds after which the check in this thread begins no further step; the doctor checks the rest. It does not limit the check
- * of a large main database, which its caller makes in another thread and waits for.
+ * Milliseconds after which the check in this thread begins no further step; the doctor checks the rest. A large main database is
+ * checked in another process, with a limit of its own.
  */
 const START_CHECK_MS = 5000;
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,12 +1,9 @@
-import { DatabaseSync } from 'node:sqlite';
-import { messageOf } from '../../platform/errors.ts';
-import { isDatabaseDamage } from './storage-failure.ts';
-import { checkStructure } from './structure-check.ts';
+import { checkFile } from './structure-of-file.ts';
 
 /** The function of the thread that checks a database. */
 export interface StructureCalls {
   /**
-   * Checks the structure of a file with a connection of its own, which cannot write.
+   * Checks the structure of a file.
    *
    * @returns the first finding, or `null`; of a file that is too damaged to be read, the message of SQLite
    * @throws other errors of SQLite
@@ -18,17 +15,8 @@ export interface StructureCalls {
 export function createCalls(): StructureCalls {
   return {
     check: (path) => {
-      const raw = new DatabaseSync(path, { readOnly: true });
-      try {
-        // One step after another: a long read would keep the write-ahead log from being written back.
-        for (const finding of checkStructure(raw)) if (finding !== null) return finding;
-        return null;
-      } catch (error) {
-        if (isDatabaseDamage(error)) return messageOf(error);
-        throw error;
-      } finally {
-        raw.close();
-      }
+      for (const finding of checkFile(path)) if (finding !== null) return finding;
+      return null;
     },
   };
 }

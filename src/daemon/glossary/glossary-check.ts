@@ -56,7 +56,7 @@ export function createGlossaryCheck({
       if (finding !== null) {
         return {
           status: 'failing',
-          message: `the Glossary ${path} is damaged: ${finding}; stop the daemon and restore it from a backup with "slipway restore"`,
+          message: `the Glossary ${path} is damaged: ${finding}; stop the daemon and restore it from a backup with "slipway restore --database glossary"`,
         };
       }
       const { counts, generation } = state;

@@ -2,13 +2,17 @@ import type { DefinedAction } from '../api/define-action.ts';
 import type { SqlDatabase } from '../releases/records/sql.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { Job } from '../tasks/job.ts';
+import { TaskError } from '../tasks/task.ts';
 import { createAutomation, type Automation, type AutomationOptions } from './automation/automation.ts';
 import { createPatchedContainers } from './publish/patched-containers.ts';
 import { createPublishAction, type PublishActionOptions } from './publish/publish-action.ts';
 import { createPublishTask, publishAutomatically, type PublishDependencies } from './publish/publish-task.ts';
 import { markTasks } from './publish/publish-texts.ts';
 import { createRollbackAction } from './rollback/rollback-action.ts';
+import { isLive, recordEffect, takenBackBy } from './rollback/rollback-effect.ts';
 import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';
+import { finishRollbacks } from './rollback/rollback-texts.ts';
+import { withdrawalBlockers, type WithdrawalBlocker } from './rollback/withdrawal.ts';
 import { createRollbackTask } from './rollback/rollback-task.ts';
 
 export interface LocalizedOptions
@@ -17,9 +21,19 @@ export interface LocalizedOptions
     PublishActionOptions,
     Omit<
       AutomationOptions,
-      'engine' | 'publish' | 'markTasks' | 'rollbacks' | 'texts' | 'policy' | 'releases' | 'writer'
+      | 'engine'
+      | 'publish'
+      | 'markTasks'
+      | 'rollbacks'
+      | 'finishRollbacks'
+      | 'texts'
+      | 'policy'
+      | 'releases'
+      | 'writer'
     > {
   readonly database: SqlDatabase;
+  /** Where the localized channel is copied from; `null` when it is made here. */
+  readonly mirroredFrom: () => string | null;
   /** The releases that index and tasks are built for, and the states of the units. */
   readonly work: AutomationOptions['texts'];
 }
@@ -30,9 +44,15 @@ export interface Localized {
   readonly actions: readonly DefinedAction[];
   /** The rollbacks, and whether one of them has stopped automatic publishing. */
   readonly rollbacks: RollbackRecords;
+  /** The rollback that took a release back, or `null`. */
+  readonly rollbackOf: (releaseId: string) => ReturnType<typeof takenBackBy>;
+  /** Records the effect of a rollback that could not. Called at the start. @throws the error of the database */
+  readonly recordRollback: () => void;
+  /** The blockers of every publish, whatever the texts are. */
+  readonly publishBlockers: () => readonly WithdrawalBlocker[];
   readonly checks: readonly DoctorCheck[];
   /** Publishing by itself after a new official release. */
-  readonly automation: Pick<Automation, 'status' | 'catchUp'>;
+  readonly automation: Pick<Automation, 'status' | 'catchUp' | 'stop'>;
 }
 
 /** Assembles the functions of the localized channel; nothing runs yet. */
@@ -42,6 +62,10 @@ export function createLocalized(options: LocalizedOptions): Localized {
   const automation = createAutomation({
     ...options,
     rollbacks,
+    finishRollbacks: async () => {
+      // One whose task waits or runs ends itself.
+      await finishRollbacks(deps, (rollback) => !isLive(options.engine, rollback));
+    },
     texts: options.work,
     publish: async (context, automatic) => await publishAutomatically(deps, context, automatic),
     markTasks: async (context) => {
@@ -49,10 +73,59 @@ export function createLocalized(options: LocalizedOptions): Localized {
     },
   });
   return {
-    jobs: [createPublishTask(deps), createRollbackTask(deps), automation.job],
-    actions: [createPublishAction(deps), createRollbackAction(deps)],
+    jobs: [
+      ...[createPublishTask(deps), createRollbackTask(deps)].map((job) => ownJob(options, job)),
+      automation.job,
+    ],
+    actions: [createPublishAction(deps), createRollbackAction(deps)].map((action) =>
+      ownAction(options, action),
+    ),
     rollbacks,
+    rollbackOf: (releaseId) => takenBackBy(deps, releaseId),
+    recordRollback: () => {
+      recordEffect(deps);
+    },
+    publishBlockers: () => withdrawalBlockers(deps, {}),
     checks: [automation.check],
-    automation,
+    automation: { ...automation, status: () => ownStatus(options, automation.status()) },
   };
+}
+
+type Origin = Pick<LocalizedOptions, 'mirroredFrom'>;
+
+/** A job that is refused while the channel is a copy. */
+function ownJob(origin: Origin, job: Job): Job {
+  return {
+    ...job,
+    run: async (context) => {
+      requireOwn(origin);
+      return await job.run(context);
+    },
+  };
+}
+
+/** An action that is refused while the channel is a copy. */
+function ownAction(origin: Origin, action: DefinedAction): DefinedAction {
+  return {
+    ...action,
+    accept: async (body, request) => {
+      requireOwn(origin);
+      return await action.accept(body, request);
+    },
+  };
+}
+
+/** @throws TaskError `channel_mirrored` */
+function requireOwn({ mirroredFrom }: Origin): void {
+  const origin = mirroredFrom();
+  if (origin === null) return;
+  throw new TaskError(
+    'channel_mirrored',
+    `the localized channel is copied from ${origin}; publish and roll back there`,
+  );
+}
+
+function ownStatus<S extends { readonly message: string }>({ mirroredFrom }: Origin, status: S): S {
+  const origin = mirroredFrom();
+  return origin === null ? status : { ...status, message: `the localized channel is copied from ${origin}` };
 }

@@ -5,7 +5,7 @@ import { errorCode } from '../../platform/files/error-code.ts';
 
 /** How a person gets an unusable file back. The daemon itself never replaces it. */
 export const RESTORE_ADVICE =
-  'the file is left as it is; correct the cause, or stop the daemon and restore memory.db from a backup with "slipway restore"';
+  'the file is left as it is; correct the cause, or stop the daemon and restore memory.db from a backup with "slipway restore --database memory"';
 
 /** Converts an error of the thread to the answer of a report. */
 export function memoryReportError(error: unknown): ServiceError {

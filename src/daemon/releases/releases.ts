@@ -21,6 +21,7 @@ import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import { createCleanupTask } from './cleanup/cleanup-task.ts';
+import { createStorageMeter, type StorageMeter } from './cleanup/storage-use.ts';
 import { createDamageAttestation } from './checks/damage-attestation.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
 import { createStoreWatch } from './checks/store-watch.ts';
@@ -29,6 +30,7 @@ import { createReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
 import { createObjectRegistry, type ObjectRegistry } from './records/object-registry.ts';
+import { createOriginRepository } from './records/origin-repository.ts';
 import { createProbeRepository } from './records/probe-repository.ts';
 import { createPublisher, type Publisher } from './publish/publish.ts';
 import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/recovery-run.ts';
@@ -41,6 +43,9 @@ import { createRepairAttempts, type RepairAttempts } from './records/repair-atte
 import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
+import { createMirrorTask } from './mirror/mirror-task.ts';
+import { createOriginFollower } from './mirror/origin-follower.ts';
+import { originLimits } from './mirror/origin-limits.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
 import { createFirstSyncRetry } from './sync/first-sync-retry.ts';
@@ -129,6 +134,8 @@ export interface Releases {
    */
   lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
+  /** The use of the snapshot volume. */
+  readonly storage: StorageMeter;
   /** The attempts to repair damage. */
   readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'lastFailureOf' | 'nextAtMs'>;
   /**
@@ -164,6 +171,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     ...options,
     isNeeded: () => upstream.current() !== null && releases.current('official') === null,
   });
+  const follower = createOriginFollower({ ...rooms, ...options });
   const syncState = (): SyncState =>
     syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt(), retry.plannedAt());
   return {
@@ -171,6 +179,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     reports: createReleaseReports({
       releases,
       attestor,
+      upstream,
       syncState,
       crashLoop: options.crashLoop,
     }),
@@ -191,6 +200,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     attempts: rooms.attempts,
     lookAtStore: (withinMs, maxAgeMs) => storeWatch.look(withinMs, maxAgeMs),
     syncState,
+    storage: createStorageMeter({ ...rooms, limits: () => cleanupLimitsOf(configuration()) }),
     diagnostics: createReleaseDiagnostics({
       ...rooms,
       upstream,
@@ -202,13 +212,11 @@ export function createReleases(options: ReleasesOptions): Releases {
       await recovery.start(() => {
         options.onRecovered();
         attestor.startRenewal();
-        recheck.start();
-        automaticRepair.start();
-        storeWatch.start();
-        retry.start();
+        for (const part of [recheck, automaticRepair, storeWatch, retry, follower]) part.start();
       });
     },
     stop: async () => {
+      await follower.stop();
       await storeWatch.stop();
       await automaticRepair.stop();
       retry.stop();
@@ -232,6 +240,7 @@ function createRooms(options: ReleasesOptions) {
     objects: createObjectRegistry(database),
     attestations: createAttestationRepository(database),
     probes: createProbeRepository(database),
+    origins: createOriginRepository(database),
     attempts: createRepairAttempts(database),
   };
   const automaticRepair = createAutomaticRepair({
@@ -243,6 +252,7 @@ function createRooms(options: ReleasesOptions) {
     limits: () => ({
       retention: retentionOf(configuration()),
       maxVerifyAgeSeconds: configuration().maxVerifyAgeSeconds,
+      origin: originLimits(options.upstream.current()?.attested, common.origins),
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
   });
@@ -286,6 +296,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
       ...rooms,
       adapter: connected?.adapter ?? null,
       downloader: connected?.downloader ?? null,
+      attested: connected?.attested ?? null,
       concurrency: settings.downloadConcurrency,
       reserveBytes: settings.reserveBytes,
       cleanupLimits: cleanupLimitsOf(settings),
@@ -306,8 +317,14 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
       }
     },
   });
+  const createSync = (working: ReturnType<typeof workingWith>): Job => {
+    const { attested, downloader } = working;
+    return attested === null || downloader === null
+      ? createSyncTask(working)
+      : createMirrorTask({ ...working, attested, downloader });
+  };
   return [
-    createSyncTask,
+    createSync,
     createCatalogRefreshTask,
     createVerifyTask,
     createRepairTask,

@@ -1,8 +1,10 @@
+import { EnvelopeSchema } from '../../contract/formats/attestation-format.ts';
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { FAILURE_EXAMPLES } from '../../domain/verdict/attestation.ts';
 import { manifestDigestOf } from '../../domain/release/digest.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import type { Attestor } from './attest/attestor.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import type { ReleaseRow } from './records/release-row.ts';
@@ -19,7 +21,8 @@ type ListReport = ReportBodyOf<'release.list'>;
 
 export interface ReleaseReportDependencies {
   readonly releases: ReleaseRepository;
-  readonly attestor: Pick<Attestor, 'attested'>;
+  readonly attestor: Pick<Attestor, 'attested' | 'current'>;
+  readonly upstream: Pick<UpstreamSource, 'current'>;
   readonly syncState: () => SyncState;
   /** Describes the crash loop that the daemon is in; `null` when it is in none. */
   readonly crashLoop: () => string | null;
@@ -33,7 +36,13 @@ export function createReleaseReports(deps: ReleaseReportDependencies): readonly 
   ];
 }
 
-function statusReport({ releases, attestor, syncState, crashLoop }: ReleaseReportDependencies): StatusReport {
+function statusReport({
+  releases,
+  attestor,
+  upstream,
+  syncState,
+  crashLoop,
+}: ReleaseReportDependencies): StatusReport {
   const official = releases.current('official');
   const localized = releases.current('localized');
   const statement = attestor.attested();
@@ -48,6 +57,7 @@ function statusReport({ releases, attestor, syncState, crashLoop }: ReleaseRepor
             version: statement.version,
             issued_at: statement.issued_at,
             expires_at: statement.expires_at,
+            key_ids: keyIdsOf(attestor.current()?.envelope),
             authorizes: {
               official: authorized(statement.official),
               localized: authorized(statement.localized),
@@ -55,8 +65,21 @@ function statusReport({ releases, attestor, syncState, crashLoop }: ReleaseRepor
             },
           },
     sync: syncState().report,
+    upstream: upstreamOf(upstream),
     crash_loop: crashLoop(),
   };
+}
+
+function upstreamOf(source: Pick<UpstreamSource, 'current'>): StatusReport['upstream'] {
+  const connected = source.current();
+  return connected === null ? null : { kind: connected.adapter.kind, label: connected.adapter.label };
+}
+
+/** The keys that signed an envelope of this daemon. */
+function keyIdsOf(envelope: Buffer | undefined): readonly string[] {
+  if (envelope === undefined) return [];
+  const { signatures } = EnvelopeSchema.parse(JSON.parse(envelope.toString('utf8')));
+  return signatures.flatMap(({ keyid }) => (keyid === undefined ? [] : [keyid]));
 }
 
 function authorized(release: { readonly release_id: string; readonly result: string } | null): string | null {

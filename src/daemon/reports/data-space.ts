@@ -1,6 +1,7 @@
 import { statfsSync, type StatsFs } from 'node:fs';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { MEBIBYTE, SPACE_GONE_BYTES, toMebibytes } from './free-space.ts';
+import { textBytes } from '../../platform/terminal/text-table.ts';
+import { MEBIBYTE, SPACE_BACK_BYTES, SPACE_GONE_BYTES } from './free-space.ts';
 import type { DoctorCheck } from './doctor-report.ts';
 
 /** Free bytes below which the next large task may not fit. The databases grow by less than releases do. */
@@ -33,7 +34,8 @@ export function createDataSpace({
   const read = (): number => {
     const { bavail, bsize } = look(directory);
     const free = bavail * bsize;
-    since = free < SPACE_GONE_BYTES ? (since ?? unixSeconds(clock)) : null;
+    const limit = since === null ? SPACE_GONE_BYTES : SPACE_BACK_BYTES;
+    since = free < limit ? (since ?? unixSeconds(clock)) : null;
     return free;
   };
   return {
@@ -41,7 +43,7 @@ export function createDataSpace({
       id: 'data.space',
       run: () => {
         const free = read();
-        const message = `${toMebibytes(free)} MiB are free for the databases`;
+        const message = `${textBytes(free)} are free for the databases`;
         if (since !== null) {
           const advice = 'enlarge the volume of data.dir, or free space on it';
           return { status: 'failing', message: `${message}; ${advice}`, since };

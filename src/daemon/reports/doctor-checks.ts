@@ -10,15 +10,16 @@ import { formatPath, stagingRoot } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { textBytes } from '../../platform/terminal/text-table.ts';
 import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { dataFolderError, describeStorageError } from '../database/storage-failure.ts';
-import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
+import { isWantedEnd, type Supervision } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
-import { MEBIBYTE, SPACE_GONE_BYTES, toMebibytes } from './free-space.ts';
+import { MEBIBYTE, SPACE_GONE_BYTES } from './free-space.ts';
 
 const SPACE_LOW = 1024 * MEBIBYTE;
 const WAL_LARGE = 256 * MEBIBYTE;
@@ -102,7 +103,7 @@ export function databaseCheck(
       const wal = await stat(`${database.path}-wal`).catch(() => null);
       if (wal !== null && wal.size > WAL_LARGE) {
         return degraded(
-          `the write-ahead log is ${toMebibytes(wal.size)} MiB large; something blocks its checkpoint`,
+          `the write-ahead log is ${textBytes(wal.size)} large; something blocks its checkpoint`,
         );
       }
       return ok(`sound, schema ${database.schemaVersion}`);
@@ -162,7 +163,7 @@ export function storeChecks(
       id: 'store.space',
       run: async () => {
         const free = await writer.freeBytes();
-        const message = `${toMebibytes(free)} MiB are free`;
+        const message = `${textBytes(free)} are free`;
         if (free < SPACE_GONE_BYTES) return failing(`${message}; run release-cleanup or enlarge the volume`);
         if (free < SPACE_LOW) return degraded(`${message}; a large release may not fit`);
         return ok(message);
@@ -257,9 +258,8 @@ export function crashLoopSinceOf(supervision: Supervision | null, clock: Clock):
 
 function processFinding(supervision: Supervision | null, clock: Clock): DoctorFinding {
   const now = unixSeconds(clock);
-  // The restart action ends a process with 0.
   const crashes = (supervision?.ends ?? []).filter(
-    ({ code, at }) => code !== 0 && code !== EXIT_HANDED_OVER && now - at < CRASH_SECONDS,
+    (end) => !isWantedEnd(end) && now - end.at < CRASH_SECONDS,
   );
   const [first] = crashes;
   const last = crashes.at(-1);

@@ -3,7 +3,9 @@ import { createLoop } from '../../platform/process/loop.ts';
 import { describeStorageError } from '../database/storage-failure.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Supervision } from '../supervisor/supervision.ts';
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { ReportHandler } from '../api/define-report.ts';
+import type { StorageUse } from '../releases/cleanup/storage-use.ts';
 
 /** `degraded` needs attention, `failing` is broken. */
 export type DoctorStatus = 'ok' | 'degraded' | 'failing';
@@ -133,13 +135,15 @@ export function severityOf(status: DoctorStatus): number {
  * The report `daemon.doctor`: runs every check and says since when each has had its status.
  *
  * @param supervision the processes before this one; `null` without a supervisor
+ * @param readStorage measures the use of the snapshot volume; a standby does not know it
  */
 export function createDoctorReport(
   doctor: Pick<Doctor, 'examine'>,
   supervision: Supervision | null,
+  readStorage: () => Promise<StorageUse | null> = () => Promise.resolve(null),
 ): ReportHandler<'daemon.doctor'> {
   return async (_query, signal) => {
-    const results = await doctor.examine(signal);
+    const [results, storage] = await Promise.all([doctor.examine(signal), readStorage()]);
     const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
     return {
       status: SEVERITY[worst] ?? 'failing',
@@ -149,7 +153,20 @@ export function createDoctorReport(
         restarts: supervision?.restarts ?? 0,
         last_exit: supervision?.ends.at(-1) ?? null,
       },
+      storage: storage === null ? null : storageMember(storage),
     };
+  };
+}
+
+function storageMember(use: StorageUse): NonNullable<ReportBodyOf<'daemon.doctor'>['storage']> {
+  return {
+    measured_at: use.measuredAt,
+    total_bytes: use.totalBytes,
+    free_bytes: use.freeBytes,
+    current_bytes: use.currentBytes,
+    retained_bytes: use.retainedBytes,
+    reclaimable_bytes: use.reclaimableBytes,
+    quarantine_bytes: use.quarantineBytes,
   };
 }
 

@@ -16,7 +16,7 @@ const OMITTED = { omitted: 'long members; see task.status, or `slipway ctl task 
 
 /** The reports `task.list`, `task.status` and `task.logs`. */
 export function createTaskReports(
-  engine: Pick<TaskEngine, 'get' | 'list' | 'counts' | 'logs'>,
+  engine: Pick<TaskEngine, 'get' | 'list' | 'counts' | 'logs' | 'course'>,
 ): readonly DefinedReport[] {
   return [
     defineReport('task.list', () => ({
@@ -25,6 +25,7 @@ export function createTaskReports(
     })),
     defineReport('task.status', ({ task_id: taskId }) => ({
       task: engine.get(taskId) ?? unknownTask(taskId),
+      course: engine.course(taskId),
     })),
     defineReport('task.logs', ({ task_id: taskId }) => logsReport(engine, taskId)),
   ];

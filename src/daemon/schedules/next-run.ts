@@ -18,6 +18,36 @@ export function isDue(schedule: Schedule, now: number): boolean {
   return schedule.enabled && schedule.next_run_unix_seconds !== null && schedule.next_run_unix_seconds <= now;
 }
 
+/**
+ * Whether a repeating schedule is planned by a wall clock that was ahead: its next run is more than one interval away. A first run
+ * that somebody chose may be as far away, so of a manual schedule only a last run in the future tells it.
+ *
+ * @param now Unix seconds
+ */
+export function isAheadOfClock(schedule: Schedule, now: number): boolean {
+  const {
+    enabled,
+    origin,
+    every_seconds: every,
+    next_run_unix_seconds: next,
+    last_run_unix_seconds: last,
+  } = schedule;
+  if (!enabled || every === null || next === null || next <= now + every) return false;
+  return origin === 'configured' || (last !== null && last > now);
+}
+
+/** A schedule that {@link isAheadOfClock}, planned again: at the slot of its rate within one interval from now. */
+export function plannedAgain(schedule: Schedule, now: number): Schedule {
+  const { every_seconds: every, next_run_unix_seconds: next, last_run_unix_seconds: last } = schedule;
+  if (every === null || next === null) return schedule;
+  return {
+    ...schedule,
+    next_run_unix_seconds: next - (Math.ceil((next - now) / every) - 1) * every,
+    // A last run in the future would count as another jump of the clock.
+    last_run_unix_seconds: last === null ? null : Math.min(last, now),
+  };
+}
+
 /** The outcome of one run. */
 export interface RunRecord {
   /** `null` when no task could be queued. */

@@ -2,6 +2,7 @@ import { CONTROLLER_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import type { ScheduleRepository } from './schedule-repository.ts';
+import { isAheadOfClock } from './next-run.ts';
 import type { Schedule } from './schedule.ts';
 
 /** A schedule that has been due for longer than this counts as late. */
@@ -56,6 +57,10 @@ function runTrouble(enabled: readonly Schedule[], now: number): ReadonlyArray<st
     named(
       enabled.filter(({ next_run_unix_seconds: next }) => next !== null && next < now - LATE_SECONDS),
       `late by more than ${LATE_SECONDS} s; see the log`,
+    ),
+    named(
+      enabled.filter((schedule) => isAheadOfClock(schedule, now)),
+      'planned by a wall clock that was ahead, and planned again within a minute',
     ),
     named(
       enabled.filter(({ every_seconds: every }) => every !== null && every < SHORT_SECONDS),

@@ -9,6 +9,8 @@ import {
   afterReplacedSlot,
   afterRequestedRuns,
   afterRun,
+  isAheadOfClock,
+  plannedAgain,
   isDue,
   type RunRecord,
 } from './next-run.ts';
@@ -37,6 +39,8 @@ export interface ScheduleRuns {
    * as failed.
    */
   fire(id: string): void;
+  /** Plans the schedules again that a wall clock ahead of time has planned, when that clock is right again. */
+  correctPlans(): void;
   /**
    * Queues requested runs, back to back; the next slot keeps its time.
    *
@@ -99,6 +103,25 @@ export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
         repository.update(afterRun(schedule, run, now));
         logger.info({ schedule_id: id, task_id: run.taskId }, 'a schedule ran');
       });
+    },
+    correctPlans: () => {
+      const now = unixSeconds(clock);
+      const isAhead = (schedule: Schedule): boolean => isAheadOfClock(schedule, now);
+      const every = { id: null, group: null, enabled: true };
+      if (!repository.list(every).some(isAhead)) return;
+      const ids = database.transaction(() =>
+        repository
+          .list(every)
+          .filter(isAhead)
+          .map((schedule) => {
+            repository.update(plannedAgain(schedule, now));
+            return schedule.id;
+          }),
+      );
+      logger.warn(
+        { schedules: ids },
+        'schedules were planned by a wall clock that was ahead, and are planned again',
+      );
     },
     request: (schedule, count) =>
       database.transaction(() => {

@@ -7,7 +7,7 @@ import type { ScheduleRuns } from './schedule-runs.ts';
 
 export interface ScheduleTimerOptions {
   readonly repository: Pick<ScheduleRepository, 'due' | 'nextDue'>;
-  readonly runs: Pick<ScheduleRuns, 'fire'>;
+  readonly runs: Pick<ScheduleRuns, 'fire' | 'correctPlans'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -31,6 +31,7 @@ export function createScheduleTimer({
 }: ScheduleTimerOptions): ScheduleTimer {
   /** @returns whether every due schedule ran */
   const fireDue = async (signal: AbortSignal): Promise<boolean> => {
+    runs.correctPlans();
     let complete = true;
     for (const [index, id] of repository.due(unixSeconds(clock)).entries()) {
       if (signal.aborted) return complete;

@@ -4,7 +4,7 @@ import type { AuditField } from '../../contract/actions/actions.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import type { JobRegistry } from '../tasks/job-registry.ts';
-import type { JobCall } from '../tasks/job.ts';
+import type { JobCall, JobDefinition } from '../tasks/job.ts';
 import type { Schedule } from './schedule.ts';
 
 /** The fields that every schedule may add to the arguments of its job. */
@@ -28,6 +28,7 @@ export function scheduledCall(
   if (job === null || !job.groups.includes(group)) throw notSchedulable(group, action, jobs);
   const parsed = parseKeyValuePairs(job.arguments.safeExtend(AUDIT.shape), args);
   if (parsed.ok) {
+    refusePersonalSwitches(job, parsed.value, args);
     const { reviewer: _reviewer, reason: _reason, ...fields } = parsed.value;
     return { kind: job.kind, args: fields, audit: AUDIT.parse(parsed.value) };
   }
@@ -36,6 +37,20 @@ export function scheduledCall(
       pointer: index === null ? '/args' : `/args/${index}`,
       message,
     })),
+  });
+}
+
+/** @throws ServiceError `invalid_request` */
+function refusePersonalSwitches(
+  { kind, personalSwitches = [] }: JobDefinition,
+  values: Readonly<Record<string, unknown>>,
+  args: readonly string[],
+): void {
+  const used = personalSwitches.find((name) => values[name] === true);
+  if (used === undefined) return;
+  const message = `${used} undoes a decision of a person, so a schedule cannot set it; run ${kind} with it by hand`;
+  throw new ServiceError('invalid_request', message, {
+    errors: [{ pointer: `/args/${args.findIndex((pair) => pair.startsWith(`${used}=`))}`, message }],
   });
 }
 

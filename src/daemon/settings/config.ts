@@ -13,7 +13,7 @@ import { localizedConfigurationSchema } from '../localized/localized-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
-import { upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
+import { mirrorsLocalized, upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
@@ -281,7 +281,13 @@ export const daemonConfigurationSchema = z
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
   .superRefine(
-    ({ snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds } }, context) => {
+    (
+      { snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds }, ...rest },
+      context,
+    ) => {
+      for (const { path, message } of mirrorConflicts(rest)) {
+        context.addIssue({ code: 'custom', path: [...path], message });
+      }
       if (isInside(snapshot.root, data.dir)) {
         context.addIssue({
           code: 'custom',
@@ -316,6 +322,35 @@ export const daemonConfigurationSchema = z
     },
   )
   .describe('Configuration of slipway-daemon.');
+
+/** Settings that write texts although the localized channel is a copy of the origin's. */
+function mirrorConflicts({
+  upstream,
+  localized,
+  translation,
+}: Pick<DaemonConfiguration, 'upstream' | 'localized' | 'translation'>): readonly {
+  readonly path: readonly string[];
+  readonly message: string;
+}[] {
+  if (!mirrorsLocalized(upstream)) return [];
+  const message =
+    'does not fit to upstream.kind "slipway": the localized channel is copied from the origin, where it is translated; remove it, or mirror only the official channel (upstream.slipway.channels)';
+  return [
+    ...(localized.auto ? [{ path: ['localized', 'auto'], message }] : []),
+    ...(translation.provider === undefined ? [] : [{ path: ['translation', 'provider'], message }]),
+  ];
+}
+
+/** The configuration with which a daemon runs: one that copies the localized channel leaves texts alone. */
+export function effectiveConfiguration(configuration: DaemonConfiguration): DaemonConfiguration {
+  if (!mirrorsLocalized(configuration.upstream)) return configuration;
+  const { parse, translation } = configuration;
+  return {
+    ...configuration,
+    parse: { ...parse, automatic: false },
+    translation: { ...translation, automatic: false },
+  };
+}
 
 function isInside(folder: string, path: string): boolean {
   const inside = relative(resolve(folder), resolve(path));

@@ -1,6 +1,6 @@
 import { loadSigningKeys } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { DaemonConfiguration } from './config.ts';
+import { effectiveConfiguration, type DaemonConfiguration } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
 import { findWeakSecrets } from './weak-secrets.ts';
 
@@ -16,7 +16,7 @@ export function createSettingsLoader(
   return async () => {
     const read = readConfiguration();
     if (!read.ok) return read;
-    const configuration = read.value.config;
+    const configuration = effectiveConfiguration(read.value.config);
     const loaded = await loadSigningKeys(configuration.attestation.signingKeyFiles);
     if (!loaded.ok) return failure(loaded.error.map((problem) => `attestation.signingKeyFiles: ${problem}`));
     const warnings = await findWeakSecrets(configuration);

@@ -4,7 +4,7 @@ import { createHangWatch } from '../../platform/process/hang-watch.ts';
 import { pause } from '../../platform/process/pause.ts';
 import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { ProcessExit, SupervisedProcess } from './supervised-process.ts';
-import { EXIT_HANDED_OVER, type ProcessEnd, type Supervision } from './supervision.ts';
+import { isWantedEnd, type ProcessEnd, type Supervision } from './supervision.ts';
 
 export interface DaemonSupervisorOptions {
   /** Starts the daemon. */
@@ -73,13 +73,18 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
   /** Waits before the next start. */
   const afterEnd = async (run: Run, exit: ProcessExit): Promise<void> => {
     const lived = clock.monotonic() - run.startedAt;
-    ends.push({ ...exit, at: unixSeconds(clock), lived_seconds: Math.round(lived / 1000) });
+    const end: ProcessEnd = {
+      ...exit,
+      at: unixSeconds(clock),
+      lived_seconds: Math.round(lived / 1000),
+      listened: run.hasListened,
+    };
+    ends.push(end);
     ends.splice(0, ends.length - ENDS_MAX);
-    // The restart action ends with 0: neither it nor a handover counts as a failure.
-    const isRestart = (exit.code === 0 && run.hasListened) || exit.code === EXIT_HANDED_OVER;
-    const backoff = restartBackoff(isRestart ? 0 : failures, lived, RESTART, options.random());
-    failures = isRestart ? 0 : backoff.failures;
-    logger[isRestart ? 'info' : 'error'](
+    const isWanted = isWantedEnd(end);
+    const backoff = restartBackoff(isWanted ? 0 : failures, lived, RESTART, options.random());
+    failures = isWanted ? 0 : backoff.failures;
+    logger[isWanted ? 'info' : 'error'](
       {
         daemon_pid: run.process.pid,
         ...exit,
@@ -87,7 +92,7 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
         failures,
         wait_ms: backoff.waitMs,
       },
-      isRestart ? 'the daemon ended to be started again' : 'the daemon died; starting it again',
+      isWanted ? 'the daemon ended to be started again' : 'the daemon died; starting it again',
     );
     await pause(clock, backoff.waitMs, stopping.signal);
   };

@@ -9,17 +9,31 @@ const SupervisionSchema: z.ZodType<Supervision> = z.object({
       signal: z.string().nullable(),
       at: z.int(),
       lived_seconds: z.number(),
+      // A supervisor of an earlier version lives on while its daemon is updated in place, and does not tell it.
+      listened: z.boolean().default(true),
     }),
   ),
 });
 
-/** Reads the history that the supervisor put into the environment; `null` without a supervisor. */
-export function supervisionOf(env: Readonly<Record<string, string | undefined>>): Supervision | null {
+/** The history, as far as it can be read. */
+export interface SupervisionRead {
+  /** `null` without a supervisor, or when its history cannot be read. */
+  readonly supervision: Supervision | null;
+  /** For the log. */
+  readonly warnings: readonly string[];
+}
+
+/** Reads the history that the supervisor put into the environment. */
+export function supervisionOf(env: Readonly<Record<string, string | undefined>>): SupervisionRead {
   const text = env[SUPERVISION_VARIABLE];
-  if (text === undefined) return null;
+  if (text === undefined) return { supervision: null, warnings: [] };
   try {
-    return SupervisionSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
+    return { supervision: SupervisionSchema.parse(JSON.parse(text)), warnings: [] };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return { supervision: null, warnings: [`${UNREADABLE}: ${detail}`] };
   }
 }
+
+const UNREADABLE =
+  'the history of the supervisor cannot be read, so the restart action and handovers do not work; restart the supervisor';

@@ -8,6 +8,13 @@ export interface ProcessEnd {
   readonly at: number;
   /** Seconds that the process lived. */
   readonly lived_seconds: number;
+  /** Whether it had begun to listen. */
+  readonly listened: boolean;
+}
+
+/** Whether an end was asked for: by the restart action, which ends a daemon that listens with 0, or by a handover. */
+export function isWantedEnd({ code, listened }: Pick<ProcessEnd, 'code' | 'listened'>): boolean {
+  return (code === 0 && listened) || code === EXIT_HANDED_OVER;
 }
 
 /** The history of a supervised daemon: the processes before this one. */
@@ -26,11 +33,3 @@ export const SUPERVISION_VARIABLE = 'DAEMON_SUPERVISION';
  * standby. Source: sysexits.h, EX_TEMPFAIL.
  */
 export const EXIT_HANDED_OVER = 75;
-
-/**
- * Whether the process before this one handed its data folder over. Such a daemon does not ask for it. Ends before that one do not
- * count: the daemon has waited or held the folder since.
- */
-export function hasHandedOver(supervision: Supervision | null): boolean {
-  return supervision?.ends.at(-1)?.code === EXIT_HANDED_OVER;
-}

@@ -87,6 +87,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       return task === null ? null : withProgress(runner, task);
     },
     list: (limit) => repository.list(limit).map((task) => withProgress(runner, task)),
+    course: (taskId) => runner.course(taskId),
     logs: (taskId) => (repository.get(taskId) === null ? null : log.read(taskId)),
     counts: () => repository.counts(),
     historyOf: (kind) => repository.historyOf(kind),

@@ -14,6 +14,8 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly scope: ControlScope;
   /** Switches among its arguments that decide something; a token that sets one needs `review`, too. */
   readonly reviewSwitches?: readonly string[];
+  /** Switches among its arguments that undo a decision of a person. No schedule sets one, because it would undo each later one, too. */
+  readonly personalSwitches?: readonly string[];
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];
   readonly arguments: Arguments;

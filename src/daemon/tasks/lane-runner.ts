@@ -4,6 +4,7 @@ import { withTrace } from '../../platform/logging/trace.ts';
 import { createStoreLock } from './store-lock.ts';
 import type { DueTask } from './task-reads.ts';
 import { createTaskExecution, DATABASE_RETRY_MS, type TaskExecutionOptions } from './task-execution.ts';
+import type { CoursePhase } from './task-course.ts';
 import type { TaskRun } from './task-run.ts';
 import { chooseStarts, type LaneHead } from './task-start-rules.ts';
 import type { TaskLane } from './task.ts';
@@ -21,6 +22,8 @@ export interface LaneRunner {
   wake(): void;
   /** The run of a task, or `null` when it does not run now. */
   run(taskId: string): TaskRun | null;
+  /** How the progress of the last run of a task went; empty when it is no longer known. */
+  course(taskId: string): readonly CoursePhase[];
   /** Starts no more tasks, asks every run to stop, and waits for them for at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -105,6 +108,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     },
     wake,
     run: (taskId) => running.get(taskId)?.run ?? null,
+    course: (taskId) => execution.course(taskId),
     stop: async (graceMs) => {
       stopping = true;
       timer.abort();

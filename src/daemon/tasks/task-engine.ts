@@ -1,4 +1,5 @@
 import type { JobRegistry } from './job-registry.ts';
+import type { CoursePhase } from './task-course.ts';
 import type { KindHistory } from './task-reads.ts';
 import type {
   TaskLane,
@@ -55,6 +56,8 @@ export interface TaskEngine {
   get(taskId: string): Task | null;
   /** Newest first, at most `limit`. */
   list(limit: number): readonly Task[];
+  /** How the progress of the last run of a task went; empty when this process no longer knows it. */
+  course(taskId: string): readonly CoursePhase[];
   /** The log of a task, or `null` when the task does not exist. */
   logs(taskId: string): TaskLogPage | null;
   counts(): Readonly<Record<TaskStatus, number>>;

@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { BackoffOptions } from '../../platform/process/backoff.ts';
 import type { Job } from './job.ts';
 import { logOutcome, recordOutcome } from './outcome-recorder.ts';
+import { createLastCourses, type CoursePhase } from './task-course.ts';
 import type { TaskLog } from './task-log.ts';
 import { decideOutcome, type RunEnd, type TaskOutcome } from './task-outcome.ts';
 import type { TaskRepository } from './task-repository.ts';
@@ -25,6 +26,8 @@ export interface TaskExecutionOptions {
 export interface TaskExecution {
   /** Creates the run of a task before it begins. */
   prepare(task: Task): TaskRun;
+  /** How the progress of the last run of a task went; empty when it is no longer known. */
+  course(taskId: string): readonly CoursePhase[];
   /** Resolves when the end of the task is recorded, or when recording was abandoned. */
   execute(task: Task, job: Job, run: TaskRun): Promise<void>;
   /** Stops the retries to record ends that the database still refuses. */
@@ -37,6 +40,7 @@ export const DATABASE_RETRY_MS = 5000;
 /** Creates the functions that run tasks. */
 export function createTaskExecution(options: TaskExecutionOptions): TaskExecution {
   const { repository, log, clock, logger } = options;
+  const courses = createLastCourses();
   let abandoned = false;
 
   const record = (taskId: string, run: TaskRun, outcome: TaskOutcome): Task | null => {
@@ -62,8 +66,8 @@ export function createTaskExecution(options: TaskExecutionOptions): TaskExecutio
   };
 
   return {
-    prepare: (task) =>
-      createTaskRun(task, {
+    prepare: (task) => {
+      const run = createTaskRun(task, {
         clock,
         log: (level, message, fields) => {
           logger[level]({ ...fields, task_id: task.task_id, kind: task.kind }, message);
@@ -76,7 +80,11 @@ export function createTaskExecution(options: TaskExecutionOptions): TaskExecutio
             logger.warn({ err: error, task_id: task.task_id }, 'progress could not be written');
           }
         },
-      }),
+      });
+      courses.keep(task.task_id, run.course);
+      return run;
+    },
+    course: (taskId) => courses.read(taskId),
     execute: async (task, job, run) => {
       run.context.log('info', `${task.kind} started`, { attempt: task.attempt });
       const end = await runJob(job, run);

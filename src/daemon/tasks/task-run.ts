@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/process/clock.ts';
+import { createTaskCourse, type TaskCourse } from './task-course.ts';
 import type { TaskContext, Task, TaskProgress } from './task.ts';
 
 /** Why the signal of a run was aborted. */
@@ -21,6 +22,8 @@ export interface TaskRun {
   readonly context: TaskContext;
   /** The newest progress, even if it is not written yet. */
   progress(): TaskProgress | null;
+  /** How the progress of this run goes. */
+  readonly course: TaskCourse;
   /** Aborts the signal now, or at the end of the section that must not be interrupted. */
   interrupt(trigger: 'cancel' | 'stop'): void;
   /** Whether `task-cancel` asked the run to stop, even if it did not stop. */
@@ -40,6 +43,7 @@ export function createTaskRun(
 ): TaskRun {
   const controller = new AbortController();
   const { signal } = controller;
+  const course = createTaskCourse(clock);
   let committing = 0;
   let pending: TaskInterrupted | null = null;
   let cancelRequested = false;
@@ -52,6 +56,7 @@ export function createTaskRun(
 
   return {
     progress: () => latest,
+    course,
     interrupt: (trigger) => {
       if (trigger === 'cancel') cancelRequested = true;
       pending ??= new TaskInterrupted(trigger);
@@ -70,6 +75,7 @@ export function createTaskRun(
       log,
       progress: (done, total, unit, phase) => {
         latest = { done, total, unit, phase };
+        course.add(latest);
         const now = clock.monotonic();
         if (now - writtenAt < PROGRESS_INTERVAL_MS) return;
         writtenAt = now;

@@ -1,6 +1,7 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import { publishOutcome } from '../../domain/translation/publish-outcome.ts';
+import { PUBLISHABLE_STATES, publishOutcome } from '../../domain/translation/publish-outcome.ts';
 import {
+  isBelow,
   noUnits,
   UNIT_STATES,
   type UnitCounts,
@@ -30,22 +31,23 @@ export function coverageOf(
   const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
   const units = isBuilt ? status.units : noUnits();
   const skipped = isBuilt ? status.skippedUnits : noUnits();
-  const byState = Object.fromEntries(UNIT_STATES.map((state) => [state, units[state] + skipped[state]]));
+  const excluded = isBuilt ? status.excludedUnits : noUnits();
+  const all = noUnits();
+  for (const state of UNIT_STATES) all[state] = units[state] + skipped[state] + excluded[state];
   return {
     coverage: {
       release_id: releaseId,
       target_language: status.targetLanguage,
-      units: sumOf(units) + sumOf(skipped),
-      accepted: units.proofread + skipped.proofread,
-      translated: units.translated + skipped.translated + units.proofread + skipped.proofread,
-      blocked: units.blocked + skipped.blocked,
+      units: sumOf(all),
+      accepted: all.proofread,
+      translated: all.translated + all.proofread,
+      blocked: all.blocked,
       skipped: sumOf(skipped),
-      by_state: byState,
+      excluded: sumOf(excluded),
+      by_state: all,
       publishable: isBuilt ? publishableUnits(status, minState) : 0,
     },
-    publish_blockers: isBuilt
-      ? blockersOf(units, sumOf(status.heldUnits), minState)
-      : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(status, minState) : [missingTasks(releaseId)],
   };
 }
 
@@ -58,20 +60,25 @@ function publishableUnits({ units, heldUnits }: WorkStatus, minState: UsableStat
   return published.reduce((sum, state) => sum + units[state] - heldUnits[state], 0);
 }
 
-function blockersOf(units: UnitCounts, heldUnits: number, minState: UsableState): Blocker[] {
+function blockersOf({ units, heldUnits, blockedUnits }: WorkStatus, minState: UsableState): Blocker[] {
   const unaccepted = UNIT_STATES.filter(
     (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'below_min_state',
+  );
+  // Without its findings such a unit would not be published either.
+  const blockedBelow = PUBLISHABLE_STATES.filter((state) => isBelow(state, minState)).reduce(
+    (sum, state) => sum + blockedUnits[state],
+    0,
   );
   const all: Blocker[] = [
     {
       code: 'qa_blocked',
       message: 'units with blocking findings; translation.handoff lists them',
-      count: units.blocked,
+      count: units.blocked - heldUnits.blocked - blockedBelow,
     },
     {
       code: 'on_hold',
       message: 'units on hold until someone reviews them; translation.handoff lists them',
-      count: heldUnits,
+      count: sumOf(heldUnits),
     },
     {
       code: 'stale',
@@ -86,7 +93,7 @@ function blockersOf(units: UnitCounts, heldUnits: number, minState: UsableState)
     {
       code: 'below_min_state',
       message: `${minState === 'proofread' ? 'drafts and translated units' : 'drafts'}; localized.minState demands ${minState}`,
-      count: unaccepted.reduce((sum, state) => sum + units[state], 0),
+      count: unaccepted.reduce((sum, state) => sum + units[state], blockedBelow),
     },
   ];
   return all.filter(({ count }) => count > 0);

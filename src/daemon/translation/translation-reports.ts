@@ -1,5 +1,6 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { UsableState } from '../../domain/translation/unit-state.ts';
+import { fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
 import { coverageOf } from './release-coverage.ts';
@@ -12,13 +13,15 @@ export interface TranslationReportDependencies {
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
-  /** The lowest state of a translation that a localized release has. */
-  readonly minState: () => UsableState;
+  /** Which files a localized release has, and the lowest state of its translations. */
+  readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
   /** The part about localized releases. */
   readonly localizedStatus: () => Pick<
     ReportBodyOf<'translation.status'>,
     'current' | 'automation' | 'history'
   >;
+  /** The blockers of every publication, whatever the units are. */
+  readonly publishBlockers: () => ReportBodyOf<'translation.status'>['publish_blockers'];
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
@@ -26,8 +29,9 @@ export function createTranslationReports({
   thread,
   openConflicts,
   officialReleaseId,
-  minState,
+  publishPolicy,
   localizedStatus,
+  publishBlockers,
 }: TranslationReportDependencies): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
@@ -47,8 +51,14 @@ export function createTranslationReports({
       return { ...handoff, open_conflicts: await openConflicts(signal) };
     }),
     defineReport('translation.status', async (_query, signal) => {
-      const status = await guarded(thread.call('status', null, { signal }), signal);
-      return { ...localizedStatus(), ...coverageOf(status, officialReleaseId(), minState()) };
+      const policy = publishPolicy();
+      const status = await guarded(thread.call('status', fileLists(policy), { signal }), signal);
+      const { coverage, publish_blockers: ofUnits } = coverageOf(
+        status,
+        officialReleaseId(),
+        policy.minState,
+      );
+      return { ...localizedStatus(), coverage, publish_blockers: [...publishBlockers(), ...ofUnits] };
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
+import { fileLists } from '../../platform/config/glob-filter.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
@@ -105,7 +106,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   let building = false;
   const refresh = async (): Promise<WorkStatus> => {
     try {
-      latest = await thread.call('status', null);
+      latest = await thread.call('status', fileLists(options.publishPolicy()));
       return latest;
     } catch (error) {
       latest = null;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CHANNELS } from '../../domain/release/channel.ts';
 import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
 import { isAddressRange } from './private-addresses.ts';
 
@@ -88,23 +89,134 @@ const serverInfoSection = z
   })
   .describe('A server-info document and the catalogs below the root it names.');
 
+const mirroredChannels = z
+  .array(z.enum(CHANNELS))
+  .min(1)
+  .max(CHANNELS.length)
+  .refine((channels) => channels.includes('official'), 'must have official, the base of localized releases')
+  .default([...CHANNELS])
+  .describe('Channels that are mirrored.');
+
+const YEAR_SECONDS = 366 * 86_400;
+
+const slipwaySection = z
+  .strictObject({
+    url: rootUrl.describe('Base URL of the origin.'),
+    trustedKeys: z
+      .array(z.string().min(1).max(4096))
+      .min(1)
+      .max(16)
+      .describe(
+        'Files with the Ed25519 public keys of the origin (PEM), or folders of *.pub and *.pem; read again for every attestation.',
+      ),
+    channels: mirroredChannels,
+    pollSeconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(5)
+      .describe('Time between two looks at the origin: one small conditional request for all channels.'),
+    maxAttestationAgeSeconds: z
+      .int()
+      .min(10)
+      .max(366 * 86_400)
+      .default(86_400)
+      .describe('How long the releases are served without a new attestation of the origin.'),
+    tokenFile: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'File with the token that the origin wants on its public routes; read again when it changes.',
+      ),
+    allowOtherOrigins: z
+      .boolean()
+      .default(false)
+      .describe('Whether redirects may lead to an origin other than that of the URL.'),
+  })
+  .describe('Another Slipway: this one is an edge of it and keeps its release ids.');
+
+const bundleSection = z
+  .strictObject({
+    path: z.string().min(1).max(4096).describe('Folder into which slipway import puts bundles.'),
+    trustedKeys: z
+      .array(z.string().min(1).max(4096))
+      .min(1)
+      .max(16)
+      .describe(
+        'Files with the Ed25519 public keys of the Slipway that exports (PEM), or folders of *.pub and *.pem; read again for every attestation.',
+      ),
+    channels: mirroredChannels,
+    pollSeconds: z.int().min(1).max(3600).default(5).describe('Time between two looks at the folder.'),
+    maxAttestationAgeSeconds: z
+      .int()
+      .min(60)
+      .max(YEAR_SECONDS)
+      .default(YEAR_SECONDS)
+      .describe('How long the releases are served after the newest bundle was attested.'),
+  })
+  .describe('Bundles that were carried here: releases of another Slipway, whose release ids are kept.');
+
+const ociSection = z
+  .strictObject({
+    url: rootUrl.describe(
+      'Base URL of the registry; a name and a password in it are sent to the registry or its token service.',
+    ),
+    repository: z
+      .string()
+      .max(255)
+      .regex(
+        /^[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/,
+        'must be the name of a repository',
+      )
+      .describe('Repository with the bundles.'),
+    tags: z
+      .array(z.string().regex(/^\w[\w.-]{0,127}$/, 'must be a tag'))
+      .min(1)
+      .max(16)
+      .describe('Tags that are followed; each holds one bundle.'),
+    trustedKeys: bundleSection.shape.trustedKeys,
+    channels: mirroredChannels,
+    pollSeconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(60)
+      .describe('Time between two looks: one HEAD request a tag.'),
+    maxAttestationAgeSeconds: bundleSection.shape.maxAttestationAgeSeconds,
+    allowOtherOrigins: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether redirects may lead to another origin, as those of many registries to their storage do.',
+      ),
+  })
+  .describe('Bundles in a repository of an OCI registry.');
+
 /** The section that each kind of upstream needs, and the setting in it that has no default. */
 export const UPSTREAM_KINDS = {
   directory: { section: 'directory', setting: 'path' },
   manifest: { section: 'manifest', setting: 'url' },
   'server-info': { section: 'serverInfo', setting: 'url' },
+  slipway: { section: 'slipway', setting: 'url' },
+  bundle: { section: 'bundle', setting: 'path' },
+  oci: { section: 'oci', setting: 'url' },
 } as const;
 
 /** The `upstream` section of the daemon's configuration. */
 export const upstreamConfigurationSchema = z
   .strictObject({
     kind: z
-      .enum(['none', 'directory', 'manifest', 'server-info'])
+      .enum(['none', 'directory', 'manifest', 'server-info', 'slipway', 'bundle', 'oci'])
       .default('none')
       .describe('The kind of upstream that releases come from; none disables syncing.'),
     directory: directorySection.optional(),
     manifest: manifestSection.optional(),
     serverInfo: serverInfoSection.optional(),
+    slipway: slipwaySection.optional(),
+    bundle: bundleSection.optional(),
+    oci: ociSection.optional(),
     allowedPrivateRanges: z
       .array(z.string().refine(isAddressRange, { message: 'must be an address range such as 10.20.0.0/16' }))
       .max(64)
@@ -197,8 +309,27 @@ export type DirectoryConfiguration = z.output<typeof directorySection>;
 /** The parsed section of an HTTP manifest. */
 export type ManifestConfiguration = z.output<typeof manifestSection>;
 
+/** The parsed section of another Slipway. */
+export type SlipwayConfiguration = z.output<typeof slipwaySection>;
+
+/** The parsed section of a registry. */
+export type OciConfiguration = z.output<typeof ociSection>;
+
+/** The parsed section of bundles. */
+export type BundleConfiguration = z.output<typeof bundleSection>;
+
 /** The parsed section of a server-info document. */
 export type ServerInfoConfiguration = z.output<typeof serverInfoSection>;
+
+/** Whether the localized channel is a copy of another Slipway's, so that nothing here writes texts. */
+export function mirrorsLocalized({ kind, slipway, bundle, oci }: UpstreamConfiguration): boolean {
+  const section = new Map<string, { readonly channels: readonly string[] } | undefined>([
+    ['slipway', slipway],
+    ['bundle', bundle],
+    ['oci', oci],
+  ]).get(kind);
+  return section?.channels.includes('localized') === true;
+}
 
 function isRootUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -27,6 +27,29 @@ export function parseUpstreamLocation(text: string): UpstreamLocation {
 }
 
 /**
+ * Makes a location whose credentials change while it is used, such as those of a file.
+ *
+ * @returns the location, and the function that sets its `authorization`
+ */
+export function withNewAuthorization(location: UpstreamLocation): {
+  readonly location: UpstreamLocation;
+  readonly authorize: (authorization: string) => void;
+} {
+  let { authorization } = location;
+  return {
+    location: {
+      ...location,
+      get authorization() {
+        return authorization;
+      },
+    },
+    authorize: (value) => {
+      authorization = value;
+    },
+  };
+}
+
+/**
  * Renders a URL for logs and messages: no userinfo, no query, no fragment (each may hold a credential), at most 300
  * characters.
  */
@@ -36,13 +59,6 @@ export function redactUrl(text: string): string {
   const query = url.search === '' ? '' : '?…';
   const shown = `${url.protocol}//${url.host}${url.pathname}${query}`;
   return shown.length > 300 ? `${shown.slice(0, 299)}…` : shown;
-}
-
-/** Percent-encodes a release-relative path segment by segment, so that it can be appended to a URL. */
-export function encodePath(path: string): string {
-  // Most paths need nothing, and there may be millions.
-  if (/^[A-Za-z0-9._~/-]*$/.test(path)) return path;
-  return path.split('/').map(encodeURIComponent).join('/');
 }
 
 /** Quotes untrusted text for a message: JSON escapes, no control characters, at most 200 characters. */

@@ -9,9 +9,9 @@ export const DAEMON_CONDITIONS = {
   database_damaged: 'Its database is damaged.',
   work_database_unusable: 'A database with work of people cannot be used.',
   crash_loop: 'Its process ends unexpectedly, repeatedly.',
-  volume_full: 'The snapshot volume has no free space.',
+  volume_full: 'The snapshot volume has too little free space.',
   volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
-  data_volume_full: 'The volume of its data folder has no free space.',
+  data_volume_full: 'The volume of its data folder has too little free space.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',
   never_synced: 'No sync has made a release current yet.',
@@ -20,10 +20,12 @@ export const DAEMON_CONDITIONS = {
   repairing: 'Damaged files of a current release are being repaired.',
   repair_failed: 'The last repair failed, and the damage remains.',
   localized_stale: 'The localized release was made for an earlier official release.',
+  localized_following:
+    'A localized release for the current official release is being made, without a request.',
   localized_unverified:
     'The last full verification of the localized release is too old, so the attestation leaves it out.',
-  publishing_stopped:
-    'Automatic publishing is stopped after a rollback, or the rollback has withdrawn the localized channel.',
+  localized_withdrawn: 'A rollback has withdrawn the localized channel, and nothing was published since.',
+  publishing_stopped: 'Automatic publishing is stopped after a rollback.',
 } as const;
 
 /** The code of a condition. */

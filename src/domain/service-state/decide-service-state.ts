@@ -1,8 +1,10 @@
 import { CHANNELS, type Channel } from '../release/channel.ts';
 import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
 import type { Reason } from '../verdict/reasons.ts';
+import { isCalm } from './calm-reasons.ts';
 import { daemonAbsence, servedUntilText } from './daemon-absence.ts';
 import { instant } from '../instant.ts';
+import { DAEMON_CONDITIONS_MAX } from './daemon-conditions.ts';
 import { conditionOf, lastingConditions } from './lasting-conditions.ts';
 import { REMEDIES, type NextStep, type ServiceReason } from './service-reasons.ts';
 import type {
@@ -62,8 +64,8 @@ const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing']
 /**
  * Decides the state of the service. Pure: the same facts give the same answer, and no surface decides by itself.
  *
- * The state of the service is that of the official channel. While that is healthy, a published localized release that needs
- * attention degrades it, and so does one that a rollback has withdrawn.
+ * The state of the service is that of the official channel. While that is healthy, a localized channel that needs attention
+ * degrades it. One that a person has withdrawn needs none, and neither does one whose release is on its way.
  */
 export function decideServiceState(facts: ServiceFacts): ServiceAnswer {
   const official = stateOf(facts, 'official');
@@ -73,13 +75,13 @@ export function decideServiceState(facts: ServiceFacts): ServiceAnswer {
   if (
     official.state === 'healthy' &&
     localized.state !== 'healthy' &&
-    localized.reason !== 'NothingPublished'
+    !isCalm('localized', localized.reason)
   ) {
     return { ...localized, state: 'degraded', channels };
   }
   if (!dependent) return { ...official, channels };
-  const withdrawn = { what: 'localized channel', since: official.since };
-  return { ...official, caused: [...official.caused, withdrawn], channels };
+  const refused = { what: 'localized channel', since: official.since };
+  return { ...official, caused: [...official.caused, refused], channels };
 }
 
 /** Whether the localized channel is refused only because the official one is. */
@@ -124,7 +126,7 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
     case 'unpublished':
       return unpublishedFinding(facts, channel, finding);
     case 'stale':
-      return stoppedFinding(facts, channel, finding) ?? finding;
+      return staleFinding(facts, channel, finding) ?? switchingFinding(facts, channel, finding) ?? finding;
     default:
       return finding;
   }
@@ -180,8 +182,9 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
   if (hindrance !== null) {
     return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
   }
-  // No upstream has patched files, so a repair cannot bring them back.
-  const isPublishedAgain = channel === 'localized' && ENTRY_DAMAGE.has(finding.reason);
+  // No upstream has patched files, so a repair cannot bring them back. A publication needs a sound official release first.
+  const isPublishedAgain =
+    channel === 'localized' && ENTRY_DAMAGE.has(finding.reason) && !isDamaged(facts.verdicts.official);
   const failed = firstCondition(facts, ['repair_failed'], channel);
   if (failed !== null) {
     const next = isPublishedAgain ? PUBLISH_AGAIN : failed.next;
@@ -200,6 +203,10 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
     message: `${message}; ${repairing.message}`,
     next: withNextTry(next, repairing.next_try),
   };
+}
+
+function isDamaged({ reason }: JudgedVerdict): boolean {
+  return reason !== null && STATE_OF[reason] === 'damaged';
 }
 
 /** Damage of files of the release. */
@@ -228,7 +235,7 @@ function isBeforeFirstRelease(facts: ServiceFacts, { release_id: releaseId }: Ju
 }
 
 /** Conditions of a daemon without a release, the one that decides first. */
-const FIRST_SYNC = [...UNWRITABLE, 'syncing', 'sync_failed', 'no_upstream', 'never_synced'] as const;
+const FIRST_SYNC = [...UNWRITABLE, 'syncing', 'no_upstream', 'sync_failed', 'never_synced'] as const;
 
 function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
   const { release_id: releaseId } = facts.verdicts[channel];
@@ -236,8 +243,8 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
   if (releaseId !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') {
     // The daemon has a current release and leaves it out of the attestation.
-    const stopped = stoppedFinding(facts, channel, finding);
-    if (stopped !== null) return stopped;
+    const known = staleFinding(facts, channel, finding);
+    if (known !== null) return known;
     const leftOut = firstCondition(facts, ['localized_stale', 'localized_unverified'], channel);
     if (leftOut !== null) {
       const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
@@ -252,11 +259,40 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
 }
 
 /**
- * The state of a channel that nothing publishes to since a rollback, which a person begins on purpose. A changed base is then not
- * the cause: without the rollback, a release of the current official one would follow.
+ * The state of a channel, as the daemon knows it, without a release of the current official one. The changed base is then not the cause: a
+ * person has withdrawn the channel, the next release is on its way, or a rollback keeps it away.
  *
- * @returns `null` when the daemon tells no rollback, or has a current release of the current official one
+ * @returns `null` when it tells none of these
  */
+function staleFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
+  const withdrawn = firstCondition(facts, ['localized_withdrawn'], channel);
+  if (withdrawn !== null) {
+    return { state: 'withdrawn', ...withdrawn, since: withdrawn.since ?? finding.since };
+  }
+  const following = firstCondition(facts, ['localized_following'], channel);
+  if (following !== null) {
+    return { state: 'starting', ...following, since: following.since ?? finding.since };
+  }
+  return stoppedFinding(facts, channel, finding);
+}
+
+/**
+ * A daemon that answers and does not tell a stale release has replaced it: its attestation of the next one is on its way here, or
+ * this server still reads that release.
+ *
+ * @returns `null` when it tells one, when its conditions are not known or not all of them were sent, or when no attestation comes
+ */
+function switchingFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
+  const { conditions, daemon, refresh } = facts;
+  const isKnown = conditions !== null && conditions.length < DAEMON_CONDITIONS_MAX && daemon.failure === null;
+  const isAttested = refresh.failures === 0 && firstCondition(facts, ISSUING, channel) === null;
+  if (!isKnown || !isAttested || conditionOf(facts, 'localized_stale', channel) !== null) return null;
+  const message =
+    'the daemon has replaced the stale localized release, and this server does not serve the next one yet';
+  return { ...finding, state: 'starting', reason: 'LocalizedFollowing', message };
+}
+
+/** @returns `null` when the daemon tells no rollback, or has a current release of the current official one */
 function stoppedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
   const stopped = firstCondition(facts, ['publishing_stopped'], channel);
   if (stopped === null) return null;
@@ -283,7 +319,11 @@ function absenceOf({ daemon: { failure, since } }: ServiceFacts): Cause | null {
   return failure === null ? null : { ...daemonAbsence(failure, since), since };
 }
 
-function failingPolls({ refresh: { failures, code, since } }: ServiceFacts): Cause {
+function failingPolls({ daemon, refresh: { failures, code, since } }: ServiceFacts): Cause {
+  if (code === 'unreachable' && daemon.failure === null) {
+    const message = 'the daemon answers again and has not been polled for an attestation yet';
+    return { reason: 'DaemonStarting', message, since, next: REMEDIES.DaemonStarting };
+  }
   const polls = failures === 1 ? 'the last poll of the daemon' : `the last ${failures} polls of the daemon`;
   const message = `${polls} brought no usable attestation${code === null ? '' : ` (${code})`}`;
   return { reason: 'RefreshFailing', message, since, next: REMEDIES[causeOfPolls(code)] };

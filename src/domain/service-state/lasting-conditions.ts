@@ -20,7 +20,9 @@ const REASON_OF = {
   repairing: null,
   repair_failed: 'RepairFailed',
   localized_stale: 'BaseReleaseChanged',
+  localized_following: 'LocalizedFollowing',
   localized_unverified: 'LocalizedUnverified',
+  localized_withdrawn: 'ReleaseWithdrawn',
   publishing_stopped: 'PublishingStopped',
 } as const satisfies Record<DaemonConditionCode, ServiceReason | null>;
 
@@ -30,7 +32,8 @@ interface LastingCondition extends DaemonCondition {
 }
 
 /**
- * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over.
+ * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over. Only a
+ * publication by the daemon ends a withdrawal, so that one lasts while the daemon is away.
  *
  * @param channel leaves out conditions of the other channel
  * @returns `null` when it does not last, or when that is not known
@@ -40,7 +43,7 @@ export function conditionOf(
   code: DaemonConditionCode,
   channel: Channel,
 ): DaemonCondition | null {
-  if (daemon.failure !== null) return null;
+  if (daemon.failure !== null && code !== 'localized_withdrawn') return null;
   const isMeant = (condition: DaemonCondition): boolean =>
     condition.code === code && (condition.channel === undefined || condition.channel === channel);
   return conditions?.find(isMeant) ?? null;

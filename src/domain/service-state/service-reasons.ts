@@ -33,17 +33,20 @@ export const SERVICE_REASONS = {
   WorkDatabaseUnusable:
     'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
   CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
-  VolumeFull: 'The snapshot volume has no free space.',
+  VolumeFull: 'The snapshot volume has too little free space.',
   VolumeUnwritable: 'The daemon cannot write to a volume, for example because it is mounted read-only.',
-  DataVolumeFull: 'The volume of the data folder of the daemon has no free space.',
+  DataVolumeFull: 'The volume of the data folder of the daemon has too little free space.',
   Syncing: 'The first sync runs.',
   NeverSynced: 'No official release was ever synced.',
   NoUpstream: 'There is no official release, and the daemon has no upstream to fetch one from.',
   SyncFailed: 'The last sync failed.',
   RepairFailed: 'The last repair failed, and the damage remains.',
+  LocalizedFollowing:
+    'A new official release is served, and the localized release of it is being made. This is not a failure.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
-  PublishingStopped:
-    'Publishing of localized releases is stopped after a rollback: automatic publishing, or the whole channel without an earlier release.',
+  PublishingStopped: 'Automatic publishing of localized releases is stopped after a rollback.',
+  ReleaseWithdrawn:
+    'A rollback has withdrawn the localized channel, which somebody decided. This is not a failure.',
   NothingPublished: 'No localized release is published. This is not a failure.',
 } as const;
 
@@ -72,7 +75,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),
   EntryDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
   BaseReleaseChanged: step(
-    'With localized.auto, wait: one is published when its texts are ready, and the check "localized.automation" of the doctor says what it waits for. Else publish a localized release for the current official one.',
+    'The check "localized.automation" of the doctor says why none follows: translate more, mend the failed task, or publish a localized release for the current official one.',
     'localized-publish',
   ),
   ShuttingDown: step('Wait until the server has started again.'),
@@ -90,7 +93,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'restart',
   ),
   WorkDatabaseUnusable: step(
-    'Read the checks "database." of the doctor; if a file is damaged, stop the daemon, run "slipway restore" with a backup, and start the daemon.',
+    'Read the checks "database." of the doctor; if a file is damaged, stop the daemon, run "slipway restore --database NAME" with a backup for the file that they name, and start the daemon.',
   ),
   CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
   VolumeFull: step('Run release-cleanup, or enlarge the snapshot volume.', 'release-cleanup'),
@@ -107,9 +110,14 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'Correct the cause that the check "verification" of the doctor names, then run repair.',
     'repair',
   ),
+  LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
-    'Publish with args ["resume=true"] when the cause of the rollback is mended.',
+    'When the cause of the rollback is mended, publish with args=resume=true. When the rollback took no effect, roll back again first.',
+    'localized-publish',
+  ),
+  ReleaseWithdrawn: step(
+    'Leave it, or publish with args=resume=true to serve a localized release again.',
     'localized-publish',
   ),
   NothingPublished: step('Publish a localized release when its translations are ready.', 'localized-publish'),

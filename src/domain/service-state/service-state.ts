@@ -12,6 +12,7 @@ export const SERVICE_STATES = {
   unpublished: 'Not served: there is no release.',
   damaged: 'Not served: the release is not whole on the volume.',
   expired: 'Not served: the last attestation has expired.',
+  withdrawn: 'Not served: somebody has taken the localized release back, and nothing has to be done.',
   stale: 'Not served: the localized release was made for another official release.',
   untrusted: 'Not served: the attestation cannot be trusted.',
   stopping: 'The server is shutting down.',

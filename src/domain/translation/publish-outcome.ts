@@ -1,4 +1,4 @@
-import { isUsable, UNIT_STATES, type UnitState, type UsableState } from './unit-state.ts';
+import { isBelow, isUsable, type UnitState, type UsableState } from './unit-state.ts';
 
 /** States of translations that a localized release can have, the strictest demand first. */
 export const PUBLISHABLE_STATES = [
@@ -27,21 +27,28 @@ export type PublishCounts = Readonly<Record<PublishOutcome, number>>;
 /** The facts about a unit that decide. */
 export interface PublishFacts {
   readonly state: UnitState;
+  /** The state of a blocked unit without its findings; one that is not known blocks. */
+  readonly freeState?: UsableState;
   /** Whether someone has put it on hold. */
   readonly isHeld: boolean;
   /** Whether its task is skipped. */
   readonly isSkipped: boolean;
 }
 
-/** Decides about a unit. A unit that people have taken out blocks nothing. */
+/**
+ * Decides about a unit. A unit that people have taken out blocks nothing, and neither does one that would not be published without
+ * its findings, such as a text that someone is still writing.
+ */
 export function publishOutcome(
-  { state, isHeld, isSkipped }: PublishFacts,
+  { state, freeState, isHeld, isSkipped }: PublishFacts,
   minState: UsableState,
 ): PublishOutcome {
   if (isSkipped) return 'skipped';
   if (isHeld) return 'held';
+  if (state === 'blocked')
+    return freeState !== undefined && isBelow(freeState, minState) ? 'below_min_state' : 'blocked';
   if (!isUsable(state)) return state;
-  return UNIT_STATES.indexOf(state) >= UNIT_STATES.indexOf(minState) ? 'published' : 'below_min_state';
+  return isBelow(state, minState) ? 'below_min_state' : 'published';
 }
 
 /** Counts without any unit. */
@@ -56,6 +63,14 @@ export function countedUnits(counts: PublishCounts): number {
 
 /** The part of the units that is localized, from 0 to 1; 1 when there is nothing to localize. */
 export function coverageOf(counts: PublishCounts): number {
-  const counted = countedUnits(counts);
-  return counted === 0 ? 1 : counts.published / counted;
+  return shareOf(counts.published, countedUnits(counts));
+}
+
+/**
+ * The share of the counted units that is ready: the one formula of a coverage.
+ *
+ * @param whole the share of all units, which is also that of no units: 1, or 100 for percent
+ */
+export function shareOf(ready: number, counted: number, whole = 1): number {
+  return counted === 0 ? whole : (whole * ready) / counted;
 }

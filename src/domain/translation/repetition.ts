@@ -1,5 +1,5 @@
 import { normalText } from '../text/normal-text.ts';
-import { lowerState, UNIT_STATES, type UnitState, type UsableState } from './unit-state.ts';
+import { lowerState, type UnitState, type UsableState } from './unit-state.ts';
 
 /** The parts of a unit that decide which others have the same translation. */
 export interface RepeatableUnit {
@@ -35,7 +35,8 @@ export interface RepeatingUnit {
 
 /**
  * Decides whether a unit gets the target of another one with the same text. A target of its own stays. A reviewed repetition
- * changes only when the new text is reviewed, too; every other one is at most `translated`.
+ * changes only when the new text is reviewed, too. Every other one is at most `translated`, and a draft again when a reviewer
+ * returns the target that it repeats.
  *
  * @param origin the state of the target that is repeated
  * @returns the state of the unit with that target, findings aside; `null`: the unit stays as it is
@@ -48,6 +49,6 @@ export function repeatedState(
   if (state === 'untranslated' || state === 'stale') return wanted;
   if (!isPropagated) return null;
   if (!hasText) return state === 'proofread' ? (origin === 'proofread' ? 'proofread' : null) : wanted;
-  if (state === 'blocked') return null;
-  return UNIT_STATES.indexOf(state) < UNIT_STATES.indexOf(wanted) ? wanted : null;
+  if (state === 'blocked' || state === 'proofread' || state === wanted) return null;
+  return wanted;
 }

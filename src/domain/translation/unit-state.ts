@@ -23,9 +23,14 @@ export function isOpen(state: UnitState): boolean {
   return state === 'untranslated' || state === 'stale';
 }
 
+/** Whether a state of review is lower than another one. */
+export function isBelow(state: UsableState, other: UsableState): boolean {
+  return UNIT_STATES.indexOf(state) < UNIT_STATES.indexOf(other);
+}
+
 /** The lower of two states of review. */
 export function lowerState(left: UsableState, right: UsableState): UsableState {
-  return UNIT_STATES.indexOf(left) <= UNIT_STATES.indexOf(right) ? left : right;
+  return isBelow(right, left) ? right : left;
 }
 
 /** Counts without any unit. */

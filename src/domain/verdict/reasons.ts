@@ -1,6 +1,6 @@
 /**
  * Why a release is not distributable. One catalogue for probe bodies, problem bodies, metric labels, log lines,
- * ReleaseChannel conditions, events and the dashboard. The text says what it means and what to do.
+ * ReleaseChannel conditions, events and the console. The text says what it means and what to do.
  */
 export const REASONS = {
   AttestationUnavailable:

@@ -3,6 +3,7 @@ import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/c
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import { instant } from '../../domain/instant.ts';
 import type { Channel } from '../../domain/release/channel.ts';
+import type { RestingReason } from '../../domain/service-state/calm-reasons.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
@@ -17,8 +18,8 @@ export interface Findings {
   readonly suspended: boolean;
   /** `spec.release`, or `null`. */
   readonly wanted: string | null;
-  /** Nobody has published a release of the channel, and nobody asks for one. */
-  readonly unpublished: boolean;
+  /** Why there is nothing to serve and nobody asks for it; `null` otherwise. */
+  readonly resting: RestingReason | null;
   /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
   /** The pods that stay. */
@@ -40,11 +41,18 @@ type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 /** Reasons why spec.release is not current yet. */
 const UNREACHED: ReadonlySet<ChannelReason> = new Set(['ReleaseChanging', 'TextsNotReady']);
 
-/** Neither good nor bad: there is nothing to serve yet. */
-const UNPUBLISHED: Finding = {
-  status: 'Unknown',
-  reason: 'NothingPublished',
-  message: 'no localized release is published yet; publish one, or name it in spec.release',
+/** Neither good nor bad: there is nothing to serve. */
+const RESTING_FINDINGS: Readonly<Record<RestingReason, Finding>> = {
+  NothingPublished: {
+    status: 'Unknown',
+    reason: 'NothingPublished',
+    message: 'no localized release is published yet; publish one, or name it in spec.release',
+  },
+  ReleaseWithdrawn: {
+    status: 'Unknown',
+    reason: 'ReleaseWithdrawn',
+    message: 'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
+  },
 };
 
 /**
@@ -134,7 +142,7 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
 function readyOf(findings: Findings): Finding {
   const { channel, pods, stalled } = findings;
   if (stalled !== null) return no(stalled.reason, stalled.message);
-  if (findings.unpublished) return UNPUBLISHED;
+  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
   if (pods.length === 0) return noPods(findings, 'False');
   const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const refusing = verdicts.filter((each) => each.serving === 'False');
@@ -167,7 +175,7 @@ function readyOf(findings: Findings): Finding {
 }
 
 function reconcilingOf(findings: Findings, ready: Finding, previous: Finding | undefined): Finding {
-  const { suspended, unpublished, stalled, waiting, crashLoop } = findings;
+  const { suspended, resting, stalled, waiting, crashLoop } = findings;
   if (suspended) return no('Suspended', 'spec.suspend is set');
   if (waiting?.reason !== 'ReleaseChanging') {
     if (crashLoop !== null) return yes(crashLoop.reason, crashLoop.message);
@@ -176,14 +184,14 @@ function reconcilingOf(findings: Findings, ready: Finding, previous: Finding | u
       return yes(previous.reason, previous.message);
   }
   if (waiting !== null) return yes(waiting.reason, waiting.message);
-  if (unpublished && stalled === null) return no(UNPUBLISHED.reason, UNPUBLISHED.message);
+  if (resting !== null && stalled === null) return no(resting, RESTING_FINDINGS[resting].message);
   if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);
   return no('UpToDate', stalled === null ? 'nothing is left to do' : 'nothing can be done');
 }
 
 function stageOf(findings: Findings, stage: Stage): Finding {
   const { channel, pods } = findings;
-  if (findings.unpublished) return UNPUBLISHED;
+  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
   if (pods.length === 0) return noPods(findings, 'Unknown');
   const fresh = pods.flatMap((pod) => {
     const verdict = pod.health?.verdicts[channel];
@@ -211,7 +219,7 @@ function stageOf(findings: Findings, stage: Stage): Finding {
  */
 function servingOf(findings: Findings): Finding {
   const { channel, pods, draining } = findings;
-  if (findings.unpublished) return UNPUBLISHED;
+  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
   if (pods.length + draining.length === 0) return noPods(findings, 'False');
   const ready = pods.filter(({ endpoint }) => endpoint === 'ready');
   const reached = ready.length > 0 ? ready : draining;

@@ -6,8 +6,10 @@ import {
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
+import { shareOf } from '../../domain/translation/publish-outcome.ts';
 import type { TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
+import { WITHDRAWN } from './pin.ts';
 
 /** The report of the translations, or why there is none. */
 export type Texts = Result<TranslationStatus, Obstacle>;
@@ -18,8 +20,8 @@ type Blocker = TranslationStatus['publish_blockers'][number];
 
 /** Blockers that count no units: the texts of the official release are not known yet. */
 const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
-/** The blocker of units that prevent a publication; other units keep the official text. */
-const BLOCKING = 'qa_blocked';
+/** Blockers that prevent a publication; units of the others keep the official text. */
+const BLOCKING: ReadonlySet<string> = new Set(['qa_blocked', WITHDRAWN]);
 
 /** The translations as a status shows them. */
 export function localizationRow({
@@ -92,22 +94,27 @@ function baseOf({ current, coverage, automation }: TranslationStatus): Finding {
 function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatus): Finding {
   const counted = coverage.units - coverage.skipped;
   const complete = `${counted} of ${counted} units (100%)`;
-  // Without a blocker every unit is ready.
-  if (blockers.length === 0) return { status: 'True', reason: 'Complete', message: complete };
+  // Without a blocker every unit is ready. A withdrawn channel says nothing about units.
+  const open = blockers.filter(({ code }) => code !== WITHDRAWN);
+  if (open.length === 0) return { status: 'True', reason: 'Complete', message: complete };
   const ready = coverage.publishable;
   const message =
     ready === null
       ? `an unknown part of ${counted} units, because too many are on hold to be counted`
       : `${ready} of ${counted} units (${percentOf(ready, counted)})`;
-  const why = blockers.map(({ code, count }) => `${code} ${count}`).join(', ');
+  const why = open.map(({ code, count }) => `${code} ${count}`).join(', ');
   return { status: 'False', reason: 'Incomplete', message: `${message}: ${why}` };
 }
 
 function publishableOf({ publish_blockers: blockers }: TranslationStatus): Finding {
-  const blocking = blockers.find(({ code }) => code === BLOCKING);
+  const blocking = blockers.find(({ code }) => BLOCKING.has(code));
   return blocking === undefined
     ? { status: 'True', reason: 'NothingBlocks', message: 'no unit has a blocking finding' }
-    : { status: 'False', reason: 'PublishBlocked', message: `${blocking.count} ${blocking.message}` };
+    : {
+        status: 'False',
+        reason: 'PublishBlocked',
+        message: blocking.code === WITHDRAWN ? blocking.message : `${blocking.count} ${blocking.message}`,
+      };
 }
 
 function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
@@ -116,5 +123,5 @@ function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
 
 /** Rounded down: 100% means all. */
 function percentOf(ready: number, counted: number): string {
-  return `${counted === 0 ? 100 : Math.floor((100 * ready) / counted)}%`;
+  return `${Math.floor(shareOf(ready, counted, 100))}%`;
 }

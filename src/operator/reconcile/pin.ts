@@ -29,14 +29,18 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
 /** Blockers that end by themselves; a publication fails until then. */
 const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
 
+/** The blocker of a channel that a rollback has withdrawn. A publication that does not resume it fails. */
+export const WITHDRAWN = 'release_rolled_back';
+
 /** The part of the report of the translations that decides. */
 type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
 
 /**
  * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
  * not exist is published under that id, as soon as the texts of the official release are there. When none is current, one that a
- * rollback took back cannot be published again while its units are on hold. A localized release of an
- * earlier official one cannot be current again. For an official release that is not current there is no action.
+ * rollback took back cannot be published again while its units are on hold, and none while the channel is withdrawn: only a person
+ * resumes it. A localized release of an earlier official one cannot be current again. For an official release that is not current there
+ * is no action.
  *
  * @param texts the report of the translations, or `null` when it is not known
  */
@@ -91,9 +95,11 @@ function planPublication(
   if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
     return stalled(
       'ReleaseRolledBack',
-      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, then publish with args ["resume=true"]`,
+      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, then publish with args=resume=true`,
     );
   }
+  const withdrawn = texts?.publish_blockers.find(({ code }) => code === WITHDRAWN);
+  if (withdrawn !== undefined) return stalled('ReleaseRolledBack', withdrawn.message);
   const passing = texts?.publish_blockers.find(({ code }) => PASSING_BLOCKERS.has(code));
   if (passing !== undefined) {
     return { kind: 'waiting', obstacle: { reason: 'TextsNotReady', message: passing.message } };

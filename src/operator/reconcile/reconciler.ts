@@ -14,7 +14,7 @@ import {
   type ChannelMemory,
   type StatusWriterOptions,
 } from './status-writer.ts';
-import { isUnpublished } from './unpublished.ts';
+import { restingReason } from './resting-channel.ts';
 import { statusOf, type StatusInput } from './status.ts';
 
 /** The result of a reconciliation. */
@@ -141,7 +141,7 @@ function findingsOf(
       channel: spec.channel,
       suspended: spec.suspend,
       wanted: spec.release ?? null,
-      unpublished: isUnpublished(spec, pods, daemons),
+      resting: restingReason(spec, pods, daemons),
       unknownPods,
       pods,
       draining,

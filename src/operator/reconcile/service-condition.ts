@@ -1,3 +1,4 @@
+import { isResting } from '../../domain/service-state/calm-reasons.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceState } from '../../domain/service-state/service-state.ts';
 import type { Channel } from '../../domain/release/channel.ts';
@@ -29,7 +30,7 @@ export function healthyCondition(pods: readonly PodEvidence[], channel: Channel)
     const more = troubled.length > 1 ? ` (and ${troubled.length - 1} more)` : '';
     return {
       // Nothing to serve is neither good nor bad.
-      status: state.reason === 'NothingPublished' ? 'Unknown' : 'False',
+      status: isResting(state.reason) ? 'Unknown' : 'False',
       reason: state.reason ?? '',
       message: `pod ${pod.name}: ${state.state}: ${describeState(state)}${more}`,
     };

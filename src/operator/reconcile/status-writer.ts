@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
+import { isCalm } from '../../domain/service-state/calm-reasons.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ChannelWriter } from '../channels/channel-writer.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
@@ -49,7 +50,7 @@ export function createStatusWriter({
     if (ready === null || (ready.status === was?.status && ready.reason === was.reason)) return;
     const { reason, message: note } = ready;
     logger.info({ channel: channel.key, ready: ready.status, reason }, 'readiness changed');
-    const isGood = ready.status === 'True' || reason === 'NothingPublished';
+    const isGood = ready.status === 'True' || isCalm(channel.spec.channel, reason);
     await writer.record(channel, { type: isGood ? 'Normal' : 'Warning', reason, note });
   };
 }

@@ -8,6 +8,11 @@ export interface GlobLists {
   readonly exclude: readonly string[];
 }
 
+/** The lists alone, such as for another thread. */
+export function fileLists({ include, exclude }: GlobLists): GlobLists {
+  return { include, exclude };
+}
+
 /** The reason why a glob is malformed, or `null`. */
 export function globProblem(glob: string): string | null {
   if (glob.startsWith('/')) return 'must not begin with "/": destinations are relative';

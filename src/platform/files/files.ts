@@ -29,13 +29,30 @@ export async function writeFileDurably(
   failpoints: Failpoints = noFailpoints,
   mode = 0o644,
 ): Promise<void> {
+  await fillFileDurably(path, async (handle) => await handle.writeFile(bytes), failpoints, mode);
+}
+
+/**
+ * The same for a file that is written in pieces: it has its name once `fill` has ended and every byte is durable.
+ *
+ * @param fill writes the bytes from the beginning on
+ * @returns what `fill` returns
+ * @throws what `fill` throws; the file system error; the temporary file is removed
+ */
+export async function fillFileDurably<T>(
+  path: string,
+  fill: (handle: FileHandle) => Promise<T>,
+  failpoints: Failpoints = noFailpoints,
+  mode = 0o644,
+): Promise<T> {
   const directory = dirname(path);
   const temporary = join(directory, `.${basename(path)}.${randomUUID()}.tmp`);
   let renamed = false;
+  let filled: T;
   try {
     const handle = await open(temporary, 'wx', mode);
     try {
-      await handle.writeFile(bytes);
+      filled = await fill(handle);
       failpoints.hit('durable:written');
       await handle.sync();
       failpoints.hit('durable:synced');
@@ -49,6 +66,7 @@ export async function writeFileDurably(
     if (!renamed) await rm(temporary, { force: true });
   }
   await fsyncDirectory(directory);
+  return filled;
 }
 
 /** Creates a directory in an existing one; does nothing when it exists. Throws the file system error. */

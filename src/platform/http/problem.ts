@@ -1,10 +1,7 @@
-import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
+import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { PROBLEM_MEDIA_TYPE } from '../../contract/json/media-types.ts';
-
-/** `type` of a problem is this and its code; the page of the reference documents each. */
-export const PROBLEM_TYPE_BASE = 'https://slipway.dev/problems/';
 
 /** An error as it goes over the wire, and as it goes into the log. */
 export interface RenderedProblem {

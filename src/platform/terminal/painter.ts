@@ -55,7 +55,7 @@ const COLOUR_OF_STATE: ReadonlyMap<string, Colour> = new Map(
       'starting',
       'warn',
     ],
-    gray: ['cancelled', 'deleted', 'exhausted', 'false', 'superseded'],
+    gray: ['cancelled', 'deleted', 'exhausted', 'false', 'superseded', 'withdrawn'],
   } satisfies Record<Colour, string[]>).flatMap(([colour, states]) =>
     states.map((state) => [state, colour as Colour]),
   ),

@@ -96,9 +96,13 @@ export function textDuration(seconds: number): string {
   return `${Math.floor(seconds / size)}${unit}`;
 }
 
-/** Renders a number of bytes, such as `6.4 GB`. */
+/** Renders a number of bytes in the largest binary unit of which it has at least one, such as `6.0 GiB`, as the console does. */
 export function textBytes(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [value, power] = [bytes, 0];
+  while (value >= 1024 && power < units.length - 1) {
+    value /= 1024;
+    power += 1;
+  }
+  return `${power === 0 ? value : value.toFixed(1)} ${units[power]}`;
 }

@@ -11,7 +11,7 @@ import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer
 import { badEncoding } from '../http/public-route.ts';
 import { isWellEncoded } from '../http/request-target.ts';
 import type { AdminGate } from './admin-gate.ts';
-import { renderAdminIndex, renderHistory } from './admin-index.ts';
+import { renderAdminIndex, renderHistory, renderScrub } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
 import type { ServerHistory } from '../history/server-history.ts';
@@ -53,7 +53,7 @@ export interface AdminReadsOptions {
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly exposeControl: boolean;
-  readonly history: Pick<ServerHistory, 'read'>;
+  readonly history: Pick<ServerHistory, 'read' | 'scrub'>;
   /** Version of the program. */
   readonly version: string;
   /** Of this machine or pod. */
@@ -70,18 +70,21 @@ export function createAdminReads({
   ...options
 }: AdminReadsOptions): AdminReads {
   const answerReport = createReportRoute(options);
-  const index = renderAdminIndex(READ_OPERATIONS, { exposed: exposeControl, version });
 
   return async ({ route, request, query: text, authorization, source, requestId, signal }) => {
     const query = new URLSearchParams(text);
-    await gate.admit({ authorization, query, source }, 'read');
+    const caller = await gate.admit({ authorization, query, source }, 'read');
     // No read takes a body, so a GET with a body is a mistake of the client.
     if (hasBody(request)) {
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');
     }
     if (route.kind === 'index') {
       checkAdminQuery(ADMIN_OPERATIONS.getAdminIndex, query, text);
-      const body: AdminIndex = { ...index, history: renderHistory(hostName, history.read()) };
+      const body: AdminIndex = {
+        ...renderAdminIndex(READ_OPERATIONS, { exposed: exposeControl, version, caller }),
+        history: renderHistory(hostName, history.read()),
+        scrub: renderScrub(await history.scrub()),
+      };
       return jsonAnswer(body, { cacheControl: NO_STORE });
     }
     const values = checkAdminQuery(route.operation, query, text);

@@ -39,7 +39,7 @@ export interface AdminSurfaceOptions {
   readonly secrets: Pick<SecretMask, 'mask'>;
   readonly exposeControl: boolean;
   readonly publicBaseUrl: string;
-  readonly history: Pick<ServerHistory, 'read'>;
+  readonly history: Pick<ServerHistory, 'read' | 'scrub'>;
   /** Version of the program. */
   readonly version: string;
   /** Of this machine or pod. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { CONTROL_SCOPES, TOKEN_ID } from '../../contract/actions/control-scopes.ts';
+import { TOKEN_ID } from '../../contract/actions/control-scopes.ts';
+import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
 import { CHANNEL_CHOICES, CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';

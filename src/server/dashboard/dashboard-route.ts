@@ -56,13 +56,13 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Serves the dashboard's files; they are public, because they contain no data. */
+/** Serves the console's files; they are public, because they contain no data. */
 export interface DashboardRoute {
   /** Answers one request for which {@link isDashboardPath} is true; never throws. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): Promise<void>;
 }
 
-/** Whether a path belongs to the dashboard, even if no file has it. */
+/** Whether a path belongs to the console, even if no file has it. */
 export function isDashboardPath(path: string): boolean {
   return path.startsWith(DASHBOARD_PATH) || `${path}/` === DASHBOARD_PATH;
 }

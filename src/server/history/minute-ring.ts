@@ -4,7 +4,7 @@ import type { ServiceStateName } from '../../domain/service-state/service-state.
 
 /** The traffic of some time. */
 export interface Traffic {
-  /** Requests that ended, without those of probes. */
+  /** Requests of clients that ended: those of probes, the console and `/admin` do not count. */
   readonly requests: number;
   /** The part of them that was answered with 5xx. */
   readonly serverErrors: number;
@@ -45,6 +45,7 @@ const WORST_FIRST = [
   'expired',
   'stale',
   'unpublished',
+  'withdrawn',
   'starting',
   'stopping',
   'degraded',

@@ -5,12 +5,15 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import type { ReadServiceState } from '../service/service-state-reader.ts';
 import { createMinuteRing, type Minute, type Traffic } from './minute-ring.ts';
+import type { ScrubPosition } from './scrub-reader.ts';
 
-/** The traffic of one process in one minute. */
+/** The traffic of one process in one minute, and its scrub. */
 export interface MinuteOfProcess {
   /** Minutes since 1970. */
   readonly minute: number;
   readonly traffic: Traffic;
+  /** `null` when it runs none. */
+  readonly scrub: ScrubPosition | null;
 }
 
 /** The kept minutes of this server. */
@@ -25,10 +28,14 @@ export interface KeptMinutes {
 export interface ServerHistory {
   /** Looks at the state every second and at the traffic every minute. */
   readonly loop: Loop;
+  /** Looks at the state now, because it changed: it can change back before the next look. */
+  noteState(): void;
   /** Adds a minute of another process of this server. */
   add(other: MinuteOfProcess): void;
   /** Reads the complete minutes of the last 24 hours. */
   read(): KeptMinutes;
+  /** The scrub of this process, or what another process told last; `null` when none is known to run. */
+  scrub(): Promise<ScrubPosition | null>;
 }
 
 /** Milliseconds between two looks at the state. */
@@ -38,12 +45,13 @@ const LOOK_MS = 1000;
 export function createServerHistory(options: {
   readonly readState: ReadServiceState;
   readonly readTraffic: () => Promise<Traffic>;
+  readonly readScrub: () => Promise<ScrubPosition | null>;
   /** Gets each minute of this process. */
   readonly share: (own: MinuteOfProcess) => void;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
 }): ServerHistory {
-  const { readState, readTraffic, share, clock, logger } = options;
+  const { readState, readTraffic, readScrub, share, clock, logger } = options;
   const ring = createMinuteRing();
   const thisMinute = (): number => Math.floor(clock.now() / 60_000);
   const first = thisMinute();
@@ -51,13 +59,19 @@ export function createServerHistory(options: {
   let open = first;
   /** All minutes before this one are complete. */
   let complete = first;
+  let scrubOfOther: ScrubPosition | null = null;
+
+  const noteState = (): void => {
+    const { channels } = readState();
+    for (const channel of CHANNELS) ring.addState(thisMinute(), channel, channels[channel].state);
+  };
 
   const endMinute = async (minute: number, next: number): Promise<void> => {
     open = next;
     try {
       const traffic = await readTraffic();
       ring.addTraffic(minute, traffic);
-      share({ minute, traffic });
+      share({ minute, traffic, scrub: await readScrub() });
     } finally {
       complete = next;
     }
@@ -69,8 +83,7 @@ export function createServerHistory(options: {
       turn: async () => {
         const minute = thisMinute();
         if (minute !== open) await endMinute(open, minute);
-        const { channels } = readState();
-        for (const channel of CHANNELS) ring.addState(minute, channel, channels[channel].state);
+        noteState();
         return LOOK_MS;
       },
       onFailure: (error) => {
@@ -78,7 +91,9 @@ export function createServerHistory(options: {
         return LOOK_MS;
       },
     }),
-    add: ({ minute, traffic }) => {
+    noteState,
+    add: ({ minute, traffic, scrub }) => {
+      if (scrub !== null) scrubOfOther = scrub;
       // Another process can begin a minute a moment earlier or later than this one.
       if (Math.abs(thisMinute() - minute) <= 1) ring.addTraffic(minute, traffic);
     },
@@ -86,5 +101,6 @@ export function createServerHistory(options: {
       const from = Math.max(first, complete - HISTORY_MINUTES);
       return { from: from * 60, minutes: ring.read(from, complete) };
     },
+    scrub: async () => (await readScrub()) ?? scrubOfOther,
   };
 }

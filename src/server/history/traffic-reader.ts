@@ -11,21 +11,21 @@ interface Sample {
  * Makes the function that reads the traffic since its last call from the metrics of this process, so that the history
  * and the metrics tell the same.
  *
- * @param options.probes route templates that do not count: the platform asks for them, clients do not
+ * @param options.isOfClients whether the requests of a route template come from clients, and not from the platform or operators
  */
 export function createTrafficReader({
   registry,
-  probes,
+  isOfClients,
 }: {
   readonly registry: Pick<Registry, 'getSingleMetric'>;
-  readonly probes: ReadonlySet<string>;
+  readonly isOfClients: (route: string) => boolean;
 }): () => Promise<Traffic> {
   const samplesOf = async (name: string): Promise<readonly Sample[]> =>
     (await registry.getSingleMetric(name)?.get())?.values ?? [];
   let before: Traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };
   return async () => {
-    const requests = (await samplesOf('slipway_http_requests_total')).filter(
-      ({ labels: { route } }) => !probes.has(String(route)),
+    const requests = (await samplesOf('slipway_http_requests_total')).filter(({ labels: { route } }) =>
+      isOfClients(String(route)),
     );
     const last = before;
     before = {

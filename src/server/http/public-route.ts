@@ -4,6 +4,7 @@ import type { OperationDefinition } from '../../contract/operations/operation-de
 import { parseQuery } from '../../contract/operations/query-parser.ts';
 import type { QuerySchema } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { evaluatePreconditions } from '../../domain/http/preconditions.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import type { z } from 'zod';
 import type { Answer } from './answer.ts';
@@ -94,11 +95,22 @@ export async function answerPublicRoute(
       // Creating the reason of an abort takes longer than answering a probe.
       if (!response.writableFinished) gone.abort();
     });
-    const answer = await route.answer(query, gone.signal);
+    const answer = unlessKnown(request, await route.answer(query, gone.signal));
     if (!response.destroyed) await sendAnswer(request, response, answer, gone.signal);
   } catch (error) {
     failRequest(error, exchange, context);
   }
+}
+
+/** The answer, or a 304 when it has an entity tag that the client names in `If-None-Match`. */
+function unlessKnown({ method = 'GET', headers }: IncomingMessage, answer: Answer): Answer {
+  const { etag } = answer.headers;
+  if (etag === undefined) return answer;
+  const validators = { etag, lastModified: 0, lastModifiedIsStrong: false };
+  const conditions = { 'if-none-match': headers['if-none-match'] };
+  if (evaluatePreconditions(method, conditions, validators, 0) !== 'not_modified') return answer;
+  const kept = Object.entries(answer.headers).filter(([name]) => name !== 'content-type');
+  return { status: 304, headers: Object.fromEntries(kept), body: [] };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 
-import { CONTROL_SCOPES, type Caller } from '../../contract/actions/control-scopes.ts';
+import type { Caller } from '../../contract/actions/control-scopes.ts';
+import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
 import { TOKEN_PARAMETER } from '../../contract/operations/query-parser.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { followTokenFile, tokenDigest } from '../../platform/files/token-file.ts';

@@ -1,4 +1,5 @@
 import { isSameState } from '../../domain/service-state/decide-service-state.ts';
+import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import type { ServiceAnswer, ServiceState } from '../../domain/service-state/service-state.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -26,7 +27,7 @@ export function createServiceStateLog(options: {
     turn: () => {
       const answer = read();
       if (!isSameState(last, answer)) {
-        logState(logger, answer, last, isCalm(answer) ? 'info' : 'warn', 'state of the service changed');
+        logState(logger, answer, last, isQuiet(answer) ? 'info' : 'warn', 'state of the service changed');
         changedAt = clock.monotonic();
         isWarned = false;
       } else if (!isWarned && isWaiting(answer) && clock.monotonic() - changedAt >= START_MS) {
@@ -44,12 +45,12 @@ export function createServiceStateLog(options: {
 }
 
 /** Working is not worth a warning, and neither is a start. */
-const CALM: ReadonlySet<ServiceState['state']> = new Set(['healthy', 'starting', 'stopping']);
+const QUIET: ReadonlySet<ServiceState['state']> = new Set(['healthy', 'starting', 'stopping']);
 /** Reasons of a start that makes progress, however long it takes. */
 const AT_WORK: ReadonlySet<ServiceState['reason']> = new Set(['Syncing', 'SnapshotLoading']);
 
-function isCalm({ state, reason }: ServiceState): boolean {
-  return CALM.has(state) || reason === 'NeverSynced';
+function isQuiet({ state, reason }: ServiceState): boolean {
+  return QUIET.has(state) || reason === 'NeverSynced';
 }
 
 function isWaiting({ state, reason }: ServiceState): boolean {
@@ -58,11 +59,12 @@ function isWaiting({ state, reason }: ServiceState): boolean {
 
 function logState(
   logger: Pick<Logger, 'info' | 'warn'>,
-  { state, reason, message, next_step: next, channels }: ServiceAnswer,
+  answer: ServiceAnswer,
   before: ServiceAnswer | null,
   level: 'info' | 'warn',
   text: string,
 ): void {
+  const { state, reason, message, next_step: next, channels } = answer;
   logger[level](
     {
       state,
@@ -70,6 +72,7 @@ function logState(
       detail: message,
       next_step: next?.text ?? null,
       localized_state: channels.localized.state,
+      localized: describeLocalized(answer),
       before: before?.state ?? null,
     },
     text,

@@ -2,9 +2,11 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
 import { decideServiceState } from '../../domain/service-state/decide-service-state.ts';
 import type { ServiceAnswer, ServiceFacts } from '../../domain/service-state/service-state.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DaemonState } from '../daemon-client/daemon-presence.ts';
 import type { RefreshDiagnostics } from '../serving/attestation-poller.ts';
 import type { ServingControl } from '../serving/serving.ts';
+import { createStateTimes } from './state-times.ts';
 
 /** Where the facts come from. All of them are in memory. */
 export interface ServiceStateSources {
@@ -13,17 +15,39 @@ export interface ServiceStateSources {
   readonly refresh: () => RefreshDiagnostics;
   readonly conditions: () => readonly DaemonCondition[] | null;
   readonly isShuttingDown: () => boolean;
+  readonly clock: Clock;
 }
 
 /** The state of the service as of now. */
 export type ReadServiceState = () => ServiceAnswer;
 
-/** Makes the function that collects the facts and decides. It waits for nothing. */
+/** Makes the function that collects the facts and decides. It waits for nothing, and remembers when the state changed. */
 export function createServiceStateReader(sources: ServiceStateSources): ReadServiceState {
-  return () => decideServiceState(factsOf(sources));
+  const noteTimes = createStateTimes();
+  const keepWithdrawal = createWithdrawalMemory();
+  return () => {
+    const conditions = keepWithdrawal(sources.conditions());
+    return noteTimes(decideServiceState(factsOf(sources, conditions)), unixSeconds(sources.clock));
+  };
 }
 
-function factsOf(sources: ServiceStateSources): ServiceFacts {
+/**
+ * Makes the function that keeps the withdrawal of the localized channel among the conditions while the daemon starts: it tells its
+ * other conditions afterwards, and until then nothing ends the withdrawal.
+ */
+function createWithdrawalMemory(): (told: ServiceFacts['conditions']) => ServiceFacts['conditions'] {
+  let withdrawal: DaemonCondition | undefined;
+  return (told) => {
+    if (told?.some(({ code }) => code === 'starting') === true) {
+      return withdrawal === undefined ? told : [...told, withdrawal];
+    }
+    // A poll without a usable answer tells nothing.
+    if (told !== null) withdrawal = told.find(({ code }) => code === 'localized_withdrawn');
+    return told ?? (withdrawal === undefined ? null : [withdrawal]);
+  };
+}
+
+function factsOf(sources: ServiceStateSources, conditions: ServiceFacts['conditions']): ServiceFacts {
   const { serving } = sources;
   const [official, localized] = CHANNELS.map((channel) => serving.verdict(channel));
   if (official === undefined || localized === undefined) throw new Error('a channel has no verdict');
@@ -33,7 +57,7 @@ function factsOf(sources: ServiceStateSources): ServiceFacts {
     verdicts: { official, localized },
     daemon: { failure, since },
     refresh: { failures, code, since: lastSuccessAt === null ? null : Math.floor(lastSuccessAt / 1000) },
-    conditions: sources.conditions(),
+    conditions,
     expiresAt: serving.attestation()?.statement.expires_at ?? null,
     isStopping: sources.isShuttingDown(),
   };

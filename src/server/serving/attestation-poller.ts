@@ -8,6 +8,11 @@ const POLL_INTERVALS = {
   /** First wait after a failed poll; each further failure doubles it, up to `failureLast`. */
   failureFirst: 500,
   failureLast: 15_000,
+  /**
+   * The same while nothing accepts the connection, or the daemon starts. Such a poll costs little, and a daemon that has started is
+   * found soon.
+   */
+  absentLast: 1_000,
   /** After an envelope was refused, and while the daemon has none or is a standby. */
   nothingNew: 2_000,
   /** Minimum between two polls, for a daemon that answers without waiting. */
@@ -110,9 +115,10 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
         if (signal.aborted) return 0;
         noteFailure(error instanceof DaemonUnavailable ? error.code : 'internal');
         onOutcome('failed', error);
-        const { failureFirst, failureLast } = POLL_INTERVALS;
+        const { failureFirst, failureLast, absentLast } = POLL_INTERVALS;
         const doublings = Math.min(diagnostics.consecutiveFailures - 1, 10);
-        return jitter(Math.min(failureLast, failureFirst * 2 ** doublings));
+        const last = isAbsence(error) ? absentLast : failureLast;
+        return jitter(Math.min(last, failureFirst * 2 ** doublings));
       }
     },
     forget: () => {
@@ -120,4 +126,10 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
     },
     diagnostics: () => diagnostics,
   };
+}
+
+/** Whether a poll failed because the daemon is away or has not finished its start. */
+function isAbsence(error: unknown): boolean {
+  if (!(error instanceof DaemonUnavailable)) return false;
+  return error.code === 'unreachable' || error.daemonCode === 'backend_unavailable';
 }

@@ -82,6 +82,7 @@ export function createServing(options: ServingOptions): ServingControl {
       servables.set(release, servable);
       return servable;
     },
+    envelope: () => store.known().evidence.envelope,
     reportDamage,
     watchDamage: changes.watchDamage,
     watchManifests: changes.watchManifests,

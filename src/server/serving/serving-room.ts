@@ -1,7 +1,6 @@
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { Reason } from '../../domain/verdict/reasons.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
@@ -23,6 +22,7 @@ import type { ServingControl } from './serving.ts';
 import { createSnapshotBinder } from './snapshot-binder.ts';
 import { createSnapshotVolume, type SnapshotVolume } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
+import { createVerdictLog } from './verdict-log.ts';
 
 /** Milliseconds after which a volume that does not answer counts as absent. */
 const VOLUME_TIMEOUT_MS = 5_000;
@@ -42,6 +42,8 @@ export interface ServingRoomOptions {
   readonly waitSeconds: number;
   readonly pool: HashPool;
   readonly metrics: ServingMetrics;
+  /** Called after every change of a verdict. */
+  readonly onVerdict?: () => void;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -58,6 +60,7 @@ export interface ServingRoom {
 /** Assembles the parts that decide which bytes are served; nothing runs before the refresher is started. */
 export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   const { root, pool, clock, logger, metrics, trustedKeys } = options;
+  const logVerdict = createVerdictLog(logger);
   const serving = createServing({
     verify: (envelope) => verifyEnvelope(envelope, trustedKeys.current()),
     inspect: createObjectInspector({ root, pool }),
@@ -71,7 +74,8 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
     clock,
     onVerdict: (verdict, previous) => {
       metrics.verdict(verdict);
-      logVerdict(logger, verdict, previous);
+      logVerdict(verdict, previous);
+      options.onVerdict?.();
     },
     onTrouble: () => {
       refresher.wake();
@@ -133,22 +137,6 @@ async function isUsable(root: string, { blake3, size }: ManifestEntry): Promise<
     // After any fault the object is not usable yet; the next check tries again.
     return false;
   }
-}
-
-/** Reasons of a server, or of a service, that has not been ready yet. */
-const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>([
-  'AttestationUnavailable',
-  'SnapshotLoading',
-  'ReleaseNotAuthorized',
-]);
-
-function logVerdict(logger: Logger, verdict: Verdict, previous: Verdict | null): void {
-  const { channel, distributable, reason, message, release_id, snapshot_id } = verdict;
-  const isNotYet = NOT_YET.has(reason) && previous?.distributable !== true;
-  logger[distributable || isNotYet || channel === 'localized' ? 'info' : 'warn'](
-    { channel, distributable, reason, detail: message, release_id, snapshot_id, before: previous?.reason },
-    'verdict changed',
-  );
 }
 
 /**

@@ -94,6 +94,8 @@ export interface ServingControl extends Serving {
   recheck(): Promise<void>;
   /** The newest accepted attestation. */
   attestation(): VerifiedAttestation | null;
+  /** The same as the daemon signed it. */
+  envelope(): Uint8Array | null;
   /** Calls the listener for every accepted attestation. */
   watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
   /** Why the newest envelope was refused, or `null` if it was not. */

@@ -2,15 +2,12 @@ import { createHash, type Hash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
-  entryProblem,
   headerProblem,
   MANIFEST_MAX_BYTES,
-  MANIFEST_MAX_MEDIA_TYPES,
   renderManifestEntry,
   renderManifestHeader,
 } from '../../contract/formats/manifest-format.ts';
 import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../domain/release/digest.ts';
-import { compareDestinations } from '../../domain/release/destination.ts';
 import {
   MANIFEST_MAX_LINE_BYTES,
   type ManifestEntry,
@@ -21,6 +18,7 @@ import { createBlake3, type Blake3 } from '../../platform/hashing/blake3.ts';
 import { manifestPath } from '../volume/layout.ts';
 import { renameIntoPlace } from '../volume/store-directories.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
+import { EntryCheck, ManifestContentError } from './entry-check.ts';
 
 /** A manifest that is durable in the store. */
 export interface WrittenManifest {
@@ -41,14 +39,6 @@ export interface ManifestToWrite {
   /** In the byte order of the destinations. */
   readonly entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>;
   readonly steps: WriteSteps;
-}
-
-/** The entries given are not those that the header announces, or cannot be in a manifest. */
-export class ManifestContentError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ManifestContentError';
-  }
 }
 
 /** Bytes hashed and written at a time; keeps each stay on the event loop short. */
@@ -96,53 +86,6 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
-  }
-}
-
-/** Holds entries against the rules that span lines, and against the header. */
-class EntryCheck {
-  readonly #header: ManifestHeader;
-  readonly #mediaTypes = new Set<string>();
-  #previous: string | null = null;
-  #count = 0;
-  #bytes = 0;
-
-  constructor(header: ManifestHeader) {
-    this.#header = header;
-  }
-
-  next(entry: ManifestEntry): void {
-    const problem = entryProblem({ ...entry }) ?? this.#problem(entry);
-    if (problem !== null) {
-      throw new ManifestContentError(`manifest entry ${JSON.stringify(entry.destination)}: ${problem}`);
-    }
-    this.#previous = entry.destination;
-    this.#count += 1;
-    this.#bytes += entry.size;
-  }
-
-  end(): void {
-    const { entry_count: count, total_bytes: bytes } = this.#header;
-    if (this.#count !== count || this.#bytes !== bytes) {
-      throw new ManifestContentError(
-        `the header announces ${count} entries of ${bytes} bytes, but there are ${this.#count} of ${this.#bytes}`,
-      );
-    }
-  }
-
-  #problem(entry: ManifestEntry): string | null {
-    if (this.#count >= this.#header.entry_count) {
-      return `it is one more than the ${this.#header.entry_count} that the header announces`;
-    }
-    if (entry.source === 'localized' && this.#header.channel === 'official') {
-      return 'an official release has no localized entries';
-    }
-    this.#mediaTypes.add(entry.media_type);
-    if (this.#mediaTypes.size > MANIFEST_MAX_MEDIA_TYPES) return 'there are too many different media types';
-    if (this.#previous === null) return null;
-    const order = compareDestinations(this.#previous, entry.destination);
-    if (order === 0) return 'it appears twice';
-    return order < 0 ? null : `it must come before ${JSON.stringify(this.#previous)}, in byte order`;
   }
 }
 

@@ -45,6 +45,12 @@ export class ObjectLedger {
     return id;
   }
 
+  /** The digest of an object. */
+  blake3(id: number): Blake3Hex {
+    const start = id * DIGEST_BYTES;
+    return this.#digests.toString('hex', start, start + DIGEST_BYTES) as Blake3Hex;
+  }
+
   /** The size that the object was looked at with. */
   size(id: number): number {
     return this.#sizes[id] ?? 0;

@@ -57,6 +57,22 @@ describe('requests to the server', () => {
     expect(refused).not.toHaveBeenCalled();
   });
 
+  it('does not take a late refusal of an older token for one of the present token', async () => {
+    const refused = vi.fn();
+    let token = 'first';
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const client = createApiClient({
+      fetch: async () => await promise,
+      vault: { get: () => token },
+      onUnauthorized: refused,
+    });
+    const late = client.read('/x');
+    token = 'second';
+    resolve(Response.json({}, { status: 401 }));
+    await expect(late).rejects.toMatchObject({ status: 401 });
+    expect(refused).not.toHaveBeenCalled();
+  });
+
   it('distinguishes an unreachable server from one that refuses the token', async () => {
     const gone = clientFor(() => {
       throw new TypeError('fetch failed');
@@ -73,6 +89,35 @@ describe('requests to the server', () => {
     await expect(proxy.client.read('/x')).rejects.toMatchObject({
       message: 'The server returned an unexpected answer with status 502.',
     });
+  });
+});
+
+describe('the key of an action', () => {
+  const problem = (status: number) => (): Response => Response.json({ code: 'x' }, { status });
+  const accepted = (): Response => Response.json({ task_id: 't' }, { status: 202 });
+
+  it.each([
+    [
+      'a lost answer',
+      (): Response => {
+        throw new TypeError('fetch failed');
+      },
+      true,
+    ],
+    ['an answer of a proxy', problem(504), true],
+    ['a refusal', problem(409), false],
+    ['an acceptance', accepted, false],
+  ])('after %s', async (_name, first, isSame) => {
+    const answers = [first, accepted];
+    const { client, calls } = clientFor(() => (answers.shift() ?? accepted)());
+    const body = '{"from_worker":true}';
+    await client.control('/admin/control/localized-publish', body).catch(() => undefined);
+    await client.control('/admin/control/localized-publish', body);
+    await client.control('/admin/control/localized-publish', '{}');
+    const [one, two, other] = calls.map(([, { headers }]) => new Headers(headers).get('idempotency-key'));
+    expect(one).toMatch(/^[0-9a-f]{32}$/);
+    expect(two === one).toBe(isSame);
+    expect(other).not.toBe(two);
   });
 });
 

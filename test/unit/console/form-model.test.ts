@@ -22,7 +22,9 @@ describe('the form of an action', () => {
       force: 'switch',
       enabled: 'boolean',
       review_status: 'choice',
-      next_run_unix_seconds: 'integer',
+      next_run_unix_seconds: 'instant',
+      every_seconds: 'interval',
+      delay_seconds: 'duration',
       id: 'text',
       reason: 'prose',
       args: 'lines',
@@ -39,7 +41,7 @@ describe('the form of an action', () => {
       source_language: 'ja',
       target_language: 'en',
       'source.source_kind': 'manual',
-      'source.observed_unix_seconds': ' 1763683200 ',
+      'source.observed_unix_seconds': '1763683200',
       aliases: 'せんせい\n\n 教師 ',
       scope: 'character=Arona\nnote=a=b',
       priority: '-3',
@@ -91,7 +93,7 @@ describe('the form of an action', () => {
   it('sends switches only when they are on, and only the changes of an edit', () => {
     const fields = formOf('schedule-update');
     const before = { id: 's', group: 'res', args: 'channel=official', every_seconds: '60', enabled: 'true' };
-    const after = { ...before, enabled: 'false', clear_every: false, clear_args: true };
+    const after = { ...before, enabled: 'false', args: '' };
     expect(readFields(fields, after, before).body).toEqual({ id: 's', clear_args: true, enabled: false });
   });
 

@@ -36,6 +36,8 @@ describe('a feed', () => {
     feed.stop();
     await vi.advanceTimersByTimeAsync(100_000);
     expect(asked).toBe(8);
+    // A stopped feed announces no next request.
+    expect(feed.state.value.nextAt).toBeNull();
   });
 
   it('waits at most half a minute, and as long as the server requests', () => {

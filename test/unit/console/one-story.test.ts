@@ -7,6 +7,7 @@ import type { DaemonCondition } from '../../../src/domain/service-state/daemon-c
 import type { ServiceReason } from '../../../src/domain/service-state/service-reasons.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../../src/domain/service-state/service-state.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
+import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
@@ -103,6 +104,12 @@ interface Case {
   readonly message: string;
   /** The channel whose state decides; default official. */
   readonly channel?: 'localized';
+}
+
+/** Attests the official release, and retains a localized one of an earlier base. */
+function attestStale(world: World): void {
+  const retained = [{ ...world.localized, channel: 'localized' as const, retained_until: 4_102_444_800 }];
+  world.attest({ retained });
 }
 
 const CASES: readonly Case[] = [
@@ -242,8 +249,7 @@ const CASES: readonly Case[] = [
     name: 'a stale localized release',
     arrange: (world) => {
       world.tell({ code: 'localized_stale' });
-      const retained = [{ ...world.localized, channel: 'localized' as const, retained_until: 4_102_444_800 }];
-      world.attest({ retained });
+      attestStale(world);
     },
     state: 'degraded',
     reason: 'BaseReleaseChanged',
@@ -251,7 +257,72 @@ const CASES: readonly Case[] = [
     message: 'localized release r0-l1 was made for r0',
     channel: 'localized',
   },
+  {
+    name: 'a stale localized release that nothing follows since a rollback',
+    arrange: (world) => {
+      world.tell({ code: 'localized_stale' }, { code: 'publishing_stopped' });
+      attestStale(world);
+    },
+    state: 'degraded',
+    reason: 'PublishingStopped',
+    action: 'localized-publish',
+    message: 'told: publishing_stopped',
+    channel: 'localized',
+  },
 ];
+
+/** The localized channel of a healthy service. */
+const LOCALIZED_CASES = [
+  {
+    name: 'a localized release that is followed',
+    tells: ['localized_following', 'localized_stale'],
+    state: 'starting',
+    reason: 'LocalizedFollowing',
+    healthy: 'False',
+  },
+  {
+    name: 'a localized channel that somebody has withdrawn',
+    tells: ['localized_withdrawn'],
+    state: 'withdrawn',
+    reason: 'ReleaseWithdrawn',
+    healthy: 'Unknown',
+  },
+] as const;
+
+/** Reads the first check of the doctor, which is the state; the whole answer when there are no checks. */
+async function readDoctor({
+  server,
+}: World): Promise<{ readonly text: string; readonly hasChecks: boolean }> {
+  const doctor = (await (await server.ask('/admin/diagnostics')).json()) as Record<string, unknown>;
+  const { checks } = doctor;
+  return {
+    text: JSON.stringify(checks === undefined ? doctor['detail'] : (checks as unknown[])[0]),
+    hasChecks: checks !== undefined,
+  };
+}
+
+/** Reads the health as an operator does. */
+async function readPod({ server }: World): Promise<PodEvidence> {
+  const health = HealthRead.parse(await (await fetch(`${server.url}/healthz`)).json());
+  return { name: 'a', origin: server.url, endpoint: 'ready', health, failure: null };
+}
+
+/** The line that the server logs of its state. */
+async function logState({ server }: World): Promise<readonly object[]> {
+  const lines: object[] = [];
+  const log =
+    (level: string) =>
+    (fields: object): void =>
+      void lines.push({ level, ...fields });
+  const watch = createServiceStateLog({
+    read: server.parts.service,
+    logger: { info: log('info'), warn: log('warn') },
+    clock: systemClock,
+  });
+  watch.start();
+  await watch.stop();
+  return lines;
+}
 
 describe('every surface tells the state, the reason and the next step of /healthz', () => {
   it.each(CASES)('$name', async ({ arrange, state, reason, action, message, channel }) => {
@@ -284,13 +355,10 @@ describe('every surface tells the state, the reason and the next step of /health
     expect(banner.why).toContain(message.slice(1));
     expect(banner.why.endsWith(reason === null ? '.' : `(${reason}).`)).toBe(true);
 
-    const doctor = (await (await server.ask('/admin/diagnostics')).json()) as Record<string, unknown>;
-    const told = JSON.stringify(
-      doctor['checks'] === undefined ? doctor['detail'] : (doctor['checks'] as unknown[])[0],
-    );
-    expect(told).toContain(message.slice(1));
-    if (next !== null) expect(told).toContain(JSON.stringify(next).slice(1, -1));
-    if (reason !== null && doctor['checks'] !== undefined) expect(told).toContain(`${state}, ${reason}`);
+    const doctor = await readDoctor(world);
+    expect(doctor.text).toContain(message.slice(1));
+    if (next !== null) expect(doctor.text).toContain(JSON.stringify(next).slice(1, -1));
+    if (reason !== null && doctor.hasChecks) expect(doctor.text).toContain(`${state}, ${reason}`);
 
     const metrics = await server.registry.metrics();
     const samples = metrics
@@ -301,28 +369,36 @@ describe('every surface tells the state, the reason and the next step of /health
       `slipway_service_reason{channel="all",reason="${reason ?? 'none'}"} 1`,
     ]);
 
-    const pod = {
-      name: 'a',
-      origin: server.url,
-      endpoint: 'ready',
-      health: read.health,
-      failure: null,
-    } as const;
-    const condition = healthyCondition([pod], channel ?? 'official');
+    const condition = healthyCondition([await readPod(world)], channel ?? 'official');
     expect(condition.reason).toBe(reason ?? 'Healthy');
     expect(condition.message).toContain(message);
     if (next !== null) expect(condition.message).toContain(next);
 
-    const lines: unknown[] = [];
-    const log = (fields: object): void => void lines.push(fields);
-    const watch = createServiceStateLog({
-      read: server.parts.service,
-      logger: { info: log, warn: log },
-      clock: systemClock,
+    expect(await logState(world)).toMatchObject([{ state, reason, next_step: next }]);
+  });
+
+  it.each(LOCALIZED_CASES)('of the localized channel: $name', async ({ tells, state, reason, healthy }) => {
+    const world = await startWorld();
+    const { server } = world;
+    world.tell(...tells.map((code) => ({ code })));
+    attestStale(world);
+    await until(async () => (await readService(world)).channels.localized.reason === reason, 10_000);
+    const sentence = `${state} (${reason}): told: ${tells[0]}`;
+
+    const { out } = await ctl(['--url', server.url, '--token-file', server.tokenFile, 'status']);
+    expect(out).toMatch(/^state: +healthy$/mu);
+    expect(out).toContain(sentence);
+    expect((await readDoctor(world)).text).toContain(`localized: ${sentence}`);
+    const metrics = await server.registry.metrics();
+    expect(metrics).toContain(`slipway_service_state{channel="all",state="healthy"} 1`);
+    expect(metrics).toContain(`slipway_service_state{channel="localized",state="${state}"} 1`);
+    expect(metrics).toContain(`slipway_service_reason{channel="localized",reason="${reason}"} 1`);
+    expect(healthyCondition([await readPod(world)], 'localized')).toMatchObject({
+      status: healthy,
+      reason,
+      message: expect.stringContaining(`told: ${tells[0]}`) as string,
     });
-    watch.start();
-    await watch.stop();
-    expect(lines).toMatchObject([{ state, reason, next_step: next }]);
+    expect(await logState(world)).toMatchObject([{ level: 'info', state: 'healthy', localized: sentence }]);
   });
 
   it('tells one cause once: what depends on a daemon that is away is unknown since then', async () => {

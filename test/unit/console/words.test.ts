@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { HealthAnswer, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
 import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
-import { bytes, count, duration, relative, utc, words } from '../../../src/console/text/format.ts';
+import { SERVICE_STATES } from '../../../src/domain/service-state/service-state.ts';
+import { bytes, count, duration, percent, relative, utc, words } from '../../../src/console/text/format.ts';
+import { channelWords } from '../../../src/console/state/channel-words.ts';
+import { stateWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
@@ -13,25 +16,44 @@ function summary(
   {
     failure = null,
     readiness = {},
-  }: { readonly failure?: ApiFailure | null; readonly readiness?: object } = {},
+    daemon = HEALTH.daemon,
+  }: {
+    readonly failure?: ApiFailure | null;
+    readonly readiness?: object;
+    readonly daemon?: ReadHealth['daemon'];
+  } = {},
 ): ReturnType<typeof summarizeVerdict> {
   const verdict = {
     readiness: { ...VERDICT_EXAMPLE, ...readiness },
-    health: { ...HEALTH, service: { ...HEALTH.service, ...changes } },
+    health: { ...HEALTH, daemon, service: { ...HEALTH.service, ...changes } },
   };
   return summarizeVerdict({ verdict, failure });
 }
 
 describe('the banner', () => {
-  it('says that the release is served, since when and until when', () => {
+  it('says that the release is served, and since when', () => {
     expect(summary()).toMatchObject({
-      tone: 'good',
+      tone: 'ok',
       title: 'Release 1.66.405117 is being served',
       todo: null,
       action: null,
       since: VERDICT_EXAMPLE.since,
-      until: VERDICT_EXAMPLE.attestation?.expires_at,
+      until: null,
     });
+  });
+
+  it('says until when it is served only while the daemon is away', () => {
+    const daemon = { answers: false, failure: 'unreachable', since: 1, message: 'away' } as const;
+    expect(summary({ state: 'degraded' }, { daemon }).until).toBe(VERDICT_EXAMPLE.attestation?.expires_at);
+  });
+
+  it('says that the localized channel is not served while the official one is', () => {
+    const { channels } = HEALTH.service;
+    const stale = { ...channels.localized, state: 'stale' } as const;
+    expect(summary({ state: 'degraded', channels: { ...channels, localized: stale } }).title).toBe(
+      'Release 1.66.405117 is being served, but the localized channel is not',
+    );
+    expect(summary({ state: 'degraded' }).title).toContain('but something needs attention');
   });
 
   it('repeats the cause, the next step and its action as the server tells them', () => {
@@ -57,6 +79,12 @@ describe('the banner', () => {
     });
   });
 
+  it('tells no end of the service while the daemon renews its attestation', () => {
+    expect(summary({ state: 'degraded', reason: 'BaseReleaseChanged' }).until).toBeNull();
+    const until = VERDICT_EXAMPLE.attestation?.expires_at;
+    expect(summary({ state: 'degraded', reason: 'DaemonUnreachable' }).until).toBe(until);
+  });
+
   it('says once which things are unknown because of the cause', () => {
     const caused = [
       { what: 'syncs', since: 5 },
@@ -67,7 +95,7 @@ describe('the banner', () => {
       tone: 'warn',
       unknown: 'syncs, repairs',
       unknownSince: 5,
-      until: VERDICT_EXAMPLE.attestation?.expires_at,
+      until: null,
     });
   });
 
@@ -79,7 +107,41 @@ describe('the banner', () => {
   });
 });
 
+describe('the state of a channel', () => {
+  it.each(Object.keys(SERVICE_STATES))('%s has one tone wherever it is shown', (state) => {
+    const service = {
+      ...HEALTH.service,
+      state: state as keyof typeof SERVICE_STATES,
+      channels: {
+        ...HEALTH.service.channels,
+        official: { ...HEALTH.service, state: state as keyof typeof SERVICE_STATES },
+      },
+    };
+    const { tone } = stateWords(state);
+    expect(channelWords({ ...HEALTH, service }, 'official')?.tone).toBe(tone);
+    expect(summary({ state: service.state }).tone).toBe(tone);
+  });
+
+  it('has its name as words when only a newer server knows it', () => {
+    const state = 'half_served' as 'healthy';
+    expect(stateWords(state)).toEqual({ tone: 'warn', short: 'half served', text: 'Half served' });
+    expect(summary({ state }).tone).toBe('warn');
+  });
+});
+
 describe('words', () => {
+  it('show a share, and never all of less than all', () => {
+    expect([0, 0.00001, 0.0004, 0.05, 0.123, 0.9999, 1].map(percent)).toEqual([
+      '0 %',
+      '< 0.01 %',
+      '0.04 %',
+      '5.0 %',
+      '12 %',
+      '99 %',
+      '100 %',
+    ]);
+  });
+
   it('show lengths of time by their two largest units', () => {
     const texts = [0, 59, 60, 3599, 3600, 90_000, 86_400 * 3].map(duration);
     expect(texts).toEqual(['0 s', '59 s', '1 min', '59 min 59 s', '1 h', '1 d 1 h', '3 d']);

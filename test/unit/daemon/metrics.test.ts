@@ -160,6 +160,8 @@ describe('the metrics of translations', () => {
       built: null,
       units: { ...noUnits(), draft: 5 },
       skippedUnits: { ...noUnits(), draft: 2 },
+      excludedUnits: noUnits(),
+      blockedUnits: { draft: 0, translated: 0, proofread: 0 },
       heldUnits: noUnits(),
       leases: { open: 4, expired: 1 },
       failedChunks: 6,

@@ -1,5 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import type { Channel } from '../../../src/domain/release/channel.ts';
+import { RESTING_REASONS } from '../../../src/domain/service-state/calm-reasons.ts';
 import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
 import { createOperatorMetrics } from '../../../src/operator/metrics.ts';
 
@@ -40,14 +42,23 @@ describe('the metrics of each ReleaseChannel', () => {
     ]);
   });
 
-  it('leave out one that has nothing to serve yet, and count any other unknown as not ready', async () => {
-    const unknown = (name: string, reason: string): ReleaseChannel => ({
-      ...channel(name, null, null),
-      status: { conditions: [{ type: 'Ready', status: 'Unknown', reason }] } as never,
+  it('leave out a localized one for which nobody has to act, and count any other as not ready', async () => {
+    const of = (kind: Channel, status: 'False' | 'Unknown', reason: string): ReleaseChannel => ({
+      ...channel(`${kind}-${reason.toLowerCase()}`, null, null),
+      spec: { channel: kind } as never,
+      status: { conditions: [{ type: 'Ready', status, reason }] } as never,
     });
-    const channels = [unknown('empty', 'NothingPublished'), unknown('silent', 'PodUnreachable')];
+    const channels = [
+      ...RESTING_REASONS.map((reason) => of('localized', 'Unknown', reason)),
+      of('localized', 'False', 'LocalizedFollowing'),
+      of('localized', 'False', 'SnapshotLoading'),
+      of('localized', 'Unknown', 'PodUnreachable'),
+      // The official channel must serve, whatever the cause.
+      of('official', 'False', 'SnapshotLoading'),
+    ];
     expect(await samples(channels, 'ready')).toEqual([
-      'slipway_operator_release_channel_ready{namespace="games",name="silent"} 0',
+      'slipway_operator_release_channel_ready{namespace="games",name="localized-podunreachable"} 0',
+      'slipway_operator_release_channel_ready{namespace="games",name="official-snapshotloading"} 0',
     ]);
   });
 

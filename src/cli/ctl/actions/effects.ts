@@ -6,7 +6,7 @@ import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { viewOf } from '../output/view.ts';
 import { readReport } from '../read-report.ts';
-import { renderReleases, renderSchedules, renderTasks } from '../report-views.ts';
+import { renderSchedules, renderTasks } from '../report-views.ts';
 
 type Effect = (context: CtlContext, body: ControlBody) => Promise<string>;
 
@@ -52,11 +52,6 @@ const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
     `deprecates this term and forbids its wording\n${await termFields(context, body)}`,
   'translation-glossary-delete': async (context, body) =>
     `deletes this term\n${await termFields(context, body)}`,
-  'localized-rollback': async (context, { localized_release_id: id }) => {
-    const report = await readReport(context.api, 'release.list', { channel: 'localized' });
-    const target = id === undefined ? 'the previous localized release, or none,' : id;
-    return `makes ${target} current in place of the current one\n${renderReleases(report, viewOf(context))}`;
-  },
 };
 
 /**

@@ -21,9 +21,13 @@ export function fieldTexts({ required, used, fields = {} }: ActionDefinition): r
   return names.flatMap((name) => {
     const narrow = fields[name];
     const wide = PROPERTIES[name] ?? {};
-    // Only a smaller choice of words says more than the control body.
-    const choice = narrow === undefined ? {} : renderJsonSchema(narrow);
-    const schema = choice['enum'] === undefined ? wide : { ...wide, enum: choice['enum'] };
+    // A smaller choice of words and a meaning of its own say more than the control body.
+    const { enum: choice, description } = narrow === undefined ? {} : renderJsonSchema(narrow);
+    const schema: JsonSchema = {
+      ...wide,
+      ...(choice === undefined ? {} : { enum: choice }),
+      ...(description === undefined ? {} : { description }),
+    };
     const isRequired = required.includes(name);
     const pairs = narrow === undefined ? null : fieldsOfPairs(narrow);
     if (pairs !== null) return pairTexts(name, propertiesOf(renderJsonSchema(pairs)));
@@ -48,20 +52,21 @@ function textOf(name: string, schema: JsonSchema, isRequired: boolean): FieldTex
   ];
   return {
     name,
-    value: placeholderOf(schema),
+    value: placeholderOf(name, schema),
     meaning: facts.filter((fact) => fact !== '').join(' '),
     isRequired,
   };
 }
 
-function placeholderOf(schema: JsonSchema): string {
+function placeholderOf(name: string, schema: JsonSchema): string {
   const choice = schema['enum'];
   if (Array.isArray(choice)) return choice.join('|');
   switch (schema['type']) {
     case 'boolean':
       return 'true|false';
     case 'integer':
-      return 'N';
+      if (name.endsWith('unix_seconds')) return 'UNIX_SECONDS';
+      return name.endsWith('_seconds') ? 'SECONDS' : 'N';
     case 'array':
       return isTextList(schema) ? 'TEXT' : 'JSON';
     case 'object':

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { actionDefinition, type ControlAction } from '../../../contract/actions/actions.ts';
 import type { ControlBody } from '../../../contract/actions/control-body.ts';
+import { triedBody } from '../../../domain/release/tried-body.ts';
 import { parseJsonExact, stringifyJsonExact } from '../../../contract/json/json-exact.ts';
 import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { CtlContext } from '../ctl-context.ts';
@@ -36,9 +37,10 @@ export async function startAction(
   const fields = (body === null ? {} : parseJsonExact(body)) as ControlBody;
   if (context.args.values['dry-run'] === true) return await tryAction(context, action, fields);
   const isTrial = hasDryRun === true && fields.args?.includes(DRY_RUN) === true;
-  if (destructive && !isTrial) await confirmAction(context, action, fields);
+  const confirmed = destructive && !isTrial ? await confirmAction(context, action, fields) : fields;
   const key = textOption(context.args, 'idempotency-key') ?? randomUUID();
-  const accepted = await post(context, action, body, key);
+  const text = confirmed === fields ? body : stringifyJsonExact(confirmed);
+  const accepted = await post(context, action, text, key);
   // A repeated call with the key of the first wants the task of the first.
   if (accepted.isJoined && textOption(context.args, 'idempotency-key') === undefined) {
     context.stderr.write(`${JOINED}\n`);
@@ -50,27 +52,45 @@ export async function startAction(
   return await showTask(context, await waitFor(context, accepted.taskId));
 }
 
-/** Shows what the action takes away and asks, unless `--yes` was given. @throws CtlFailure unless it is confirmed */
-async function confirmAction(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<void> {
+/**
+ * Shows what the action takes away and asks, unless `--yes` was given.
+ *
+ * @returns the body to send
+ * @throws CtlFailure unless it is confirmed
+ */
+async function confirmAction(
+  context: CtlContext,
+  action: ControlAction,
+  fields: ControlBody,
+): Promise<ControlBody> {
   const { args, stdin, stderr } = context;
   // Without a terminal there is no answer to wait for, so nothing is read either.
-  if (args.values.yes !== true && stdin.isTTY === true) {
-    stderr.write(`${action} ${await effectOf(context, action, fields)}`);
-  }
+  const isAsked = args.values.yes !== true && stdin.isTTY === true;
+  const effect = isAsked ? await effectOf(context, action, fields) : null;
+  if (effect !== null) stderr.write(`${action} ${effect.text}`);
   await confirm(context, `${action} takes something away or stops it`);
+  return effect?.body ?? fields;
 }
 
-async function effectOf(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<string> {
+/** The shown effect of an action, and the body to send. */
+interface Effect {
+  readonly text: string;
+  readonly body: ControlBody;
+}
+
+async function effectOf(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<Effect> {
   if (actionDefinition(action).hasDryRun !== true) {
-    return (await describeEffect(context, action, fields)) ?? 'takes something away\n';
+    const text = (await describeEffect(context, action, fields)) ?? 'takes something away\n';
+    return { text, body: fields };
   }
   const { taskId } = await post(context, action, withDryRun(fields), randomUUID());
-  if (taskId === null) return 'takes something away\n';
+  if (taskId === null) return { text: 'takes something away\n', body: fields };
   const { task } = await waitFor(context, taskId);
   if (task.status !== 'succeeded') {
     throw new CtlFailure(CTL_EXITS.failed, `${action}: ${outcomeOf(task)}; nothing was changed`);
   }
-  return `would do this:\n${renderTask(task, viewOf(context))}`;
+  const text = `would do this:\n${renderTask(task, viewOf(context))}`;
+  return { text, body: triedBody(action, fields, task.result ?? {}) };
 }
 
 /** Runs `--dry-run`: the daemon tries the action, or the effect is shown and nothing is sent. */

@@ -3,7 +3,7 @@ import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { countText } from '../count-text.ts';
 import { findUnits, readTasks } from './find-units.ts';
 import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './import-plan.ts';
-import { findingsText, isProblem, type UnitOutcome } from './outcomes.ts';
+import { blockingText, findingsText, isProblem, type UnitOutcome } from './outcomes.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
 import { isRefusal, sendWhileFree, type PlacedTarget, type SentBatch } from './send-while-free.ts';
@@ -148,7 +148,9 @@ class ImportRun {
       const { stored, ...others } = await sendWhileFree(this.#api, batch, this.#options.fields);
       for (const { target, unit } of stored) {
         const outcome = unit?.state === 'blocked' ? 'stored_blocked' : 'stored';
-        this.#settle(target.planned, outcome, unit?.findings ?? []);
+        const findings = unit?.findings ?? [];
+        const detail = outcome === 'stored_blocked' ? blockingText(findings) : findingsText(findings);
+        this.#settle(target.planned, outcome, findings, detail);
       }
       this.#settleOthers(others);
       // A call without a unit that is still to be stored is not made.

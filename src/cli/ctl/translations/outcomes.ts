@@ -61,6 +61,14 @@ export function findingsText(findings: readonly SentFinding[]): string {
   return findings.map(({ check, message }) => `${check}: ${message}`).join('; ');
 }
 
+/** The findings of a blocked target in words, remarks apart from what blocks it. */
+export function blockingText(findings: readonly SentFinding[]): string {
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const remarks = findings.filter(({ severity }) => severity !== 'error');
+  const text = findingsText(errors);
+  return remarks.length === 0 ? text : `${text} (not blocking: ${findingsText(remarks)})`;
+}
+
 /** Whether an outcome is a problem of the unit. */
 export function isProblem({ outcome }: Pick<UnitOutcome, 'outcome'>): boolean {
   return OUTCOMES[outcome].isProblem;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
-import { HISTORY_MINUTES, TASK_STATUSES } from '../vocabulary.ts';
+import { CONTROL_SCOPES, HISTORY_MINUTES, TASK_STATUSES } from '../vocabulary.ts';
 import { answer } from './answer.ts';
 import { Count, EXAMPLE, UnixSeconds } from './common.ts';
 
@@ -14,16 +14,33 @@ const ServerHistorySchema = z
       .string()
       .describe('Host name of the server that answered; each server has a history of its own.'),
     from: UnixSeconds.describe(
-      'Begin of the first minute, Unix seconds. Less than 24 hours ago when the server has not run that long.',
+      'Begin of the first minute, Unix seconds. Less than 24 hours ago when the process that answers has not run that long. A server with `workers` has several processes; one that was started again has a later first minute.',
     ),
-    requests: CountsByMinute.describe('Requests that ended, without those of probes.'),
+    requests: CountsByMinute.describe(
+      'Requests of clients that ended: those of probes, the console and `/admin` do not count.',
+    ),
     server_errors: CountsByMinute.describe('The part of them that was answered with 5xx.'),
     sent_bytes: CountsByMinute.describe('Body bytes of resources that the network took.'),
     states: z
       .object({ official: StatesByMinute, localized: StatesByMinute })
       .describe('The worst state of each channel in each minute.'),
   })
-  .describe('The last minutes of this server, in memory; it is empty after a restart.');
+  .describe(
+    'The last minutes of this server, in the memory of the process that answers; it is empty after a restart.',
+  );
+
+/** The scrub of one server. */
+const ScrubSchema = z
+  .object({
+    pass: z.int().min(1).describe('Number of the current pass.'),
+    share: z.number().min(0).max(1).describe('Completed share of the current pass.'),
+    damage_found: Count.describe('Missing or damaged objects that it found since the server started.'),
+    completed_at: UnixSeconds.nullable().describe(
+      'When the last pass was completed; null before the first one is.',
+    ),
+  })
+  .nullable()
+  .describe('The continuous check of all served files. Null when it is switched off or not known yet.');
 
 /** `/admin/`. */
 export const AdminIndexAnswer = answer(
@@ -33,7 +50,14 @@ export const AdminIndexAnswer = answer(
       exposed: z.boolean().describe('Whether this server forwards control actions.'),
       path: z.string().describe('Where actions are posted to.'),
     }),
+    token: z
+      .object({
+        id: z.string().describe('Its name in logs and histories.'),
+        scopes: z.array(z.enum(CONTROL_SCOPES)).describe('The groups of control actions that it may run.'),
+      })
+      .describe('The token of this request.'),
     history: ServerHistorySchema,
+    scrub: ScrubSchema,
     links: z.array(z.object({ id: z.string(), path: z.string(), summary: z.string() })),
     actions: z.array(
       z.object({
@@ -42,6 +66,11 @@ export const AdminIndexAnswer = answer(
         summary: z.string(),
         mode: z.enum(['inline', 'queued', 'inline or queued']),
         destructive: z.boolean(),
+        allowed: z
+          .boolean()
+          .describe(
+            'Whether this server forwards the action and the token may run it. For actions on schedules and tasks, whose job decides: whether the token may run any.',
+          ),
         required: z.array(z.string()),
         used: z.array(z.string()),
       }),
@@ -50,6 +79,7 @@ export const AdminIndexAnswer = answer(
   {
     service: { name: 'slipway', version: '0.1.0' },
     control: { exposed: true, path: '/admin/control/{action}' },
+    token: { id: 'ops', scopes: ['operate'] },
     history: {
       server: 'slipway-0',
       from: EXAMPLE.at,
@@ -58,6 +88,7 @@ export const AdminIndexAnswer = answer(
       sent_bytes: [73_400_320, 41_943_040],
       states: { official: ['healthy', 'healthy'], localized: ['unpublished', 'unpublished'] },
     },
+    scrub: { pass: 3, share: 0.78, damage_found: 0, completed_at: EXAMPLE.at - 43_200 },
     links: [{ id: 'listTasks', path: '/admin/tasks', summary: 'The tasks of the daemon.' }],
     actions: [
       {
@@ -66,6 +97,7 @@ export const AdminIndexAnswer = answer(
         summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
         mode: 'queued',
         destructive: false,
+        allowed: true,
         required: [],
         used: ['force'],
       },

@@ -66,11 +66,38 @@ export const ResourcesAnswer = answer(
 /** A page of `/v1/resources`. */
 export type ResourcesPage = z.infer<typeof ResourcesAnswer.schema>;
 
+const DocumentSchema = z.object({ blake3: Blake3Schema, size: Count });
+
+/** Line 1 of a manifest. */
+const ManifestHeaderSchema = z
+  .object({
+    format: z.literal('slipway-manifest'),
+    version: z.literal(1),
+    channel: ChannelSchema,
+    release_id: ReleaseIdSchema,
+    base_release_id: ReleaseIdSchema.optional(),
+    entry_count: Count,
+    total_bytes: Count,
+    server_info: DocumentSchema.optional(),
+    app_version: z.string().optional(),
+  })
+  .describe('Line 1 of the manifest; the items of all pages are its other lines.');
+
 /** `/v1/distribution`. */
 export const DistributionAnswer = answer(
   ResourcesAnswer.schema.extend({
     release: ReleaseSummarySchema,
     distribution: VerdictSchema,
+    header: ManifestHeaderSchema.optional().describe(
+      'Only on the first page: line 1 of the manifest, whose BLAKE3 is `snapshot_id`.',
+    ),
+    server_info: z
+      .string()
+      .nullable()
+      .describe(
+        'Only on the first page: the server-info document as upstream published it; null without one.',
+      )
+      .optional(),
     revalidated: z
       .object({
         destination: z.string(),
@@ -85,6 +112,16 @@ export const DistributionAnswer = answer(
     ...ResourcesAnswer.example,
     release: RELEASE_SUMMARY_EXAMPLE,
     distribution: VERDICT_EXAMPLE,
+    header: {
+      format: 'slipway-manifest',
+      version: 1,
+      channel: 'official',
+      release_id: EXAMPLE.releaseId,
+      entry_count: 8123,
+      total_bytes: 6_442_450_944,
+      app_version: '1.66.405117',
+    },
+    server_info: '{"ConnectionGroups":[]}',
     revalidated: {
       destination: EXAMPLE.destination,
       size: 524_288,

@@ -42,13 +42,35 @@ export const RELEASE_SUMMARY_EXAMPLE: z.input<typeof ReleaseSummarySchema> = {
 /** A release summary on the wire. */
 export type ReleaseSummary = z.infer<typeof ReleaseSummarySchema>;
 
+/** A DSSE envelope as the daemon signed it. */
+const SignedEnvelopeSchema = z
+  .object({
+    payloadType: z.string(),
+    payload: z.string().describe('Base64 of an in-toto statement: the exact bytes that were signed.'),
+    signatures: z.array(z.object({ keyid: z.string().optional(), sig: z.string() })),
+  })
+  .describe('A DSSE envelope as the daemon signed it; it names the releases of both channels.');
+
 /** `/v1/release`. */
 export const ReleaseAnswer = answer(
   z.object({
     release: ReleaseSummarySchema.nullable().describe('Null if no release is bound.'),
     distribution: VerdictSchema,
+    cdn_host: z.string().describe('The fixed first path segment of the CDN route.'),
+    attestation: SignedEnvelopeSchema.nullable().describe(
+      'The newest accepted attestation, for readers that trust its key and not this server; null if there is none.',
+    ),
   }),
-  { release: RELEASE_SUMMARY_EXAMPLE, distribution: VERDICT_EXAMPLE },
+  {
+    release: RELEASE_SUMMARY_EXAMPLE,
+    distribution: VERDICT_EXAMPLE,
+    cdn_host: 'cdn.example.net',
+    attestation: {
+      payloadType: 'application/vnd.in-toto+json',
+      payload: 'eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ==',
+      signatures: [{ keyid: EXAMPLE.blake3, sig: 'c2lnbmF0dXJl' }],
+    },
+  },
 );
 
 /** The body of `/v1/release`. */

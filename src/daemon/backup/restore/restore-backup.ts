@@ -27,22 +27,39 @@ export interface RestoredDatabase extends BackupCopy {
   readonly keptAt: string | null;
 }
 
+/** The header of an SQLite file, its first bytes that are always the same, and the place of the application id. */
+const [HEADER_BYTES, MAGIC_BYTES, APPLICATION_ID_AT] = [100, 16, 68];
+
+/** The result of a restore. */
+export interface Restored {
+  readonly restored: readonly RestoredDatabase[];
+  /** Names of the sound databases that were left as they are. */
+  readonly left: readonly string[];
+}
+
 /**
  * Puts the databases of a backup into a data folder. All copies are checked and staged before the first one is put in
- * place. A restore that a crash ended can be run again.
+ * place. A restore that a crash ended can be run again. A sound database is replaced only when it is named or all are wanted:
+ * the copy lacks the changes since the backup.
  *
  * @throws RestoreError; DataLockHeldError while a daemon has the folder; the file system error; the signal's reason
  */
 export async function restoreBackup(
-  { from, data, databases }: RestoreOptions,
+  { from, data, databases, all }: RestoreOptions,
   tools: RestoreTools,
-): Promise<readonly RestoredDatabase[]> {
+): Promise<Restored> {
   const copies = chooseCopies(await manifestOf(from), databases, from);
   await requireFolder(data);
   const lock = acquireDataLock(data, tools.now);
-  const staged = copies.map((copy) => ({ copy, path: join(data, `.${copy.file}.restore`) }));
+  const staged: Array<{ readonly copy: BackupCopy; readonly path: string }> = [];
+  const left: string[] = [];
   try {
     await checkCopies(from, copies, tools);
+    for (const copy of copies) {
+      const isWanted = all || databases.length > 0 || !(await isSound(data, from, copy, tools));
+      if (isWanted) staged.push({ copy, path: join(data, `.${copy.file}.restore`) });
+      else left.push(copy.name);
+    }
     for (const { copy, path } of staged) await stage(join(from, copy.file), path, copy, tools);
     tools.failpoints.hit('restore:staged');
     const restored: RestoredDatabase[] = [];
@@ -51,7 +68,7 @@ export async function restoreBackup(
       tools.failpoints.hit('restore:placed');
     }
     await fsyncDirectory(data);
-    return restored;
+    return { restored, left };
   } finally {
     for (const { path } of staged) await rm(path, { force: true });
     lock.release();
@@ -103,6 +120,40 @@ async function checkCopies(from: string, copies: readonly BackupCopy[], tools: R
   throw new RestoreError(
     `${from} is damaged: ${problems.join('; ')}; nothing was changed; use an older backup, or --database for the sound ones`,
   );
+}
+
+/** Whether the data folder has this database already: with the content that the copy is of, and an undamaged structure. */
+async function isSound(
+  data: string,
+  from: string,
+  { file }: BackupCopy,
+  { thread, signal }: RestoreTools,
+): Promise<boolean> {
+  const path = join(data, file);
+  try {
+    // SQLite takes an empty file for a sound database.
+    if (!(await contentId(path)).equals(await contentId(join(from, file)))) return false;
+    return (await thread.call('check', path, { signal })) === null;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
+
+/** The bytes that tell whose database a file is. Source: sqlite.org/fileformat.html, "The Database Header". */
+async function contentId(path: string): Promise<Buffer> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0);
+    if (bytesRead < HEADER_BYTES) throw new RestoreError(`${path} is not a database`);
+    return Buffer.concat([
+      header.subarray(0, MAGIC_BYTES),
+      header.subarray(APPLICATION_ID_AT, APPLICATION_ID_AT + 4),
+    ]);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function hasDigest(

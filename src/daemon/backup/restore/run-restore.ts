@@ -6,7 +6,7 @@ import { usageError } from '../../../platform/terminal/usage-error.ts';
 import { createCopyThread } from '../copy-thread.ts';
 import { DataLockHeldError } from '../../database/data-lock.ts';
 import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';
-import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
+import { restoreBackup, type Restored } from './restore-backup.ts';
 
 /** The environment of `slipway restore`. */
 export interface RestoreIo {
@@ -40,14 +40,14 @@ export async function runRestore(argv: readonly string[], io: RestoreIo): Promis
   const { data } = options.value;
   try {
     const now = new Date(io.clock.now());
-    const restored = await restoreBackup(options.value, {
+    const outcome = await restoreBackup(options.value, {
       ...io,
       pool,
       thread,
       now,
       failpoints: noFailpoints,
     });
-    io.stdout.write(describe(restored));
+    io.stdout.write(describe(outcome));
     return EXITS.ok;
   } catch (error) {
     const reason = error instanceof DataLockHeldError ? heldText(data, error) : messageOf(error);
@@ -59,15 +59,18 @@ export async function runRestore(argv: readonly string[], io: RestoreIo): Promis
   }
 }
 
-function heldText(data: string, error: DataLockHeldError): string {
-  return `a daemon runs on ${data}: ${error.message}; nothing was changed`;
+function heldText(data: string, { holder }: DataLockHeldError): string {
+  return `a daemon${holder} uses ${data}; stop it and its supervisor first; nothing was changed`;
 }
 
-function describe(restored: readonly RestoredDatabase[]): string {
-  return restored
-    .map(({ name, bytes, keptAt }) => {
+function describe({ restored, left }: Restored): string {
+  return [
+    ...restored.map(({ name, bytes, keptAt }) => {
       const before = keptAt === null ? 'there was no file before' : `the file before is ${keptAt}`;
       return `${name}: restored, ${bytes} bytes; ${before}\n`;
-    })
-    .join('');
+    }),
+    ...left.map(
+      (name) => `${name}: sound, left as it is; to replace it too, run again with --database ${name}\n`,
+    ),
+  ].join('');
 }

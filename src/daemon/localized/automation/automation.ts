@@ -1,3 +1,4 @@
+import type { Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
@@ -8,17 +9,26 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { KindHistory } from '../../tasks/task-reads.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
+import { stopOf, type PublishingStop } from '../rollback/rollback-effect.ts';
+import type { RollbackRecords } from '../rollback/rollback-records.ts';
+import { withdrawnBy } from '../rollback/withdrawal.ts';
 import type { AutomaticPublish } from '../publish/publish-texts.ts';
 import { LOCALIZED_FOLLOW_JOB } from './follow-job.ts';
+import { createQuietTime } from './quiet-time.ts';
 import { followState, type FollowFacts, type FollowState } from './follow-rules.ts';
 
+/** Milliseconds without an edit before the next look, and the most after the first edit. An editor stores every few seconds. */
+const [QUIET_MS, MOST_MS] = [60_000, 600_000];
+
 export interface AutomationOptions {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf'>;
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf' | 'get'>;
   readonly configuration: () => { readonly auto: boolean };
   readonly policy: () => PublishPolicy;
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
-  /** The rollback after which automatic publishing is stopped, or `null`. */
-  readonly rollbacks: { stoppedBy(): FollowFacts['stoppedBy'] };
+  /** The rollbacks after which automatic publishing is stopped. */
+  readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
+  /** Ends rollbacks that could not, if there are any. Errors are for the caller. */
+  readonly finishRollbacks: () => Promise<void>;
   /** The releases that index and tasks are built for, and the states of the units. */
   readonly texts: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
   /** Reads them again. */
@@ -30,6 +40,9 @@ export interface AutomationOptions {
   readonly writer: Pick<SnapshotWriter, 'removeStaging'>;
   /** Kinds of jobs after which texts may suffice. */
   readonly triggers: readonly string[];
+  /** Kinds of changes by people after which texts may suffice, too: looked at when no further one came for a minute. */
+  readonly edits: readonly string[];
+  readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
@@ -41,6 +54,8 @@ export interface Automation {
   status(): FollowState;
   /** Queues the job when a release is due. Called at the start and after a reload. */
   catchUp(): Promise<void>;
+  /** Looks no more after edits. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -50,18 +65,22 @@ export interface Automation {
 export function createAutomation(options: AutomationOptions): Automation {
   const { engine, triggers } = options;
   const status = (): FollowState => followState(factsOf(options));
+  const history = (): FollowHistory => ({
+    ...engine.historyOf(LOCALIZED_FOLLOW_JOB.kind),
+    isEdited: edited.isPending(),
+  });
   let published: { readonly taskId: string; readonly result: TaskResult } | null = null;
   // A pass that publishes nothing must not hide what an earlier pass of the task has published. A daemon that was killed has forgotten it.
   const resultOf = (taskId: string, result: TaskResult): TaskResult =>
     published?.taskId === taskId ? published.result : result;
   const requested = createRequestedJob(options, LOCALIZED_FOLLOW_JOB, async (context) => {
     await options.refreshTexts();
-    const { state, message } = status();
+    const { state, message, awaits } = status();
     // A run that was ended between its switch and the marks of the tasks continues here, and its files are still there.
     if (state === 'followed') await options.markTasks(context);
     if (state !== 'due') {
       await options.writer.removeStaging(context.taskId);
-      return resultOf(context.taskId, { published: false, state, reason: message });
+      return resultOf(context.taskId, { published: false, state, awaits, reason: message });
     }
     const previousReleaseId = options.releases.pointer('localized')?.release_id ?? null;
     const automatic = {
@@ -75,42 +94,62 @@ export function createAutomation(options: AutomationOptions): Automation {
       published = { taskId: context.taskId, result };
       return result;
     } catch (error) {
-      // With globs the states of the units do not tell the coverage, so the publish finds it.
+      // The counts of the states know no holds, so the publish can find less coverage than they tell.
       if (!(error instanceof TaskError) || error.code !== 'coverage_incomplete') throw error;
-      return resultOf(context.taskId, { published: false, state: 'waiting', reason: error.message });
+      const awaits = 'translations' satisfies FollowState['awaits'];
+      return resultOf(context.taskId, { published: false, state: 'waiting', awaits, reason: error.message });
     }
   });
   const catchUp = async (): Promise<void> => {
     try {
+      await options.finishRollbacks();
       await options.refreshTexts();
       if (status().state === 'due') requested.request();
     } catch (error) {
       options.logger.warn({ err: error }, 'nobody looked whether a localized release is due');
     }
   };
+  const edited = createQuietTime({ clock: options.clock, quietMs: QUIET_MS, mostMs: MOST_MS, work: catchUp });
   const afterwards = new Set(triggers);
+  const edits = new Set(options.edits);
   engine.onFinished(({ kind, status: ended }) => {
-    if (afterwards.has(kind) && ended === 'succeeded') void catchUp();
+    if (ended !== 'succeeded') return;
+    if (afterwards.has(kind)) void catchUp();
+    else if (edits.has(kind) && options.configuration().auto) edited.note();
   });
   return {
     job: requested.job,
     check: {
       id: 'localized.automation',
-      run: () => automationFinding(status(), engine.historyOf(LOCALIZED_FOLLOW_JOB.kind)),
+      run: () => {
+        // Other checks report the cause of a failure, and the next run tries again.
+        void options.finishRollbacks().catch(() => undefined);
+        const { stop, isWithdrawn } = factsOf(options);
+        const isExpected = isWithdrawn || stop?.progress === 'in_progress';
+        return automationFinding(status(), history(), isExpected);
+      },
     },
-    status,
+    status: () => {
+      const state = status();
+      return { ...state, message: followFailure(state, history())?.message ?? state.message };
+    },
     catchUp,
+    stop: async () => {
+      await edited.stop();
+    },
   };
 }
 
-function factsOf({ configuration, policy, releases, rollbacks, texts }: AutomationOptions): FollowFacts {
+function factsOf(options: AutomationOptions): FollowFacts & { readonly stop: PublishingStop | null } {
+  const { engine, configuration, policy, releases, rollbacks, texts } = options;
   const localized = releases.current('localized');
   return {
     isOn: configuration().auto,
     officialId: releases.current('official')?.release_id ?? null,
     // No upstream has the files of a damaged one, so only another publish repairs it.
     localizedBaseId: localized?.state === 'current' ? localized.base_release_id : null,
-    stoppedBy: rollbacks.stoppedBy(),
+    stop: stopOf({ releases, rollbacks, tasks: engine }),
+    isWithdrawn: withdrawnBy(options) !== null,
     policy: policy(),
     ...texts(),
   };
@@ -130,17 +169,41 @@ function requireNoLoss({ lostUnits }: FrozenRelease, previousReleaseId: string |
   );
 }
 
-/** Judges the automation: stopped is worth knowing, and so is a release that should follow and does not. */
+/**
+ * Judges the automation: stopped is worth knowing while a release is served, and so is a release that should follow and does not.
+ *
+ * @param isExpected whether it is stopped by a rollback that runs, or one that withdrew the channel, as somebody decided
+ */
 export function automationFinding(
-  { state, message, since }: FollowState,
-  { last, nextRunAt, failingSince }: Pick<KindHistory, 'last' | 'nextRunAt' | 'failingSince'>,
+  follow: Omit<FollowState, 'awaits'>,
+  history: FollowHistory,
+  isExpected: boolean,
 ): DoctorFinding {
+  const { state, message, since } = follow;
+  if (state === 'stopped' && isExpected) return { status: 'ok', message };
   if (state === 'stopped') return { status: 'degraded', message, ...(since === null ? {} : { since }) };
-  if (state !== 'due' || nextRunAt !== null || failingSince === null || last === null) {
-    return { status: 'ok', message };
+  const failure = followFailure(follow, history);
+  return failure === null ? { status: 'ok', message } : { status: 'degraded', ...failure };
+}
+
+/** The ends of the job that publishes by itself. */
+type FollowHistory = Pick<KindHistory, 'last' | 'nextRunAt' | 'failingSince'> & {
+  /** Whether translations were edited since, and the next attempt waits for a pause. */
+  readonly isEdited: boolean;
+};
+
+/** Why a release that is due is not published, as every surface tells it; `null` while it is not due, or an attempt waits or runs. */
+function followFailure(
+  { state }: Pick<FollowState, 'state'>,
+  { last, nextRunAt, failingSince, isEdited }: FollowHistory,
+): { readonly message: string; readonly since: number } | null {
+  if (state !== 'due' || nextRunAt !== null || failingSince === null || last === null) return null;
+  if (isEdited) {
+    // The failure names units that may be corrected by now.
+    const message = `the last try failed (${last.failure_code ?? 'failed'}), translations were edited since, and the next try follows a minute without an edit`;
+    return { message, since: failingSince };
   }
   return {
-    status: 'degraded',
     message: `the localized release does not follow the official one: ${last.failure_code ?? 'failed'}: ${last.failure_reason ?? ''}`,
     since: failingSince,
   };

@@ -7,6 +7,8 @@ import {
 } from '../../../domain/translation/publish-outcome.ts';
 import { UNIT_STATES, type UnitCounts } from '../../../domain/translation/unit-state.ts';
 import type { PublishPolicy } from '../freeze/frozen-release.ts';
+import type { RollbackProgress } from '../rollback/rollback-effect.ts';
+import type { Rollback } from '../rollback/rollback-records.ts';
 
 /** The facts that decide whether a localized release is to be published by itself. */
 export interface FollowFacts {
@@ -17,20 +19,23 @@ export interface FollowFacts {
   /** The base of the current localized release; `null` without one. */
   readonly localizedBaseId: string | null;
   /** The rollback after which automatic publishing is stopped, or `null`. */
-  readonly stoppedBy: {
-    readonly from_release_id: string;
-    readonly at: number;
-    /** When it took effect; `null` while it has not. */
-    readonly switched_at: number | null;
+  readonly stop: {
+    readonly rollback: Pick<Rollback, 'from_release_id' | 'at' | 'reviewer' | 'reason'>;
+    readonly progress: RollbackProgress;
   } | null;
+  /** Whether nothing is current since that rollback. */
+  readonly isWithdrawn: boolean;
   /** The release and the generation of the index that the translation tasks were built for; `null` before that. */
   readonly built: { readonly releaseId: string; readonly generation: number } | null;
   /** The parse index; `null` before it was read. */
   readonly index: { readonly release_id: string | null; readonly generation: number } | null;
-  /** Units by state, without those of skipped tasks. */
+  /** Units by state, without those of skipped tasks and of excluded files. */
   readonly units: UnitCounts;
   readonly policy: PublishPolicy;
 }
+
+/** The step that comes next for a localized release that follows: a job, or the work of people. */
+export type Awaited = 'index' | 'tasks' | 'translations' | 'publication';
 
 /** Whether a localized release follows the official one. `due`: it is to be published now. */
 export interface FollowState {
@@ -38,49 +43,89 @@ export interface FollowState {
   readonly message: string;
   /** Since when it is stopped, Unix seconds; `null` in other states. */
   readonly since: number | null;
+  /** The step that comes next; `null` when no release follows. */
+  readonly awaits: Awaited | null;
 }
-
-/** How to resume automatic publishing after a rollback. */
-const RESUME = 'publish with args ["resume=true"] to resume it';
 
 /** Decides. */
 export function followState(facts: FollowFacts): FollowState {
-  const { isOn, officialId, localizedBaseId, stoppedBy } = facts;
-  if (!isOn) return stateOf('off', 'localized.auto is off');
-  if (stoppedBy !== null) {
-    const { from_release_id: id, switched_at: switchedAt } = stoppedBy;
-    const why =
-      switchedAt === null
-        ? `since a rollback of localized release ${id} was begun, which has not taken effect; roll back again, or`
-        : `since localized release ${id} was rolled back;`;
-    const message = `automatic publishing is stopped ${why} ${RESUME}`;
-    return { state: 'stopped', message, since: stoppedBy.at };
+  const { isOn, officialId, localizedBaseId, stop, isWithdrawn } = facts;
+  // A withdrawn channel stays empty until a publish resumes it, whatever `localized.auto` says.
+  if (stop !== null && (isOn || isWithdrawn)) {
+    return {
+      state: 'stopped',
+      message: stopMessage(stop, isWithdrawn),
+      since: stop.rollback.at,
+      awaits: null,
+    };
   }
+  if (!isOn) return stateOf('off', 'localized.auto is off');
   if (officialId === null) return stateOf('waiting', 'there is no official release');
   if (localizedBaseId === officialId)
     return stateOf('followed', `the localized release is built on ${officialId}`);
-  const missing = missingTexts(facts, officialId) ?? missingCoverage(facts);
-  if (missing !== null) return stateOf('waiting', missing);
-  return stateOf('due', `a localized release of ${officialId} can be published`);
+  const [texts, coverage] = [missingTexts(facts, officialId), missingCoverage(facts)];
+  if (texts !== null) {
+    // Tasks of this release that are built again, such as after a change of the rules, do not bring translations.
+    const lacks = facts.built?.releaseId === officialId && coverage !== null;
+    return stateOf('waiting', texts.message, lacks ? 'translations' : texts.awaits);
+  }
+  if (coverage !== null) return stateOf('waiting', coverage, 'translations');
+  return stateOf('due', `a localized release of ${officialId} can be published`, 'publication');
 }
 
-function stateOf(state: FollowState['state'], message: string): FollowState {
-  return { state, message, since: null };
+function stopMessage({ rollback, progress }: NonNullable<FollowFacts['stop']>, isWithdrawn: boolean): string {
+  const { from_release_id: id } = rollback;
+  const decision = decisionOf(rollback);
+  if (isWithdrawn) {
+    return `the channel is withdrawn since localized release ${id} was rolled back${decision}; mend the cause, then publish with args=resume=true`;
+  }
+  return `automatic publishing is stopped ${STOPS[progress](id, decision)}`;
+}
+
+/** How to resume automatic publishing after a rollback. */
+const RESUME = 'publish with args=resume=true to resume it';
+
+/** Completes "automatic publishing is stopped ..." by the rollback that stopped it. */
+const STOPS: Readonly<Record<RollbackProgress, (id: string, decision: string) => string>> = {
+  in_progress: (id) => `while localized release ${id} is rolled back`,
+  in_effect: (id, decision) => `since localized release ${id} was rolled back${decision}; ${RESUME}`,
+  without_effect: (id) =>
+    `since a rollback of localized release ${id} was begun, which has not taken effect; roll back again, or ${RESUME}`,
+  overtaken: (id) =>
+    `since a rollback of localized release ${id} was begun, before which another release became current; ${RESUME}`,
+};
+
+/** The reviewer of a rollback and the reason for it, as far as they are known. */
+function decisionOf({ reviewer, reason }: NonNullable<FollowFacts['stop']>['rollback']): string {
+  const why = reason === null ? '' : ` (${reason.slice(0, REASON_MAX)})`;
+  return `${reviewer === null ? '' : ` by ${reviewer}`}${why}`;
+}
+
+/** Characters of a reason in a message. */
+const REASON_MAX = 200;
+
+function stateOf(
+  state: FollowState['state'],
+  message: string,
+  awaits: FollowState['awaits'] = null,
+): FollowState {
+  return { state, message, since: null, awaits };
 }
 
 /** The tasks must be those of the release, with the targets that were carried over. */
-function missingTexts({ built, index }: FollowFacts, officialId: string): string | null {
-  if (index?.release_id !== officialId) return `the text of ${officialId} is not indexed yet`;
+function missingTexts(
+  { built, index }: FollowFacts,
+  officialId: string,
+): { readonly message: string; readonly awaits: Awaited } | null {
+  if (index?.release_id !== officialId) {
+    return { message: `the text of ${officialId} is not indexed yet`, awaits: 'index' };
+  }
   if (built?.releaseId === officialId && built.generation === index.generation) return null;
-  return `the translation tasks of ${officialId} are not built yet`;
+  return { message: `the translation tasks of ${officialId} are not built yet`, awaits: 'tasks' };
 }
 
-/**
- * Whether the release cannot reach the least coverage. The counts know neither globs nor holds, so with globs only a publish can
- * tell.
- */
+/** Whether the release cannot reach the least coverage. The counts do not know holds, so a publish may still refuse. */
 function missingCoverage({ units, policy }: FollowFacts): string | null {
-  if (policy.include.length + policy.exclude.length > 0) return null;
   const counts = noOutcomes();
   for (const state of UNIT_STATES) {
     counts[publishOutcome({ state, isHeld: false, isSkipped: false }, policy.minState)] += units[state];

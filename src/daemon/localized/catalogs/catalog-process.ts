@@ -24,15 +24,23 @@ serveJobs<
     plugins: catalogPlugins(catalogs),
     isIgnored: ignoreTest(catalogs),
   }),
-  work: async (prepared, { listPath, ...task }) => {
+  work: async (prepared, { listPath, known, ...task }) => {
     try {
       const files = listedFiles(listPath);
-      return { kind: 'rewritten', ...(await rewriteCatalogs({ ...prepared, ...task, files })) };
+      const before = known === null ? null : { state: known.state, files: listOrNull(known.listPath) };
+      return {
+        kind: 'rewritten',
+        ...(await rewriteCatalogs({ ...prepared, ...task, known: before, files })),
+      };
     } catch (error) {
       return failureOf(error);
     }
   },
 });
+
+function listOrNull(path: string | null): ReturnType<typeof listedFiles> | null {
+  return path === null ? null : listedFiles(path);
+}
 
 /** @throws the error itself, when it is a mistake of the program */
 function failureOf(error: unknown): RewriteResult {

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -75,11 +75,15 @@ export class CatalogError extends Error {
   }
 }
 
-/** Remembers which files of the last release are catalogs. */
+/** Remembers which files of the last release are catalogs, so that only files that changed since are searched. */
 export interface SearchMemory {
+  /** Where the list of the files of that release is kept. */
+  readonly listPath: string;
   last: {
-    /** Digests of the official release and of the settings. */
-    readonly key: string;
+    /** Digest of the settings. */
+    readonly settings: string;
+    /** Digest of the official release. */
+    readonly release: string;
     readonly state: SearchState;
   } | null;
 }
@@ -94,7 +98,7 @@ export interface CatalogRewriterOptions extends RewriteSetup {
   readonly timeoutMs: number;
   readonly clock: Clock;
   /** Outlives the rewriter, so that the next one does not search the same release again. */
-  readonly memory?: SearchMemory;
+  readonly memory?: SearchMemory | null;
   /** The program of the process; tests can use another one. */
   readonly program?: URL;
 }
@@ -109,7 +113,7 @@ const NAMES = {
 export function createCatalogRewriter({
   rules,
   catalogs,
-  memory = { last: null },
+  memory = null,
   program = new URL('./catalog-process.ts', import.meta.url),
   ...limits
 }: CatalogRewriterOptions): CatalogRewriter {
@@ -119,7 +123,7 @@ export function createCatalogRewriter({
       if (changed.length === 0) return [];
       const outputDirectory = await mkdtemp(join(workDirectory, 'catalogs-'));
       const listPath = `${outputDirectory}.list`;
-      const key = `${settings} ${await writeList(listPath, changed, release)}`;
+      const releaseDigest = await writeList(listPath, changed, release);
       const worker = createIsolatedWorker<RewriteSetup, RewriteTask, never, RewriteResult>({
         ...limits,
         program,
@@ -131,7 +135,7 @@ export function createCatalogRewriter({
           {
             listPath,
             outputDirectory,
-            known: memory.last?.key === key ? memory.last.state : null,
+            known: knownSearch(memory, settings, releaseDigest),
             keepsChanged,
           },
           () => undefined,
@@ -139,7 +143,7 @@ export function createCatalogRewriter({
         );
         if (outcome.kind === 'failed') throw new CatalogError(outcome.code, '', outcome.message);
         const { files, state } = rewrittenOf(outcome.result);
-        memory.last = state === null ? null : { key, state };
+        if (memory !== null) await remember(memory, listPath, { settings, release: releaseDigest, state });
         return await mergeFiles(changed, release, { outputDirectory, files });
       } finally {
         worker.close();
@@ -147,6 +151,40 @@ export function createCatalogRewriter({
       }
     },
   };
+}
+
+function knownSearch(memory: SearchMemory | null, settings: string, release: string): RewriteTask['known'] {
+  const last = memory?.last ?? null;
+  if (memory === null || last === null || last.settings !== settings) return null;
+  return { state: last.state, listPath: last.release === release ? null : memory.listPath };
+}
+
+async function remember(
+  memory: SearchMemory,
+  listPath: string,
+  {
+    state,
+    ...digests
+  }: { readonly settings: string; readonly release: string; readonly state: SearchState | null },
+): Promise<void> {
+  // Without a list, the state stands for nothing.
+  memory.last = null;
+  const fresh = `${memory.listPath}.new`;
+  if (state === null) {
+    // Nothing reads the list without a state.
+    await rm(memory.listPath, { force: true }).catch(() => undefined);
+    return;
+  }
+  try {
+    // The data folder and the snapshot volume can be two file systems, so the list cannot be moved there.
+    await copyFile(listPath, fresh);
+    await rename(fresh, memory.listPath);
+  } catch {
+    // The memory only saves time: without it, the next search reads all files.
+    await rm(fresh, { force: true }).catch(() => undefined);
+    return;
+  }
+  memory.last = { ...digests, state };
 }
 
 /**

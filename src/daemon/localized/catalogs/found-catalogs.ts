@@ -2,6 +2,7 @@ import { baseName } from './base-name.ts';
 import { createNameSearch } from './name-search.ts';
 import { catalogParts, readableOrNull, type PartFilter, type Passwords } from './part-reader.ts';
 import type { PartPlace, ReleaseFile } from './release-files.ts';
+import { comparedFiles, renewedFiles } from './renewed-files.ts';
 import type { SameNames } from './same-names.ts';
 import { sidecarStem, stemsOf } from './sidecars.ts';
 
@@ -12,7 +13,7 @@ export interface FoundCatalog {
   readonly names: ReadonlySet<string>;
 }
 
-/** The result of searches in a release. It holds as long as the official files are the same. */
+/** The result of searches in a release. It holds for every file that stays the same. */
 export interface SearchState {
   /** The paths of the files that were searched for. */
   readonly paths: readonly string[];
@@ -29,7 +30,7 @@ export class FoundCatalogs {
   readonly #byPath: Map<string, FoundCatalog & { readonly names: Set<string> }>;
   readonly #sameNames: Map<string, PartPlace[]>;
 
-  /** @param known by earlier searches in the same official files */
+  /** @param known by earlier searches; see {@link FoundCatalogs.follow} when official files have changed since */
   constructor({ paths, found, sameNames }: SearchState = { paths: [], found: [], sameNames: [] }) {
     this.#searched = new Set(paths);
     this.#byPath = new Map(found.map(({ place, names }) => [place.path, { place, names: new Set(names) }]));
@@ -63,8 +64,52 @@ export class FoundCatalogs {
     for (const path of fresh) this.#searched.add(path);
     const names = new Set(fresh.map(baseName).filter((name) => !this.#sameNames.has(name)));
     for (const name of names) this.#sameNames.set(name, []);
+    this.#searchIn(files, { names, paths: fresh }, passwords, filter);
+  }
+
+  /**
+   * Follows official files that have changed since the searches: forgets those that are gone, and searches the new ones and those
+   * with other bytes for all that was searched for.
+   *
+   * @param before the files of the last search; as the others in the order of destinations
+   * @throws FormatError `file_unreadable`, Error of the system
+   */
+  follow(
+    files: Iterable<ReleaseFile>,
+    before: Iterable<ReleaseFile>,
+    passwords: Passwords,
+    filter: Omit<PartFilter, 'onFile'>,
+  ): void {
+    const gone = this.#destinations();
+    for (const { file, isRenewed } of comparedFiles(files, before)) {
+      if (!isRenewed) gone.delete(file.destination);
+    }
+    for (const [path, { place }] of this.#byPath) if (gone.has(place.destination)) this.#byPath.delete(path);
+    for (const [name, places] of this.#sameNames) {
+      this.#sameNames.set(
+        name,
+        places.filter(({ destination }) => !gone.has(destination)),
+      );
+    }
+    const names = new Set(this.#sameNames.keys());
+    this.#searchIn(renewedFiles(files, before), { names, paths: this.#searched }, passwords, filter);
+  }
+
+  #destinations(): Set<string> {
+    const catalogs = Array.from(this.#byPath.values(), ({ place }) => place);
+    return new Set(
+      [...catalogs, ...[...this.#sameNames.values()].flat()].map(({ destination }) => destination),
+    );
+  }
+
+  #searchIn(
+    files: Iterable<ReleaseFile>,
+    { names, paths }: { readonly names: ReadonlySet<string>; readonly paths: Iterable<string> },
+    passwords: Passwords,
+    filter: Omit<PartFilter, 'onFile'>,
+  ): void {
     const search = createNameSearch(names);
-    const beside = new Set(fresh.flatMap((path) => [...stemsOf(path), `${path}.manifest`]));
+    const beside = new Set([...paths].flatMap((path) => [...stemsOf(path), `${path}.manifest`]));
     const onFile = (place: PartPlace): void => {
       const name = baseName(place.path);
       if (names.has(name)) this.#sameNames.get(name)?.push(place);

@@ -22,8 +22,8 @@ export interface RewriteJob {
   /** Whether a file is known not to be a catalog. */
   readonly isIgnored: (path: string) => boolean;
   readonly passwords: Passwords;
-  /** The state of an earlier search in the same official files. */
-  readonly known: SearchState | null;
+  /** The state of earlier searches, and the files of the last one; `null` for these when they are the same. */
+  readonly known: { readonly state: SearchState; readonly files: Iterable<ReleaseFile> | null } | null;
   /** Whether catalogs that the patched files change stay as they are; they are only checked. */
   readonly keepsChanged: boolean;
   /** An existing and empty folder for the new files. */
@@ -61,7 +61,7 @@ const MOST_REWRITTEN_BYTES = 256 * 1024 * 1024;
 export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalogs> {
   const changes = patchedFiles(job);
   const kept = new Set(job.keepsChanged ? changes.paths : []);
-  const found = new FoundCatalogs(job.known ?? undefined);
+  const found = new FoundCatalogs(job.known?.state);
   const contents = new Map<string, NewContent>();
   const output = createOutput(job);
   const unchanged = createUnchangedFiles(job, changes);
@@ -69,6 +69,8 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalog
     isCatalogName: (path: string) => job.plugins.some((plugin) => plugin.recognizes(path)),
     isIgnored: job.isIgnored,
   };
+  const before = job.known?.files ?? null;
+  if (before !== null) found.follow(job.files, before, job.passwords, filter);
   const late = new Set<string>();
   for (let round = 0; ; round += 1) {
     found.search(job.files, changes.paths, job.passwords, filter);

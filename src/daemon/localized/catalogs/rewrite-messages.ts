@@ -18,7 +18,11 @@ export interface RewriteTask {
   readonly listPath: string;
   /** An existing and empty folder for the new files. */
   readonly outputDirectory: string;
-  readonly known: SearchState | null;
+  readonly known: {
+    readonly state: SearchState;
+    /** A list of the files of the last search; `null` when they are the same. */
+    readonly listPath: string | null;
+  } | null;
   /** Whether catalogs that the patched files change stay as they are. */
   readonly keepsChanged: boolean;
 }

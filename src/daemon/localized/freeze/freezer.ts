@@ -15,6 +15,7 @@ import {
   type FrozenRelease,
   type PublishPolicy,
 } from './frozen-release.ts';
+import { planFreeze, type FreezeStep, type PlannedRelease } from './release-plan.ts';
 
 /** Asks for the texts of a localized release. */
 export interface FreezeRequest {
@@ -34,8 +35,8 @@ type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
 /** Takes the texts of a localized release as they are now. */
 export interface Freezer {
   /**
-   * Reads the units of the official release with their targets, in the order of the parse index, and writes the edits of each
-   * container to a file. Nothing is refused here for its coverage or its findings: see `requirePublishable`.
+   * Reads the units of those files of the official release that have targets, in the order of the parse index, and writes the edits
+   * of each container to a file. Nothing is refused here for its coverage or its findings: see `requirePublishable`.
    *
    * @throws TaskError `text_not_indexed` and `tasks_not_built`, to be retried, while index and tasks are not those of the release;
    * `file_refused`; those of the exchange folder, of the parse index and of translation.db; the signal's reason
@@ -52,6 +53,7 @@ export interface FreezerPorts {
   readonly patcherVersion: string;
 }
 
+const BEGINNING: UnitPlace = { position: 0, ordinal: 0 };
 /** Bounds of one page: it passes through the event loop. */
 const PAGE = { units: 500, characters: 256 * 1024 };
 /** Bounds of one batch of recorded texts. */
@@ -114,8 +116,7 @@ async function freezeOnce(
   let moment: TargetMoment | null = null;
   try {
     moment = await publishing.freeze(file?.reviewId ?? null, context);
-    const pages = createPages(parse, moment, request);
-    const read = await collect(pages, request, spool, context);
+    const read = await collect(parse, moment, { request, spool }, context);
     if (read === null) return null;
     const { lostUnits, ...texts } = read;
     const isComparable = previous !== null && (await publishing.isRecorded(previous, context.signal));
@@ -133,49 +134,44 @@ async function freezeOnce(
   }
 }
 
-/** A page of units with their targets. Units beyond the globs have none. */
-interface TargetPage extends UnitsAfter {
-  readonly targets: ReadonlyMap<IndexedUnit, PublishableTarget>;
+/** The files from one position of the index to another. */
+interface FileRange {
+  readonly first: number;
+  readonly last: number;
 }
 
-/** @returns a function that gives `null` when index or tasks are not those of the release */
-function createPages(
+/** A page of units, and their targets. */
+interface TargetPage extends UnitsAfter {
+  readonly targets: readonly PublishableTarget[];
+}
+
+/** Reads the units of files with their targets; ends with `null` when index or tasks are not those of the release. */
+async function* readTargets(
   parse: FreezerPorts['parse'],
   moment: TargetMoment,
-  { baseReleaseId, policy, previousReleaseId: previous = null }: FreezeRequest,
-): (from: UnitPlace, signal: AbortSignal) => Promise<TargetPage | null> {
-  const isSelected = createSelection(policy);
-  return async (from, signal) => {
-    const page = await parse.unitsAfter({ from, limit: PAGE.units, maxCharacters: PAGE.characters }, signal);
-    const { releaseId, generation, previousReleaseId: carriedFrom } = page;
-    if (releaseId !== baseReleaseId) return null;
-    const wanted = page.items.filter(({ destination }) => isSelected(destination));
-    const units = wanted.map(({ unitId, sourceDigest, carriedBy }) => ({
+  release: PlannedRelease,
+  { range: { first, last }, signal }: { readonly range: FileRange; readonly signal: AbortSignal },
+): AsyncGenerator<TargetPage | null> {
+  let from: UnitPlace | null = { position: first, ordinal: 0 };
+  while (from !== null) {
+    const page = await parse.unitsAfter(
+      { from, limit: PAGE.units, maxCharacters: PAGE.characters, lastPosition: last },
+      signal,
+    );
+    const isSame = page.releaseId === release.releaseId && page.generation === release.generation;
+    const units = page.items.map(({ unitId, sourceDigest, carriedBy }) => ({
       unitId,
       sourceDigest,
       unchangedFrom: carriedBy === null || carriedBy.tier === 'changed' ? null : carriedBy.unitId,
     }));
-    const before = previous === null ? null : { localizedReleaseId: previous, carriedFrom };
-    const found = await moment.read({ releaseId, generation, previous: before, units }, signal);
-    if (found === null) return null;
-    const targets = new Map<IndexedUnit, PublishableTarget>();
-    for (const [at, unit] of wanted.entries()) {
-      const target = found[at];
-      if (target !== undefined) targets.set(unit, target);
+    const targets = isSame ? await moment.read({ ...release, units }, signal) : null;
+    if (targets === null) {
+      yield null;
+      return;
     }
-    return { ...page, targets };
-  };
-}
-
-/** Creates the test whether a file is localized. The last answer is kept: units of one file come together. */
-function createSelection(policy: PublishPolicy): (destination: string) => boolean {
-  const test = createGlobFilter(policy);
-  let last = { destination: '', isSelected: false };
-  return (destination) => {
-    if (test === null) return true;
-    if (last.destination !== destination) last = { destination, isSelected: test(destination) };
-    return last.isSelected;
-  };
+    yield { ...page, targets };
+    from = page.next;
+  }
 }
 
 interface Collected extends Pick<
@@ -185,43 +181,71 @@ interface Collected extends Pick<
   readonly lostUnits: number;
 }
 
+/** @returns `null` when index or tasks are not those of the release */
 async function collect(
-  readPage: ReturnType<typeof createPages>,
-  { policy }: FreezeRequest,
-  spool: EditSpool,
+  parse: FreezerPorts['parse'],
+  moment: TargetMoment,
+  { request, spool }: { readonly request: FreezeRequest; readonly spool: EditSpool },
   { signal, progress }: RunContext,
 ): Promise<Collected | null> {
+  const { baseReleaseId: releaseId, policy, previousReleaseId = null } = request;
+  const index = await parse.unitsAfter({ from: BEGINNING, limit: 0, maxCharacters: 0 }, signal);
+  const { generation, total, previousReleaseId: carriedFrom } = index;
+  const previous = previousReleaseId === null ? null : { localizedReleaseId: previousReleaseId, carriedFrom };
+  const release = { releaseId, generation, previous };
+  const isSelected = createGlobFilter(policy) ?? (() => true);
+  const steps = index.releaseId === releaseId ? await planFreeze(moment, release, isSelected, signal) : null;
+  if (steps === null) return null;
   const tally = createCoverageTally();
   const blocked: BlockedUnit[] = [];
-  let generation: number | null = null;
   let excludedUnits = 0;
   let lostUnits = 0;
   let read = 0;
-  let from: UnitPlace | null = { position: 0, ordinal: 0 };
-  while (from !== null) {
-    const page: TargetPage | null = await readPage(from, signal);
-    if (page === null || (generation ?? page.generation) !== page.generation) return null;
-    generation = page.generation;
-    excludedUnits += page.items.length - page.targets.size;
-    lostUnits += await addPage(page, policy, { spool, tally, blocked });
-    read += page.items.length;
-    progress(read, page.total, 'entries', 'freezing texts');
-    from = page.next;
+  for (const step of steps) {
+    if (step.kind !== 'read') {
+      read += step.units;
+      if (step.kind === 'exclude') excludedUnits += step.units;
+      else addCounts(step, policy, tally);
+    } else {
+      for await (const page of readTargets(parse, moment, release, { range: step, signal })) {
+        if (page === null) return null;
+        lostUnits += await addPage(page, policy, { spool, tally, blocked });
+        read += page.items.length;
+        progress(read, total, 'entries', 'freezing texts');
+      }
+    }
   }
   const { counts, destinations } = tally;
-  return { generation: generation ?? 0, counts, excludedUnits, destinations, blocked, lostUnits };
+  return { generation, counts, excludedUnits, destinations, blocked, lostUnits };
+}
+
+/** Counts the units of a file that were not read. */
+function addCounts(
+  { destination, containers }: Extract<FreezeStep, { kind: 'count' }>,
+  { minState }: PublishPolicy,
+  tally: CoverageTally,
+): void {
+  for (const { units, isSkipped } of containers) {
+    tally.add(
+      destination,
+      publishOutcome({ state: 'untranslated', isHeld: false, isSkipped }, minState),
+      units,
+    );
+  }
 }
 
 /** @returns the units that the previous release has and this one loses, without those that people have taken out */
 async function addPage(
-  { files, targets }: TargetPage,
+  { items, files, targets }: TargetPage,
   { minState }: PublishPolicy,
   into: { readonly spool: EditSpool; readonly tally: CoverageTally; readonly blocked: BlockedUnit[] },
 ): Promise<number> {
   let lost = 0;
-  for (const [unit, target] of targets) {
+  for (const [at, unit] of items.entries()) {
+    const target = targets[at];
+    if (target === undefined) throw new Error(`no answer about the target of a unit of ${unit.destination}`);
     const outcome = publishOutcome(target, minState);
-    into.tally.add(unit.destination, outcome);
+    into.tally.add(unit.destination, outcome, 1);
     if (outcome === 'blocked' && into.blocked.length < LISTED_UNITS)
       into.blocked.push(blockedUnit(unit, target));
     if (target.wasPublished && !NO_LOSS.has(outcome)) lost += 1;

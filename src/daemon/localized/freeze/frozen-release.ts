@@ -70,7 +70,7 @@ const NAMED_UNITS = 20;
 
 /** Collects the coverage of a release while it is frozen. */
 export interface CoverageTally {
-  add(destination: string, outcome: PublishOutcome): void;
+  add(destination: string, outcome: PublishOutcome, units: number): void;
   readonly counts: PublishCounts;
   readonly destinations: readonly DestinationCoverage[];
 }
@@ -80,14 +80,14 @@ export function createCoverageTally(): CoverageTally {
   const counts = noOutcomes();
   const destinations: { destination: string; counts: Record<PublishOutcome, number> }[] = [];
   return {
-    add: (destination, outcome) => {
+    add: (destination, outcome, units) => {
       let last = destinations.at(-1);
       if (last?.destination !== destination) {
         last = { destination, counts: noOutcomes() };
         destinations.push(last);
       }
-      last.counts[outcome] += 1;
-      counts[outcome] += 1;
+      last.counts[outcome] += units;
+      counts[outcome] += units;
     },
     counts,
     destinations,

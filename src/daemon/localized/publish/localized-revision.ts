@@ -1,9 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
 import { manifestEntries } from '../../releases/catalog/release-entries.ts';
 import { summarizeContent, type ContentSummary } from '../../releases/records/content-digest.ts';
-import type { CatalogEntryRow, KnownObject } from '../../releases/records/entry-row.ts';
+import type { CatalogEntryRow } from '../../releases/records/entry-row.ts';
 import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
+import { PAGE_ROWS } from '../../releases/records/sql.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { BaseRow } from './base-release.ts';
 import type { Replacements } from './stage-patches.ts';
@@ -29,7 +31,13 @@ export async function writeLocalizedRevision(
   context: TaskContext,
 ): Promise<LocalizedRevision> {
   const { catalogs } = deps;
-  requireKnown(catalogs, base, [...replaced.keys()]);
+  for await (const page of pagesOf(replaced, context)) {
+    requireKnown(
+      catalogs,
+      base,
+      page.map(([destination]) => destination),
+    );
+  }
   const revisionId = catalogs.begin({
     channel: 'localized',
     upstreamLabel: LOCALIZED_LABEL,
@@ -41,14 +49,13 @@ export async function writeLocalizedRevision(
     fetchedAt: unixSeconds(deps.clock),
   });
   let copied = 0;
-  for await (const page of catalogs.pages(base.revision_id, 'all')) {
+  for await (const entries of catalogs.copyRows(base.revision_id, { revisionId, withObjects: true })) {
     context.signal.throwIfAborted();
-    catalogs.addRows(
-      revisionId,
-      page.map((row) => replace(row, replaced.get(row.destination))),
-    );
-    copied += page.length;
+    copied += entries;
     context.progress(copied, base.entry_count, 'entries', 'catalog');
+  }
+  for await (const page of pagesOf(replaced, context)) {
+    catalogs.replaceRows(revisionId, replacedRows(catalogs, base, page));
   }
   const content = await summarizeContent(
     manifestEntries(deps, revisionId),
@@ -57,6 +64,21 @@ export async function writeLocalizedRevision(
   catalogs.complete(revisionId, content.digest);
   return { revisionId, content };
 }
+
+/** The replaced files in pages, with a turn of the event loop after each: there can be as many as the release has files. */
+async function* pagesOf(
+  replaced: Replacements,
+  { signal }: Pick<TaskContext, 'signal'>,
+): AsyncGenerator<readonly ReplacedFile[]> {
+  const files = [...replaced];
+  for (let at = 0; at < files.length; at += PAGE_ROWS) {
+    signal.throwIfAborted();
+    yield files.slice(at, at + PAGE_ROWS);
+    await nextTurn();
+  }
+}
+
+type ReplacedFile = Replacements extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
 /**
  * Refuses destinations that the base does not have.
@@ -77,18 +99,25 @@ export function requireKnown(
   );
 }
 
-/** An object with the official bytes leaves the entry official. */
-function replace(row: CatalogEntryRow, object: KnownObject | undefined): CatalogEntryRow {
-  if (object === undefined || object.blake3 === row.blake3) return row;
-  return {
-    ...row,
-    source: 'localized',
-    stated_size: object.size,
-    stated_blake3: object.blake3,
-    stated_sha256: null,
-    stated_md5: null,
-    stated_crc32: null,
-    locator: '',
-    blake3: object.blake3,
-  };
+/** The rows of the entries that differ. An object with the official bytes leaves its entry official. */
+function replacedRows(
+  catalogs: Pick<CatalogStore, 'entry'>,
+  base: BaseRow,
+  replaced: readonly ReplacedFile[],
+): readonly CatalogEntryRow[] {
+  return replaced.flatMap(([destination, object]): CatalogEntryRow[] => {
+    const row = catalogs.entry(base.revision_id, destination);
+    if (row === null || object.blake3 === row.blake3) return [];
+    const localized = {
+      source: 'localized' as const,
+      stated_size: object.size,
+      stated_blake3: object.blake3,
+      stated_sha256: null,
+      stated_md5: null,
+      stated_crc32: null,
+      locator: '',
+      blake3: object.blake3,
+    };
+    return [{ ...row, ...localized }];
+  });
 }

@@ -14,6 +14,7 @@ export const LOCALIZED_PUBLISH_JOB = {
   summary: 'Builds a localized release on the current official one, verifies it and makes it current.',
   lane: 'release',
   scope: 'publish',
+  personalSwitches: ['resume'],
   groups: ['i18n'],
   arguments: z
     .strictObject({

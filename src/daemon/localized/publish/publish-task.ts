@@ -68,7 +68,7 @@ async function guarded(
   run: () => Promise<TaskResult>,
 ): Promise<TaskResult> {
   try {
-    await finishRollbacks(deps.rollbacks, deps.texts);
+    await finishRollbacks(deps);
     return await run();
   } catch (error) {
     throw awaitedTexts(deps, error) ?? publishTaskError(error);

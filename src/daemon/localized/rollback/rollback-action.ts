@@ -12,9 +12,9 @@ export interface RollbackActionOptions extends Pick<RollbackDependencies, 'relea
 /** The control action `localized-rollback`: checks its request as far as possible now and queues the job. */
 export function createRollbackAction({ engine, releases, rollbacks }: RollbackActionOptions): DefinedAction {
   return defineAction(engine, 'localized-rollback', {
-    queue: ({ localized_release_id: wanted }) => {
+    queue: ({ localized_release_id: wanted, args = {} }) => {
       planRollback(releases, rollbacks, wanted ?? null);
-      return callOf(LOCALIZED_ROLLBACK_JOB, { localized_release_id: wanted });
+      return callOf(LOCALIZED_ROLLBACK_JOB, { localized_release_id: wanted, ...args });
     },
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { releaseId } from '../../../contract/actions/field-schemas.ts';
+import { flag, releaseId } from '../../../contract/actions/field-schemas.ts';
 import type { ArgumentsOf, JobDefinition } from '../../tasks/job.ts';
 
 export const LOCALIZED_ROLLBACK_JOB = {
@@ -9,7 +9,11 @@ export const LOCALIZED_ROLLBACK_JOB = {
   lane: 'release',
   scope: 'publish',
   groups: [],
-  arguments: z.strictObject({ localized_release_id: releaseId.optional() }),
+  arguments: z.strictObject({
+    localized_release_id: releaseId.optional(),
+    from: releaseId.optional(),
+    dry_run: flag.default(false),
+  }),
   resumable: true,
   maxAttempts: 3,
   storeLock: 'shared',

@@ -29,6 +29,8 @@ export interface RollbackRecords {
   begin(rollback: Pick<Rollback, (typeof BEGUN)[number]>): void;
   /** Records that it took effect, and that the release that is current instead counts as taken back no longer. */
   switched(rollback: Pick<Rollback, 'task_id' | 'to_release_id'>, nowSeconds: number): void;
+  /** The newest rollback when it was begun and its effect is not recorded; `null` otherwise. */
+  unrecorded(): Rollback | null;
   /** Records that the units are on hold. */
   finish(taskId: string, heldUnits: number): void;
   /** Rollbacks in effect whose units are not on hold yet, the oldest first. */
@@ -39,6 +41,8 @@ export interface RollbackRecords {
   reinstate(releaseId: string, nowSeconds: number): void;
   /** The newest rollback after which automatic publishing is stopped, or `null`. */
   stoppedBy(): Rollback | null;
+  /** The two newest rollbacks after which automatic publishing is stopped, the newest first. */
+  stops(): readonly Rollback[];
   /** Resumes automatic publishing. @returns whether it was stopped */
   resume(nowSeconds: number): boolean;
 }
@@ -57,6 +61,7 @@ export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
         if (to_release_id !== null) statements.reinstate.run({ release_id: to_release_id, now });
       });
     },
+    unrecorded: () => oneRow(statements.unrecorded, {}),
     finish: (taskId, heldUnits) => {
       statements.finish.run({ task_id: taskId, held_units: heldUnits });
     },
@@ -65,7 +70,8 @@ export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
     reinstate: (releaseId, now) => {
       statements.reinstate.run({ release_id: releaseId, now });
     },
-    stoppedBy: () => oneRow(statements.stoppedBy, {}),
+    stoppedBy: () => oneRow(statements.stops, {}),
+    stops: () => allRows(statements.stops, {}),
     resume: (nowSeconds) => Number(statements.resume.run({ now: nowSeconds }).changes) > 0,
   };
 }
@@ -75,14 +81,15 @@ const SQL = {
   begin: `INSERT INTO localized_rollback (${BEGUN.join(', ')}) VALUES (${BEGUN.map((column) => `:${column}`).join(', ')})`,
   switched:
     'UPDATE localized_rollback SET switched_at = coalesce(switched_at, :now) WHERE task_id = :task_id',
-  finish: 'UPDATE localized_rollback SET held_units = :held_units WHERE task_id = :task_id',
+  finish: `UPDATE localized_rollback SET held_units = coalesce(held_units, :held_units) WHERE task_id = :task_id`,
+  unrecorded: `SELECT * FROM (SELECT * FROM localized_rollback ORDER BY at DESC, task_id DESC LIMIT 1)
+    WHERE switched_at IS NULL AND resumed_at IS NULL`,
   unfinished: `SELECT * FROM localized_rollback WHERE switched_at IS NOT NULL AND held_units IS NULL
     ORDER BY at, task_id LIMIT 100`,
   takenBackBy: `SELECT at, reviewer, reason FROM localized_rollback WHERE from_release_id = :release_id
     AND switched_at IS NOT NULL AND reinstated_at IS NULL ORDER BY at DESC LIMIT 1`,
   reinstate: `UPDATE localized_rollback SET reinstated_at = :now WHERE from_release_id = :release_id
     AND switched_at IS NOT NULL AND reinstated_at IS NULL`,
-  stoppedBy:
-    'SELECT * FROM localized_rollback WHERE resumed_at IS NULL ORDER BY at DESC, task_id DESC LIMIT 1',
+  stops: 'SELECT * FROM localized_rollback WHERE resumed_at IS NULL ORDER BY at DESC, task_id DESC LIMIT 2',
   resume: 'UPDATE localized_rollback SET resumed_at = :now WHERE resumed_at IS NULL',
 } as const;

@@ -1,6 +1,7 @@
 import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError } from '../../tasks/task.ts';
+import { takenBackBy } from './rollback-effect.ts';
 import type { RollbackRecords } from './rollback-records.ts';
 
 /** The release that a rollback takes back, and the one that becomes current instead. */
@@ -15,17 +16,20 @@ export interface RollbackPlan {
  * release and not taken back itself since.
  *
  * @param wanted the release that the caller names, or `null`
- * @throws TaskError `nothing_to_roll_back`, `unknown_release`, `base_mismatch`
+ * @param expected the release that the caller takes back, or `null` for the current one
+ * @throws TaskError `nothing_to_roll_back`, `unknown_release`, `base_mismatch`, `release_changed`
  */
 export function planRollback(
   releases: ReleaseRepository,
-  records: Pick<RollbackRecords, 'takenBackBy'>,
+  rollbacks: Pick<RollbackRecords, 'takenBackBy' | 'unrecorded'>,
   wanted: string | null,
+  expected: string | null = null,
 ): RollbackPlan {
   const from = releases.current('localized');
   if (from === null) {
     throw new TaskError('nothing_to_roll_back', 'no localized release is current');
   }
+  if (expected !== null && from.release_id !== expected) throw releaseChanged(expected, from.release_id);
   const baseId = releases.pointer('official')?.release_id ?? null;
   if (wanted !== null) return { from, to: wantedTarget(releases, from, baseId, wanted) };
   const earlier = releases
@@ -36,10 +40,18 @@ export function planRollback(
         release.base_release_id === baseId &&
         release.state === 'superseded' &&
         release.published_at !== null &&
-        records.takenBackBy(release.release_id) === null,
+        takenBackBy({ releases, rollbacks }, release.release_id) === null,
     )
     .toSorted((a, b) => (b.superseded_at ?? 0) - (a.superseded_at ?? 0));
   return { from, to: earlier[0] ?? null };
+}
+
+/** The error of a rollback of a release that is no longer current. */
+export function releaseChanged(from: string, currentId: string | null): TaskError {
+  return new TaskError(
+    'release_changed',
+    `localized release ${from} is no longer current, so it was not taken back: ${currentId ?? 'none'} is; look at it and roll back again`,
+  );
 }
 
 function wantedTarget(

@@ -4,11 +4,13 @@ import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { storageTaskError } from '../../tasks/storage-task-error.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
-import { planRollback } from './rollback-target.ts';
+import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';
+import { recordEffect } from './rollback-effect.ts';
 import { holdUnits, type RollbackTexts } from './rollback-texts.ts';
 
 /** The points of a rollback where a test can stop the process, in the order in which they are reached. */
@@ -34,11 +36,41 @@ export interface RollbackDependencies {
 export function createRollbackTask(deps: RollbackDependencies): Job {
   return implementJob(LOCALIZED_ROLLBACK_JOB, async (context) => {
     try {
-      return await rollBack(deps, context);
+      return context.args.dry_run ? await tryRollback(deps, context) : await rollBack(deps, context);
     } catch (error) {
       throw releaseTaskError(error);
     }
   });
+}
+
+function planOf(
+  { releases, rollbacks }: Pick<RollbackDependencies, 'releases' | 'rollbacks'>,
+  { localized_release_id: wanted, from }: RollbackArguments,
+): RollbackPlan {
+  return planRollback(releases, rollbacks, wanted ?? null, from ?? null);
+}
+
+/** Says which release would become current, and what readers would see change. Nothing is recorded. */
+async function tryRollback(
+  { releases, rollbacks, texts }: RollbackDependencies,
+  context: TaskContext<RollbackArguments>,
+): Promise<TaskResult> {
+  const { from, to } = planOf({ releases, rollbacks }, context.args);
+  const ids = { from: from.release_id, to: to?.release_id ?? null };
+  // The rollback itself needs no translations, so its dry run does not fail without them either.
+  const { value: changed, error } = await tried(context, NOT_COMPARED, async () => {
+    return await texts.compare(ids, context.signal);
+  });
+  return {
+    dry_run: true,
+    rolled_back_release_id: ids.from,
+    localized_release_id: ids.to,
+    withdrawn: to === null,
+    changed_units: changed?.units ?? null,
+    changes: changed?.changes ?? [],
+    files: changed?.files ?? [],
+    ...(error === null ? {} : { open: error }),
+  };
 }
 
 async function rollBack(
@@ -52,12 +84,15 @@ async function rollBack(
   const rollback = records.get(context.taskId) ?? (await begin(deps, context));
   hit('localized.rollback.recorded');
   const version = await switchRelease(deps, rollback, context);
-  records.switched(rollback, unixSeconds(deps.clock));
+  recordSwitch(deps, rollback);
   hit('localized.rollback.switched');
-  const held = await tried(context, async () => rollback.held_units ?? (await holdUnits(texts, rollback)));
-  if (held.value !== null) records.finish(rollback.task_id, held.value);
+  const held = await tried(context, LEFT_OPEN, async () => {
+    const units = rollback.held_units ?? (await holdUnits(texts, rollback));
+    records.finish(rollback.task_id, units);
+    return units;
+  });
   hit('localized.rollback.held');
-  const marked = await tried(context, async () => {
+  const marked = await tried(context, LEFT_OPEN, async () => {
     await texts.markPublished(rollback.to_release_id);
   });
   const error = held.error ?? marked.error;
@@ -67,36 +102,59 @@ async function rollBack(
     localized_release_id: rollback.to_release_id,
     withdrawn: rollback.to_release_id === null,
     held_units: held.value,
-    ...(error === null ? {} : { open: openText(error) }),
+    ...(error === null ? {} : { open: error }),
     attestation_version: version,
   };
 }
 
 /**
- * Runs a step after the switch. Its failure does not make the rollback fail, because the rollback is in effect and the next
- * publish begins with what it has left open.
+ * Records that the rollback took effect. Without this record nobody holds the units, so its failure is one of the task, which
+ * tries again; the daemon looks for it every minute, too.
+ *
+ * @throws TaskError of the database, to be retried, that says what is current now
  */
+function recordSwitch({ rollbacks, clock }: RollbackDependencies, rollback: Rollback): void {
+  try {
+    rollbacks.switched(rollback, unixSeconds(clock));
+  } catch (error) {
+    const failure = storageTaskError(error);
+    if (failure === null) throw error;
+    const { from_release_id: from, to_release_id: to } = rollback;
+    const now = to === null ? 'the channel is withdrawn' : `${to} is current`;
+    throw new TaskError(
+      failure.code,
+      `localized release ${from} is taken back and ${now}, but this cannot be recorded: ${failure.message}. Do not roll back again; the daemon records it when it can`,
+      { retryable: true, details: { rolled_back_release_id: from, localized_release_id: to }, cause: error },
+    );
+  }
+}
+
+/** Begins the message of a step after the switch that failed: the rollback is in effect, and the next publish begins with it. */
+const LEFT_OPEN = 'the release is taken back; units are put on hold and tasks are marked at the next publish';
+const NOT_COMPARED = 'the texts cannot be compared, and the rollback does not need them';
+
+/** Runs a step whose failure does not make the task fail, but is in its result. */
 async function tried<T>(
   context: TaskContext,
+  failure: string,
   step: () => Promise<T>,
 ): Promise<{ readonly value: T | null; readonly error: string | null }> {
   try {
     return { value: await step(), error: null };
   } catch (error) {
     context.signal.throwIfAborted();
-    context.log('warn', openText(messageOf(error)));
-    return { value: null, error: messageOf(error) };
+    const message = `${failure}: ${messageOf(error)}`;
+    context.log('warn', message);
+    return { value: null, error: message };
   }
-}
-
-function openText(error: string): string {
-  return `the release is taken back; units are put on hold and tasks are marked at the next publish: ${error}`;
 }
 
 /** Decides, hashes the target, and records the rollback. */
 async function begin(deps: RollbackDependencies, context: TaskContext<RollbackArguments>): Promise<Rollback> {
-  const { releases, publisher, rollbacks: records, clock } = deps;
-  const { from, to } = planRollback(releases, records, context.args.localized_release_id ?? null);
+  const { publisher, rollbacks: records, clock } = deps;
+  // The row of another rollback will be the newest one.
+  recordEffect(deps);
+  const { from, to } = planOf(deps, context.args);
   if (to !== null) await publisher.reverify(to, context);
   const begun = {
     task_id: context.taskId,
@@ -118,10 +176,7 @@ async function switchRelease(
 ): Promise<number | null> {
   const current = releases.pointer('localized')?.release_id ?? null;
   if (current !== from && current !== to) {
-    throw new TaskError(
-      'release_changed',
-      `localized release ${from} is no longer current, so it was not taken back: ${current ?? 'none'} is; look at it and roll back again`,
-    );
+    throw releaseChanged(from, current);
   }
   if (to === null) return await publisher.withdraw('localized', context);
   const target = releases.get('localized', to);

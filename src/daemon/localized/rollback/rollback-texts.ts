@@ -1,4 +1,15 @@
+import { recordEffect, type EffectRecords } from './rollback-effect.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
+
+/** The texts that a rollback changes, as results of tasks show them. */
+interface ChangedTexts {
+  /** How many units have another text. */
+  readonly units: number;
+  /** The first of them. */
+  readonly changes: readonly object[];
+  /** The first files with changed units. */
+  readonly files: readonly object[];
+}
 
 /** The work on translations as rollbacks use it. */
 export interface RollbackTexts {
@@ -9,6 +20,11 @@ export interface RollbackTexts {
     readonly reviewer: string | null;
     readonly reason: string | null;
   }): Promise<number>;
+  /** The texts that change for readers when one localized release takes the place of another; `null` when the texts of one are not recorded. */
+  compare(
+    releases: { readonly from: string; readonly to: string | null },
+    signal: AbortSignal,
+  ): Promise<ChangedTexts | null>;
   /** Marks the tasks as published whose texts are those of this release, and no others. */
   markPublished(localizedReleaseId: string | null): Promise<void>;
 }
@@ -21,16 +37,25 @@ export async function holdUnits(
   return await texts.hold({ from, to, reviewer, reason });
 }
 
+export interface UnfinishedRollbacks extends EffectRecords {
+  readonly rollbacks: EffectRecords['rollbacks'] & Pick<RollbackRecords, 'unfinished' | 'finish'>;
+  readonly texts: Pick<RollbackTexts, 'hold'>;
+}
+
 /**
- * Puts the units on hold of rollbacks that ended before they could, so that the next publish does not bring their texts back.
+ * Ends rollbacks that could not, so that the next publish does not bring their texts back: records their effect, and puts their
+ * units on hold.
  *
+ * @param isOpen whether a rollback is to be ended now; default: every one
  * @throws the error of the work on translations
  */
 export async function finishRollbacks(
-  records: Pick<RollbackRecords, 'unfinished' | 'finish'>,
-  texts: Pick<RollbackTexts, 'hold'>,
+  deps: UnfinishedRollbacks,
+  isOpen: (rollback: Rollback) => boolean = () => true,
 ): Promise<void> {
-  for (const rollback of records.unfinished()) {
-    records.finish(rollback.task_id, await holdUnits(texts, rollback));
+  recordEffect(deps);
+  const { rollbacks, texts } = deps;
+  for (const rollback of rollbacks.unfinished().filter(isOpen)) {
+    rollbacks.finish(rollback.task_id, await holdUnits(texts, rollback));
   }
 }

@@ -1,11 +1,16 @@
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { TaskError } from '../../tasks/task.ts';
-import type { RollbackRecords } from './rollback-records.ts';
+import type { Rollback, RollbackRecords } from './rollback-records.ts';
 
 /** The records that tell whether a rollback has withdrawn the channel. */
 export interface WithdrawalDependencies {
   readonly releases: Pick<ReleaseRepository, 'pointer'>;
   readonly rollbacks: Pick<RollbackRecords, 'stoppedBy'>;
+}
+
+/** The rollback since which the channel is withdrawn: nothing is current, and nothing was resumed. Else `null`. */
+export function withdrawnBy({ releases, rollbacks }: WithdrawalDependencies): Rollback | null {
+  return releases.pointer('localized') === null ? rollbacks.stoppedBy() : null;
 }
 
 /** Why a publish must not fill a withdrawn channel, as dry runs show it. */
@@ -22,13 +27,13 @@ export interface WithdrawalBlocker {
  * @returns no blocker, or one
  */
 export function withdrawalBlockers(
-  { releases, rollbacks }: WithdrawalDependencies,
+  deps: WithdrawalDependencies,
   { resume }: { readonly resume?: boolean | undefined },
 ): readonly WithdrawalBlocker[] {
-  const rollback = resume === true || releases.pointer('localized') !== null ? null : rollbacks.stoppedBy();
+  const rollback = resume === true ? null : withdrawnBy(deps);
   if (rollback === null) return [];
-  const message = `the channel is withdrawn since localized release ${rollback.from_release_id} was rolled back; mend the cause, then publish with args ["resume=true"]`;
-  return [{ code: 'release_rolled_back', message, count: 0 }];
+  const message = `the channel is withdrawn since localized release ${rollback.from_release_id} was rolled back; mend the cause, then publish with args=resume=true`;
+  return [{ code: 'release_rolled_back', message, count: 1 }];
 }
 
 /**

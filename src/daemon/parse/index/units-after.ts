@@ -18,6 +18,8 @@ export interface UnitsAfterQuery {
   readonly limit: number;
   /** UTF-16 code units of source text after which the answer ends; it has at least one unit. */
   readonly maxCharacters: number;
+  /** The file at which the answers end; absent: the last one. */
+  readonly lastPosition?: number;
 }
 
 /** A unit with all that the work on its translation needs. */
@@ -93,7 +95,7 @@ export function createUnitsAfterReader(database: Database): ReadUnitsAfter {
     WHERE index_id = ?1 AND (position > ?2 OR (position = ?2 AND units > ?3)) AND units > 0
     ORDER BY position LIMIT 1`);
   const unitsOf = createFileReader(database);
-  return ({ from, limit, maxCharacters }) => {
+  return ({ from, limit, maxCharacters, lastPosition = Number.MAX_SAFE_INTEGER }) => {
     const index = readReportedIndex(database);
     if (index === null) {
       return NOTHING_INDEXED;
@@ -104,7 +106,7 @@ export function createUnitsAfterReader(database: Database): ReadUnitsAfter {
     let place: UnitPlace | null = from;
     while (place !== null && items.length < limit && characters < maxCharacters) {
       const file = fileOf(nextFile.get(index.indexId, place.position, place.ordinal));
-      if (file === null) {
+      if (file === null || file.position > lastPosition) {
         place = null;
         break;
       }

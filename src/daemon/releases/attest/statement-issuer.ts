@@ -99,7 +99,7 @@ export function createStatementIssuer(
     // The number is used up even when publishing fails: a version must never name two statements.
     version: versions.next(),
     issued_at: now,
-    expires_at: now + options.ttlSeconds(),
+    expires_at: Math.min(now + options.ttlSeconds(), plan.expiresBy ?? Infinity),
     store_id: writer.storeId,
     verifier: { id: VERIFIER_ID, version: options.version, boot_id: options.bootId },
     ...plan.content,

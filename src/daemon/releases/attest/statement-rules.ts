@@ -19,20 +19,37 @@ export type StatementContent = Pick<AttestationStatement, 'official' | 'localize
 
 /** The statement to attest now, or the reason why nothing may be attested. */
 export type StatementPlan =
-  | { readonly ok: true; readonly content: StatementContent; readonly notes: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly content: StatementContent;
+      readonly notes: readonly string[];
+      /** The latest end of its validity, Unix seconds; `null` for no limit. */
+      readonly expiresBy: number | null;
+    }
   | { readonly ok: false; readonly message: string };
 
 export interface StatementLimits {
   readonly retention: RetentionLimits;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: number;
+  /** The limits that the origin of an edge sets; `null` for a daemon without an origin. */
+  readonly origin: OriginLimits | null;
+}
+
+/** The limits that the last accepted attestation of an origin sets. */
+export interface OriginLimits {
+  /** Unix seconds until which its releases may be attested; 0 before the first one was accepted. */
+  readonly freshUntil: number;
+  /** Whether the origin still names a release. Releases of channels that are not mirrored are always named. */
+  isNamed(release: ReleaseRow): boolean;
 }
 
 /**
  * Decides what the next attestation says. A damaged release has the result FAILED and the reason, so that every
  * receiver learns that it is withdrawn and why. A localized release whose base is no longer current is left out. When
  * the last full verification of a sound current official release is too old, nothing is attested: the last attestation
- * expires, and servers stop distributing bytes that have not been verified recently.
+ * expires, and servers stop distributing bytes that have not been verified recently. The same holds for an edge whose
+ * origin has attested nothing for too long.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
  * @param failureOf why a damaged release is withdrawn
@@ -54,6 +71,11 @@ export function planStatement(
         ' nothing is attested until a verify task has succeeded',
     };
   }
+  const { origin } = limits;
+  const hasRelease = official !== null || localized !== null;
+  if (hasRelease && origin !== null && origin.freshUntil <= nowSeconds) {
+    return { ok: false, message: originMessage(origin) };
+  }
   const notes: string[] = [];
   let localizedStatement: AttestedRelease | null = null;
   if (localized !== null && isStale(localized, official?.release_id ?? null)) {
@@ -69,6 +91,7 @@ export function planStatement(
   }
   const retained = selectRetained(situation, limits.retention, nowSeconds)
     .filter(({ release }) => fresh(release) && (release !== localized || localizedStatement === null))
+    .filter(({ release }) => origin === null || origin.isNamed(release))
     .slice(0, RETAINED_MAX_RELEASES)
     .map(({ release, until }): RetainedRelease => ({
       ...attested(release, failureOf),
@@ -83,7 +106,15 @@ export function planStatement(
       retained,
     },
     notes,
+    expiresBy: hasRelease ? (origin?.freshUntil ?? null) : null,
   };
+}
+
+function originMessage({ freshUntil }: OriginLimits): string {
+  if (freshUntil === 0)
+    return 'no attestation of the origin was accepted yet; nothing is attested until then';
+  const since = new Date(freshUntil * 1000).toISOString();
+  return `the last accepted attestation of the origin is too old since ${since}; nothing is attested until a newer one is accepted`;
 }
 
 /** Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. */

@@ -21,6 +21,18 @@ export interface CatalogEntries {
   add(revisionId: number, entries: readonly UpstreamEntry[]): void;
   /** Adds a batch of entries whose objects are known. Throws TaskError `destination_duplicate`. */
   addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
+  /**
+   * Copies all entries to a revision that has none, a page at a time.
+   *
+   * @param to `withObjects: false` leaves out which objects are known
+   * @returns the entries of each page
+   */
+  copyRows(
+    revisionId: number,
+    to: { readonly revisionId: number; readonly withObjects: boolean },
+  ): AsyncGenerator<number>;
+  /** Replaces entries with others of the same destinations, in one transaction. */
+  replaceRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
   entry(revisionId: number, destination: string): CatalogEntryRow | null;
   /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
@@ -35,8 +47,9 @@ export interface CatalogEntries {
   dropEntries(revisionId: number): Promise<void>;
 }
 
-const ENTRY_COLUMNS = `destination, source, media_type, stated_size, stated_blake3, stated_sha256, stated_md5,
-  stated_crc32, locator, blake3`;
+const COPIED_COLUMNS = `destination, source, media_type, stated_size, stated_blake3, stated_sha256, stated_md5,
+  stated_crc32, locator`;
+const ENTRY_COLUMNS = `${COPIED_COLUMNS}, blake3`;
 
 /** Creates the entries over the main database. */
 export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
@@ -82,6 +95,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
   }
 
   return {
+    ...createCopying(database),
     add: (revisionId, entries) => {
       addRows(revisionId, entries.map(rowOf));
     },
@@ -114,6 +128,56 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
   };
 }
 
+/** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */
+function createCopying(database: SqlDatabase): Pick<CatalogEntries, 'copyRows' | 'replaceRows'> {
+  const statements = prepareAll(database, COPY_SQL);
+  return {
+    copyRows: async function* copyRows(from, { revisionId: to, withObjects }) {
+      let after = '';
+      for (;;) {
+        const query = { from, after, limit: PAGE_ROWS };
+        const page = oneRow<CopiedPage>(statements.page, query);
+        const last = page?.last ?? null;
+        if (page === null || last === null) return;
+        const { entries, bytes } = page;
+        // Nobody reads a revision before it is complete, and that is written durably.
+        database.transaction(
+          () => {
+            statements.copy.run({ from, after, last, to, with_objects: Number(withObjects) });
+            statements.count.run({ revision_id: to, entries, bytes });
+          },
+          { durable: false },
+        );
+        yield entries;
+        after = last;
+        await nextTurn();
+      }
+    },
+    replaceRows: (revisionId, rows) => {
+      // As for copied pages.
+      database.transaction(
+        () => {
+          for (const { media_type: _type, ...row } of rows) {
+            const place = { revision_id: revisionId, destination: row.destination };
+            const before = oneRow<{ stated_size: number | null }>(statements.size, place);
+            statements.replace.run({ ...row, revision_id: revisionId });
+            const bytes = (row.stated_size ?? 0) - (before?.stated_size ?? 0);
+            statements.count.run({ revision_id: revisionId, entries: 0, bytes });
+          }
+        },
+        { durable: false },
+      );
+    },
+  };
+}
+
+/** A page of entries to copy; `last` is `null` without any. */
+interface CopiedPage {
+  readonly last: string | null;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
 function rowOf(entry: UpstreamEntry): CatalogEntryRow {
   return {
     destination: entry.destination,
@@ -129,13 +193,29 @@ function rowOf(entry: UpstreamEntry): CatalogEntryRow {
   };
 }
 
+const COUNT = `UPDATE catalog_revision SET entry_count = entry_count + :entries, stated_bytes = stated_bytes + :bytes
+    WHERE revision_id = :revision_id`;
+
+const COPY_SQL = {
+  page: `SELECT max(destination) AS last, count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes FROM
+    (SELECT destination, stated_size FROM catalog_entry WHERE revision_id = :from AND destination > :after
+      ORDER BY destination LIMIT :limit)`,
+  copy: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
+    SELECT :to, folded, ${COPIED_COLUMNS}, iif(:with_objects, blake3, NULL) FROM catalog_entry
+    WHERE revision_id = :from AND destination > :after AND destination <= :last ORDER BY destination`,
+  size: 'SELECT stated_size FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination',
+  replace: `UPDATE catalog_entry SET source = :source, stated_size = :stated_size, stated_blake3 = :stated_blake3,
+      stated_sha256 = :stated_sha256, stated_md5 = :stated_md5, stated_crc32 = :stated_crc32, locator = :locator,
+      blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination`,
+  count: COUNT,
+} as const;
+
 const SQL = {
   insertEntry: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
     VALUES (:revision_id, :folded, :destination, :source, :media_type, :stated_size, :stated_blake3, :stated_sha256,
       :stated_md5, :stated_crc32, :locator, :blake3)
     ON CONFLICT DO NOTHING`,
-  count: `UPDATE catalog_revision SET entry_count = entry_count + :entries, stated_bytes = stated_bytes + :bytes
-    WHERE revision_id = :revision_id`,
+  count: COUNT,
   entry: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination`,
   pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
     ORDER BY destination LIMIT :limit`,

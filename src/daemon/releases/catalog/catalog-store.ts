@@ -102,9 +102,8 @@ export function createCatalogStore(database: SqlDatabase): CatalogStore {
       const copyId = Number(
         statements.copyRevision.run({ revision_id: revision.revision_id, task_id: taskId }).lastInsertRowid,
       );
-      for await (const page of entries.pages(revision.revision_id, 'all')) {
-        entries.addRows(copyId, reset ? page.map((row) => ({ ...row, blake3: null })) : page);
-      }
+      const copied = entries.copyRows(revision.revision_id, { revisionId: copyId, withObjects: !reset });
+      while ((await copied.next()).done !== true);
       return complete(copyId, revision.fingerprint ?? '');
     },
     touch: (revisionId, etag, fetchedAt) => {

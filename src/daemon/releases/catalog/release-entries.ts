@@ -15,16 +15,19 @@ export async function* manifestEntries(
   revisionId: number,
   onObject: (object: RegisteredObject) => void = () => undefined,
 ): AsyncGenerator<ManifestEntry> {
-  for await (const row of deps.catalogs.rows(revisionId, 'all')) {
-    const object = row.blake3 === null ? null : deps.objects.get(row.blake3);
-    if (object === null) {
-      throw new TaskError(
-        'release_incomplete',
-        `the object of ${JSON.stringify(row.destination)} is not known; run sync to fetch it`,
-        { retryable: true, details: { destination: row.destination } },
-      );
+  for await (const page of deps.catalogs.pages(revisionId, 'all')) {
+    const objects = deps.objects.getAll(page.flatMap(({ blake3 }) => blake3 ?? []));
+    for (const row of page) {
+      const object = row.blake3 === null ? undefined : objects.get(row.blake3);
+      if (object === undefined) {
+        throw new TaskError(
+          'release_incomplete',
+          `the object of ${JSON.stringify(row.destination)} is not known; run sync to fetch it`,
+          { retryable: true, details: { destination: row.destination } },
+        );
+      }
+      onObject(object);
+      yield manifestEntryOf(row, object);
     }
-    onObject(object);
-    yield manifestEntryOf(row, object);
   }
 }

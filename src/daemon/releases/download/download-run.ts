@@ -4,6 +4,7 @@ import type { FileDigests } from '../../../platform/hashing/digests.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
+import { KeyedQueue } from '../../../snapshot/objects/keyed-queue.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { TaskContext } from '../../tasks/task.ts';
 import type { Downloader } from '../../upstream/http/downloader.ts';
@@ -27,7 +28,7 @@ export interface DownloadRunDependencies {
   readonly database: SqlDatabase;
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
-  readonly writer: Pick<SnapshotWriter, 'commitObject' | 'quarantine'>;
+  readonly writer: Pick<SnapshotWriter, 'commitObject' | 'quarantine' | 'objectState'>;
   readonly downloader: Downloader;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
@@ -59,6 +60,14 @@ export async function downloadUnresolved(
   let bytes = 0;
   let received = 0;
   let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
+  const sameBytes = new KeyedQueue();
+  const fetchedBefore = async (digest: string): Promise<KnownObject | null> => {
+    const waiting = batch.find((done) => done.object.blake3 === digest);
+    if (waiting !== undefined) return waiting.object;
+    const object = objects.get(digest);
+    if (object?.sound !== true) return null;
+    return (await deps.writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
+  };
   const record = (): void => {
     const done = batch;
     batch = [];
@@ -70,25 +79,39 @@ export async function downloadUnresolved(
       }
     });
   };
+  const keep = (row: CatalogEntryRow, object: KnownObject): void => {
+    batch.push({ row, object });
+    if (batch.length >= BATCH_ENTRIES) record();
+  };
+  const fetch = async (row: CatalogEntryRow, signal: AbortSignal): Promise<void> => {
+    const stagedPath = join(staging, blake3Hex(Buffer.from(row.destination)));
+    const digests = await downloads(
+      async () =>
+        await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
+          received += count;
+          context.progress(received, totalBytes, 'bytes', 'download');
+        }),
+    );
+    keep(row, await commitDownloaded(deps, stagedPath, digests, context.taskId));
+    entries += 1;
+    bytes += digests.size;
+  };
   try {
     await forEachConcurrently(
       catalogs.rows(revisionId, 'unresolved'),
       deps.concurrency + COMMITS_IN_FLIGHT,
       context.signal,
       async (row, signal) => {
-        const stagedPath = join(staging, blake3Hex(Buffer.from(row.destination)));
-        const digests = await downloads(
-          async () =>
-            await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
-              received += count;
-              context.progress(received, totalBytes, 'bytes', 'download');
-            }),
-        );
-        const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
-        batch.push({ row, object });
-        if (batch.length >= BATCH_ENTRIES) record();
-        entries += 1;
-        bytes += digests.size;
+        const digest = row.stated_blake3;
+        // Entries with the same bytes are fetched once.
+        if (digest === null) await fetch(row, signal);
+        else {
+          await sameBytes.run(digest, async () => {
+            const object = await fetchedBefore(digest);
+            if (object === null) await fetch(row, signal);
+            else keep(row, object);
+          });
+        }
       },
     );
   } finally {

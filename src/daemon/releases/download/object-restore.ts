@@ -87,6 +87,11 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
   return { ok: false, destination: destinations[0] ?? SERVER_INFO_NAME, reason: problem, retryable };
 }
 
+/** Whether an entry was patched by this daemon, so that no upstream has its bytes. An edge gets those of its origin. */
+function isMadeHere({ source, locator }: CatalogEntryRow): boolean {
+  return source === 'localized' && locator === '';
+}
+
 /** Why nothing is known to fetch an object from. */
 function originProblem(
   { catalogs }: RestoreDependencies,
@@ -95,7 +100,10 @@ function originProblem(
 ): string {
   const isPatched =
     revisionId !== null &&
-    destinations.some((destination) => catalogs.entry(revisionId, destination)?.source === 'localized');
+    destinations.some((destination) => {
+      const entry = catalogs.entry(revisionId, destination);
+      return entry !== null && isMadeHere(entry);
+    });
   return isPatched
     ? 'the file was patched, and no upstream has it; run localized-publish again, which builds it again'
     : 'the origin of its bytes is unknown';
@@ -127,7 +135,7 @@ function* candidates(
   const isReachable = revision !== null && revision.upstream_label === deps.adapter?.label;
   for (const destination of destinations) {
     const own = release.revision_id === null ? null : deps.catalogs.entry(release.revision_id, destination);
-    if (own?.source === 'localized') continue;
+    if (own !== null && isMadeHere(own)) continue;
     if (own !== null && isReachable) yield own;
     if (newest === null || newest.revision_id === release.revision_id) continue;
     const now = deps.catalogs.entry(newest.revision_id, destination);

@@ -1,3 +1,4 @@
+import { MirrorError } from '../../../mirror/mirror-error.ts';
 import { storageTaskError } from '../../tasks/storage-task-error.ts';
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
@@ -18,6 +19,9 @@ export function releaseTaskError(error: unknown, details: TaskResult = {}): unkn
       details,
       cause: error,
     });
+  }
+  if (error instanceof MirrorError) {
+    return new TaskError(error.code, error.message, { retryable: error.retryable, details, cause: error });
   }
   return storageTaskError(error, details) ?? error;
 }

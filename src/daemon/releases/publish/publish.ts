@@ -6,7 +6,8 @@ import type { Attestor } from '../attest/attestor.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
-import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
+import type { SnapshotId } from '../../../domain/release/digest.ts';
+import { describe, isSound, type ReleaseFindings, type ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
@@ -56,6 +57,12 @@ export interface Publisher {
    * @throws TaskError `release_damaged`
    */
   reverify(release: ReleaseRow, context: TaskContext): Promise<void>;
+  /**
+   * Looks whether a registered release has all its objects, for a task that could not read them. Damage is recorded and attested.
+   *
+   * @throws TaskError `release_damaged`
+   */
+  requirePresent(release: ReleaseRow, context: TaskContext): Promise<void>;
   /** Writes the manifest and the record of a registered release again. Throws TaskError `manifest_differs`. */
   rewrite(release: ReleaseRow, taskId: string): Promise<void>;
 }
@@ -68,6 +75,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       context.commit(() => options.attestor.switchTo(release.channel, release.release_id)),
     withdraw: (channel, context) => context.commit(() => options.attestor.withdraw(channel)),
     reverify: (release, context) => reverify(options, release, context),
+    requirePresent: (release, context) => requirePresent(options, release, context),
     rewrite: (release, taskId) => rewrite(options, release, taskId),
   };
 }
@@ -91,6 +99,7 @@ async function register(
     ...documentColumns(draft.serverInfo),
   };
   const { written, verifiedAt } = await writeManifest(options, release, draft.revisionId, context.taskId);
+  await requireSigned(options, draft, written.snapshotId);
   if (held.snapshot_id !== null && held.snapshot_id !== written.snapshotId) {
     throw new TaskError(
       'release_conflict',
@@ -116,6 +125,20 @@ async function register(
   const registered = options.releases.get(draft.channel, draft.releaseId);
   if (registered === null) throw new Error(`release ${draft.releaseId} vanished while it was registered`);
   return registered;
+}
+
+/** Refuses a manifest that is not the one that the origin signed: its entries tell other facts of the same bytes. */
+async function requireSigned(
+  { writer }: PublisherOptions,
+  { releaseId, origin }: ReleaseDraft,
+  written: SnapshotId,
+): Promise<void> {
+  if (origin === undefined || origin.snapshotId === written) return;
+  await writer.removeManifest(written);
+  throw new TaskError(
+    'origin_manifest_differs',
+    `the manifest of release ${releaseId} is ${written}, and the origin signed ${origin.snapshotId}: it states a wrong CRC-64 or block list`,
+  );
 }
 
 /** Reserves the name. Removes a release of an earlier attempt that has other content and never became current. */
@@ -184,22 +207,42 @@ async function requireSound(
   return soundSince;
 }
 
-async function reverify(
-  { check, attestor }: PublisherOptions,
-  release: ReleaseRow,
-  context: TaskContext,
-): Promise<void> {
-  const findings = await check.examine(release, context);
-  const hasChanged = await context.commit(() =>
-    check.record(release, findings, { bytes: true, finder: 'verify' }),
-  );
-  if (hasChanged) await attestor.issue('check of a release that is to become current');
+async function reverify(options: PublisherOptions, release: ReleaseRow, context: TaskContext): Promise<void> {
+  const findings = await options.check.examine(release, context);
+  await recordFindings(options, release, { findings, isHashed: true }, context);
   if (isSound(findings)) return;
   throw new TaskError(
     'release_damaged',
     `release ${release.release_id} cannot become current: ${describe(findings)}; run repair, or choose another release`,
     { details: { damaged: findings.damaged.length } },
   );
+}
+
+async function requirePresent(
+  options: PublisherOptions,
+  release: ReleaseRow,
+  context: TaskContext,
+): Promise<void> {
+  const findings = await options.check.look(release, context.signal);
+  if (isSound(findings)) return;
+  await recordFindings(options, release, { findings, isHashed: false }, context);
+  throw new TaskError(
+    'release_damaged',
+    `release ${release.release_id} is damaged: ${describe(findings)}; nothing was published. Run repair, then try again`,
+    { details: { damaged: findings.damaged.length } },
+  );
+}
+
+async function recordFindings(
+  { check, attestor }: PublisherOptions,
+  release: ReleaseRow,
+  { findings, isHashed }: { readonly findings: ReleaseFindings; readonly isHashed: boolean },
+  context: TaskContext,
+): Promise<void> {
+  const hasChanged = await context.commit(() =>
+    check.record(release, findings, { bytes: isHashed, finder: 'verify' }),
+  );
+  if (hasChanged) await attestor.issue('check of a release that a task needs');
 }
 
 /** Records in the database that a release is complete. */

@@ -20,6 +20,29 @@ export interface CatalogEntryRow {
   readonly blake3: Blake3Hex | null;
 }
 
+/**
+ * The row of an entry of a manifest, whose facts are known.
+ *
+ * @param place where its bytes are upstream, and the object in the store or `null`
+ */
+export function entryRowOf(
+  entry: ManifestEntry,
+  place: Pick<CatalogEntryRow, 'locator' | 'blake3'>,
+): CatalogEntryRow {
+  return {
+    destination: entry.destination,
+    source: entry.source,
+    // Also the usual one: the manifest must stay the same when a later version knows other types.
+    media_type: entry.media_type,
+    stated_size: entry.size,
+    stated_blake3: entry.blake3,
+    stated_sha256: null,
+    stated_md5: null,
+    stated_crc32: null,
+    ...place,
+  };
+}
+
 /** The facts known about one object of the store. */
 export interface KnownObject {
   readonly blake3: Blake3Hex;

@@ -3,8 +3,12 @@ import type { StatementSync } from 'node:sqlite';
 /** The part of the main database that the release code uses. */
 export interface SqlDatabase {
   prepare(sql: string): StatementSync;
-  /** Runs `section` in one write transaction (BEGIN IMMEDIATE); rolls back when it throws. */
-  transaction<T>(section: () => T): T;
+  /**
+   * Runs `section` in one write transaction (BEGIN IMMEDIATE); rolls back when it throws.
+   *
+   * @param options `durable: false` lets a power failure undo it, until the next durable one
+   */
+  transaction<T>(section: () => T, options?: { readonly durable?: boolean }): T;
 }
 
 /** Rows read or written between two turns of the event loop. */

@@ -10,6 +10,7 @@ import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
+import { entryRowOf } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { documentColumns, type ReleaseProblem, type ReleaseRow } from '../records/release-row.ts';
@@ -116,18 +117,7 @@ async function importEntries(
       }
       catalogs.addRows(
         revisionId,
-        entries.map((entry) => ({
-          destination: entry.destination,
-          source: entry.source,
-          media_type: entry.media_type,
-          stated_size: entry.size,
-          stated_blake3: entry.blake3,
-          stated_sha256: null,
-          stated_md5: null,
-          stated_crc32: null,
-          locator: '',
-          blake3: entry.blake3,
-        })),
+        entries.map((entry) => entryRowOf(entry, { locator: '', blake3: entry.blake3 })),
       );
     });
     await nextTurn();

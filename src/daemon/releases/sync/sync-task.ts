@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
@@ -7,7 +6,7 @@ import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.t
 import type { Downloader } from '../../upstream/http/downloader.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
-import { describe, isSound, type ReleaseCheck } from '../checks/release-check.ts';
+import type { ReleaseCheck } from '../checks/release-check.ts';
 import { confirmCatalog, fetchCatalog, type CatalogFetchDependencies } from '../catalog/catalog-fetch.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import type { ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
@@ -18,12 +17,7 @@ import {
   type DownloadPlan,
   type DownloadPlanDependencies,
 } from './download-plan.ts';
-import {
-  commitDownloaded,
-  downloadUnresolved,
-  type DownloadRunDependencies,
-} from '../download/download-run.ts';
-import { stageBytes } from '../download/object-restore.ts';
+import { downloadUnresolved, type DownloadRunDependencies } from '../download/download-run.ts';
 import type { Publisher } from '../publish/publish.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
@@ -31,7 +25,7 @@ import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { documentInManifest, type ReleaseRow } from '../records/release-row.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
-import { SYNC_STAGING_PREFIX } from './staging.ts';
+import { commitServerInfo, lookAtCurrent, stagingName, tidy, workingRevision } from './sync-steps.ts';
 
 export interface SyncDependencies
   extends CatalogFetchDependencies, DownloadPlanDependencies, Omit<DownloadRunDependencies, 'downloader'> {
@@ -68,7 +62,7 @@ async function sync(
     );
   }
   const fetched = await fetchCatalog(deps, adapter, context, { force });
-  const current = await lookAtCurrent(deps, context);
+  const current = await lookAtCurrent(deps, 'official', context);
   if (!force && current !== null && isUnchanged(deps, current, fetched)) {
     const version = await deps.attestor.issue('sync: unchanged');
     await tidy(deps, context.taskId);
@@ -110,36 +104,6 @@ async function sync(
   return resultOf({ release, previous: current, damaged, plan, downloaded, version });
 }
 
-/**
- * The current release, after a look at its manifest, its record and the presence of its objects. Damage is recorded and
- * attested, and the sync then fetches the missing objects.
- */
-async function lookAtCurrent(deps: SyncDependencies, context: TaskContext): Promise<ReleaseRow | null> {
-  const { releases, check, attestor } = deps;
-  const current = releases.current('official');
-  if (current?.state !== 'current') return current;
-  const findings = await check.look(current, context.signal);
-  if (isSound(findings)) return current;
-  const { channel, release_id } = current;
-  context.log('error', `the current release is damaged: ${describe(findings)}`, { channel, release_id });
-  await context.commit(() => check.record(current, findings, { bytes: false, finder: 'sync' }));
-  await attestor.issue('sync: damage');
-  return releases.current('official');
-}
-
-/** Removes the staged files and the unreferenced catalogs; after a success there is nothing to resume. */
-async function tidy(deps: SyncDependencies, taskId: string): Promise<void> {
-  for (const name of await deps.writer.listStaging()) {
-    if (name === taskId || name.startsWith(SYNC_STAGING_PREFIX)) await deps.writer.removeStaging(name);
-  }
-  for (const revisionId of deps.catalogs.unreferenced()) await deps.catalogs.drop(revisionId);
-}
-
-/** The staging directory of a catalog: the same in every attempt, so that partial downloads can resume. */
-function stagingName(revision: RevisionRow): string {
-  return `${SYNC_STAGING_PREFIX}${(revision.fingerprint ?? '').slice(0, 32)}`;
-}
-
 function isUnchanged(deps: SyncDependencies, current: ReleaseRow, fetched: RevisionRow): boolean {
   if (current.state !== 'current' || current.revision_id === null) return false;
   const held = deps.catalogs.get(current.revision_id);
@@ -149,36 +113,6 @@ function isUnchanged(deps: SyncDependencies, current: ReleaseRow, fetched: Revis
     held.upstream_release_id === fetched.upstream_release_id &&
     held.fingerprint === fetched.fingerprint
   );
-}
-
-/**
- * Chooses the revision to work on. A revision that a release refers to is never changed, because a repair of that
- * release reads its rows: the task works on a copy. A forced sync starts once without known objects.
- */
-async function workingRevision(
-  deps: SyncDependencies,
-  fetched: RevisionRow,
-  force: boolean,
-  taskId: string,
-): Promise<RevisionRow> {
-  const own = fetched.task_id === taskId;
-  if (!deps.catalogs.isReferenced(fetched.revision_id) && (own || !force)) return fetched;
-  return await deps.catalogs.copy(fetched, taskId, force);
-}
-
-async function commitServerInfo(
-  deps: SyncDependencies,
-  revisionId: number,
-  staging: string,
-  context: TaskContext,
-): Promise<ReleaseDraft['serverInfo']> {
-  const bytes = deps.catalogs.serverInfo(revisionId);
-  if (bytes === null) return null;
-  const stagedPath = join(staging, 'server-info');
-  const digests = await stageBytes(deps.pool, stagedPath, bytes, context.signal);
-  const object = await commitDownloaded(deps, stagedPath, digests, context.taskId);
-  deps.objects.record(object, unixSeconds(deps.clock));
-  return { blake3: object.blake3, size: object.size };
 }
 
 /**

@@ -3,7 +3,16 @@ import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { Judging } from '../judge/judging.ts';
 import { judgingTaskError } from '../judge/judging-failure.ts';
 import { requalifyTargets } from '../requalify/requalify-targets.ts';
+import {
+  SHOWN_DIFFERENCES,
+  type ComparedPublications,
+  type DifferencesPage,
+  type DifferencesQuery,
+  type PublicationDifferences,
+  type TextChange,
+} from '../work/publication-differences.ts';
 import type { NewPublication, PublishedContainer, PublishedText, TakenBack } from '../work/publications.ts';
+import type { PublishableContainers, PublishableContainersQuery } from '../work/publishable-containers.ts';
 import type { PublishableQuery, PublishableTarget } from '../work/publishable-targets.ts';
 import type { TranslationCalls } from '../work/translation-worker.ts';
 import { openTargetFile, type TargetFile, type TargetFilePorts } from './target-file.ts';
@@ -32,6 +41,8 @@ export interface Publishing {
    * @param localizedReleaseId `null`: no localized release is current
    */
   markPublished(localizedReleaseId: string | null): Promise<void>;
+  /** The texts that change for readers when one localized release takes the place of another; `null` when the texts of one are not recorded. */
+  compare(compared: ComparedPublications, signal: AbortSignal): Promise<PublicationDifferences | null>;
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
 }
@@ -43,6 +54,11 @@ export interface TargetMoment {
     query: Omit<PublishableQuery, 'reviewId'>,
     signal: AbortSignal,
   ): Promise<readonly PublishableTarget[] | null>;
+  /** Pages through the containers of the release; `null` as for targets. */
+  containers(
+    query: Omit<PublishableContainersQuery, 'reviewId'>,
+    signal: AbortSignal,
+  ): Promise<PublishableContainers | null>;
   close(): Promise<void>;
 }
 
@@ -86,6 +102,11 @@ export function createPublishing(ports: PublishingPorts): Publishing {
             signal,
             async () => await thread.call('frozenTargets', { ...query, reviewId, moment }, { signal }),
           ),
+        containers: async (query, signal) =>
+          await guarded(
+            signal,
+            async () => await thread.call('frozenContainers', { ...query, reviewId, moment }, { signal }),
+          ),
         // When the thread has ended, so has the moment.
         close: async () => {
           await thread.call('endFreeze', moment).catch(() => undefined);
@@ -109,7 +130,40 @@ export function createPublishing(ports: PublishingPorts): Publishing {
         }
       });
     },
+    compare: async (compared, signal) =>
+      await guarded(signal, async () => await compareTexts(thread, compared, signal)),
     hold: async (taken) => await guarded(null, async () => await thread.call('holdDifferences', taken)),
+  };
+}
+
+async function compareTexts(
+  thread: PublishingPorts['thread'],
+  compared: ComparedPublications,
+  signal: AbortSignal,
+): Promise<PublicationDifferences | null> {
+  const files = new Map<string, number>();
+  const changes: TextChange[] = [];
+  let units = 0;
+  let place: DifferencesQuery['place'] = null;
+  do {
+    signal.throwIfAborted();
+    const shown = SHOWN_DIFFERENCES - changes.length;
+    const query: DifferencesQuery = { ...compared, place, shown };
+    const page: DifferencesPage | null = await thread.call('comparePublications', query, { signal });
+    if (page === null) return null;
+    units += page.units;
+    changes.push(...page.changes);
+    for (const { destination, units: count } of page.files) {
+      const before = files.get(destination);
+      if (before !== undefined || files.size < SHOWN_DIFFERENCES)
+        files.set(destination, (before ?? 0) + count);
+    }
+    place = page.next;
+  } while (place !== null);
+  return {
+    units,
+    changes,
+    files: Array.from(files, ([destination, count]) => ({ destination, units: count })),
   };
 }
 

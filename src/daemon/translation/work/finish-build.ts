@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import { OPEN_STATUSES } from '../../../domain/translation/task-status.ts';
 import { createDrop } from './build-cleanup.ts';
 import { createCarrier } from './carry-targets.ts';
 import { createSameTasks } from './same-tasks.ts';
@@ -43,6 +44,12 @@ export function createFinish({
     WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
     AND old.release_id = task.release_id AND old.destination = task.destination
     AND +old.archive_entry IS task.archive_entry RETURNING task.task_seq`);
+  // Work that a reviewer returned, or a person began, is still to be done in the next release.
+  const keepOpen = database.prepare(`UPDATE task SET stored_status = old.stored_status, reason = old.reason
+    FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
+    WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
+    AND old.stored_status IN (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) AND old.destination = task.destination
+    AND +old.archive_entry IS task.archive_entry RETURNING task.task_seq`);
   // A container whose targets stay in their places needs no new judgement.
   const keepJudged = database.prepare(`UPDATE task SET judged_by = old.judged_by
     FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
@@ -72,7 +79,9 @@ export function createFinish({
       drop(buildId);
       return { tasks: count(currentId, now), carried, superseded: 0 };
     }
-    for (const row of keepSkipped.all(buildId)) counts.touch(Number(row['task_seq']));
+    for (const { task_seq: seq } of [...keepSkipped.all(buildId), ...keepOpen.all(buildId)]) {
+      counts.touch(Number(seq));
+    }
     keepJudged.run(buildId);
     const superseded = Number(supersede.run(now, targetLanguage).changes);
     endLeases.run();

@@ -1,5 +1,10 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import {
+  createPublishableContainersReader,
+  type PublishableContainers,
+  type PublishableContainersQuery,
+} from './publishable-containers.ts';
+import {
   createPublishableReader,
   type PublishableQuery,
   type PublishableTarget,
@@ -17,6 +22,8 @@ export interface FrozenTargets {
   begin(key: string | null): number | null;
   /** Reads targets of the moment; `null` when its tasks are not those of the release and the generation. @throws Error without the moment */
   read(moment: number, query: PublishableQuery): readonly PublishableTarget[] | null;
+  /** Reads containers of the moment, as {@link read} reads targets. */
+  containers(moment: number, query: PublishableContainersQuery): PublishableContainers | null;
   /** Forgets a moment; one that was forgotten changes nothing. */
   end(moment: number): void;
 }
@@ -24,6 +31,7 @@ export interface FrozenTargets {
 interface Moment {
   readonly number: number;
   readonly read: ReturnType<typeof createPublishableReader>;
+  readonly containers: ReturnType<typeof createPublishableContainersReader>;
   close(): void;
 }
 
@@ -38,6 +46,10 @@ export function createFrozenTargets(
     kept?.close();
     kept = null;
   };
+  const momentOf = (number: number): Moment => {
+    if (kept?.number !== number) throw new Error('the texts of this moment are not kept any longer');
+    return kept;
+  };
   return {
     begin: (key) => {
       forget();
@@ -50,16 +62,15 @@ export function createFrozenTargets(
       kept = {
         number: last,
         read: createPublishableReader(snapshot, targetLanguage),
+        containers: createPublishableContainersReader(snapshot, targetLanguage),
         close: () => {
           snapshot.close();
         },
       };
       return last;
     },
-    read: (moment, query) => {
-      if (kept?.number !== moment) throw new Error('the texts of this moment are not kept any longer');
-      return kept.read(query);
-    },
+    read: (moment, query) => momentOf(moment).read(query),
+    containers: (moment, query) => momentOf(moment).containers(query),
     end: (moment) => {
       if (kept?.number === moment) forget();
     },

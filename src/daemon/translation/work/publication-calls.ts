@@ -1,4 +1,6 @@
+import type { DifferencesPage, DifferencesQuery } from './publication-differences.ts';
 import type { NewPublication, PublishedContainer, PublishedText, TakenBack } from './publications.ts';
+import type { PublishableContainers, PublishableContainersQuery } from './publishable-containers.ts';
 import type { PublishableQuery, PublishableTarget } from './publishable-targets.ts';
 import type { TranslationWork } from './translation-work.ts';
 
@@ -13,6 +15,10 @@ export interface PublicationCalls {
   freezeTargets(key: string | null): number | null;
   /** Reads targets of a moment; `null` when its tasks are not those of the release and the generation. */
   frozenTargets(query: PublishableQuery & { readonly moment: number }): readonly PublishableTarget[] | null;
+  /** Reads containers of a moment; `null` as for targets. */
+  frozenContainers(
+    query: PublishableContainersQuery & { readonly moment: number },
+  ): PublishableContainers | null;
   /** Forgets the targets of a moment. */
   endFreeze(moment: number): void;
   /** Begins to record the texts of a localized release. @returns its number */
@@ -32,6 +38,8 @@ export interface PublicationCalls {
     readonly localizedReleaseId: string | null;
     readonly afterTask: number;
   }): number | null;
+  /** The texts that change for readers when one localized release takes the place of another; `null` when the texts of one are not recorded. */
+  comparePublications(query: DifferencesQuery): DifferencesPage | null;
   /** Puts units on hold after a rollback. @returns how many */
   holdDifferences(taken: TakenBack): number;
 }
@@ -44,6 +52,7 @@ export function createPublicationCalls(
   return {
     freezeTargets: (key) => use(({ frozen }) => frozen.begin(key)),
     frozenTargets: (query) => use(({ frozen }) => frozen.read(query.moment, query)),
+    frozenContainers: (query) => use(({ frozen }) => frozen.containers(query.moment, query)),
     endFreeze: (moment) => {
       use(({ frozen }) => {
         frozen.end(moment);
@@ -65,6 +74,7 @@ export function createPublicationCalls(
     cleanUpPublications: () => use(({ publications }) => publications.cleanUp()),
     markPublished: ({ localizedReleaseId, afterTask }) =>
       use(({ publications }) => publications.markPublished(localizedReleaseId, afterTask, now())),
+    comparePublications: (query) => use(({ comparePublications }) => comparePublications(query)),
     holdDifferences: (taken) => use(({ publications }) => publications.holdDifferences(taken, now())),
   };
 }

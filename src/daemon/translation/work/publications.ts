@@ -95,7 +95,7 @@ function createRecords({
   Publications,
   'begin' | 'has' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
 > {
-  const publication = createFinder(database, targetLanguage);
+  const publication = createRecordFinder(database, targetLanguage);
   const others =
     database.prepare(`SELECT publication_id FROM publication WHERE target_language = :language AND
     (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
@@ -134,7 +134,7 @@ function createRecords({
       database.transaction(() => {
         addLoose.run(patchKey);
         for (const { unitId, source, target } of added) {
-          addText.run(patchKey, unitId, digestOf(target), shortDigest(blake3OfText(source)));
+          addText.run(patchKey, unitId, digestOfTarget(target), shortDigest(blake3OfText(source)));
         }
       });
     },
@@ -162,11 +162,12 @@ function createMarks({
   targetLanguage,
   counts,
 }: PublicationsOptions): Pick<Publications, 'markPublished'> {
-  const publication = createFinder(database, targetLanguage);
+  const publication = createRecordFinder(database, targetLanguage);
+  // The plus keeps SQLite on the order of the table, in which the tasks of a build are beside each other.
   const tasks = database.prepare(`SELECT task_seq, patch_key, stored_status FROM task
     LEFT JOIN publication_container AS container ON container.publication_id = :publication
     AND container.destination = task.destination
-    WHERE build_id = (${BUILD}) AND (:base IS NULL OR release_id = :base) AND task_seq > :after
+    WHERE +build_id = (${BUILD}) AND (:base IS NULL OR release_id = :base) AND task_seq > :after
     AND (stored_status IS NULL OR stored_status = 'published')
     ORDER BY task_seq LIMIT ${STEP.tasks}`);
   const units = database.prepare(`SELECT target_text, target_digest FROM task_unit
@@ -215,7 +216,7 @@ function createHolds({
   database,
   targetLanguage,
 }: PublicationsOptions): Pick<Publications, 'holdDifferences'> {
-  const publication = createFinder(database, targetLanguage);
+  const publication = createRecordFinder(database, targetLanguage);
   const before = database.prepare(`SELECT max(publication_id) AS publication_id FROM publication
     WHERE target_language = ? AND publication_id < ? AND current_since IS NOT NULL AND taken_back_at IS NULL`);
   const mark = database.prepare('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?');
@@ -261,7 +262,7 @@ interface RecordedRelease {
 }
 
 /** Creates the search for a recorded release. */
-function createFinder(
+export function createRecordFinder(
   database: Database,
   targetLanguage: string,
 ): (localizedReleaseId: string) => RecordedRelease | null {
@@ -277,11 +278,14 @@ function createFinder(
 
 function isSameText(text: unknown, digest: unknown): boolean {
   return (
-    typeof text === 'string' && digest instanceof Uint8Array && Buffer.compare(digestOf(text), digest) === 0
+    typeof text === 'string' &&
+    digest instanceof Uint8Array &&
+    Buffer.compare(digestOfTarget(text), digest) === 0
   );
 }
 
-function digestOf(text: string): Uint8Array {
+/** The recorded digest of a target. */
+export function digestOfTarget(text: string): Uint8Array {
   return shortDigest(targetDigest(text));
 }
 

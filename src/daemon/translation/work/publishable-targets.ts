@@ -1,5 +1,5 @@
 import { freedState } from '../../../domain/translation/requalify.ts';
-import { isUsable, type UnitState } from '../../../domain/translation/unit-state.ts';
+import { isUsable, type UnitState, type UsableState } from '../../../domain/translation/unit-state.ts';
 import type { ReadSnapshot } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings, type AcceptedFindings, type JudgedTarget } from './accepted-findings.ts';
 import { stagedRowOf } from './review-rows.ts';
@@ -23,6 +23,8 @@ export interface PublishableTarget {
   readonly taskId: string;
   /** `blocked` only while a finding blocks the target that nobody has accepted. */
   readonly state: UnitState;
+  /** The state of the target without findings; missing without a target. */
+  readonly freeState?: UsableState;
   /** For the source of the release; `null` without one. */
   readonly text: string | null;
   /** Whether someone has put the unit on hold. */
@@ -85,7 +87,7 @@ export function createPublishableReader(
   };
 }
 
-type TargetFields = Pick<PublishableTarget, 'state' | 'text' | 'blockedBy' | 'qaIdentity'>;
+type TargetFields = Pick<PublishableTarget, 'state' | 'freeState' | 'text' | 'blockedBy' | 'qaIdentity'>;
 
 const WITHOUT: TargetFields = { state: 'untranslated', text: null, blockedBy: [], qaIdentity: null };
 
@@ -111,16 +113,16 @@ function stagedTarget(row: Row | undefined, accepted: Pick<AcceptedFindings, 'bl
   if (row === undefined) return WITHOUT;
   const target = stagedRowOf(row);
   if (target.judgedBy === null)
-    return { ...judgedTarget(target, 'blocked', accepted), blockedBy: ['not_judged'] };
+    return { ...judgedTarget(target, 'proofread', accepted), state: 'blocked', blockedBy: ['not_judged'] };
   return judgedTarget(target, 'proofread', accepted);
 }
 
 function judgedTarget(
   target: JudgedTarget,
-  free: UnitState,
+  freeState: UsableState,
   accepted: Pick<AcceptedFindings, 'blocking'>,
 ): TargetFields {
   const { text, qaIdentity } = target;
   const blockedBy = [...new Set(accepted.blocking(target).map(({ check }) => check))];
-  return { state: blockedBy.length > 0 ? 'blocked' : free, text, blockedBy, qaIdentity };
+  return { state: blockedBy.length > 0 ? 'blocked' : freeState, freeState, text, blockedBy, qaIdentity };
 }

@@ -16,6 +16,13 @@ export interface PublishableUnit {
   readonly unchangedFrom: Uint8Array | null;
 }
 
+/** The record of a localized release. */
+interface PublicationBefore {
+  readonly id: number;
+  /** Whether the units of the parse index were carried over from its base. */
+  readonly isNext: boolean;
+}
+
 /** Texts of one source that are looked at. */
 const MOST_TEXTS = 1000;
 
@@ -30,9 +37,7 @@ export function createPublishedBefore(
   database: Pick<ReadSnapshot, 'prepare'>,
   targetLanguage: string,
 ): (before: PublishedBefore | null, buildId: number) => (unit: PublishableUnit) => boolean {
-  const publication = database.prepare(
-    'SELECT publication_id, base_release_id FROM publication WHERE localized_release_id = ? AND target_language = ?',
-  );
+  const publicationOf = createPublicationFinder(database, targetLanguage);
   // Texts that were recorded without their source count for the unit that was carried over unchanged.
   const byUnit = database.prepare(`SELECT 1 FROM published_text JOIN publication_container USING (patch_key)
     WHERE unit_id IN (:unit_id, :carried_id) AND publication_id = :publication
@@ -43,10 +48,9 @@ export function createPublishedBefore(
     WHERE NOT EXISTS (SELECT 1 FROM task_unit JOIN task USING (task_seq)
       WHERE task_unit.unit_id = text.unit_id AND build_id = :build AND source_digest = :digest) LIMIT 1`);
   return (before, build) => {
-    const row = before === null ? undefined : publication.get(before.localizedReleaseId, targetLanguage);
-    if (row === undefined) return () => false;
-    const id = Number(row['publication_id']);
-    const isNext = row['base_release_id'] === before?.carriedFrom;
+    const publication = publicationOf(before);
+    if (publication === null) return () => false;
+    const { id, isNext } = publication;
     return ({ unitId, sourceDigest, unchangedFrom }) => {
       const source = shortDigest(sourceDigest);
       const unit = { unit_id: unitId, carried_id: unchangedFrom, publication: id, source };
@@ -54,5 +58,20 @@ export function createPublishedBefore(
       if (isNext || unchangedFrom === null) return false;
       return byText.get({ source, publication: id, build, digest: sourceDigest }) !== undefined;
     };
+  };
+}
+
+/** Creates the search for the record of a localized release; `null` without one. */
+export function createPublicationFinder(
+  database: Pick<ReadSnapshot, 'prepare'>,
+  targetLanguage: string,
+): (before: PublishedBefore | null) => PublicationBefore | null {
+  const find = database.prepare(
+    'SELECT publication_id, base_release_id FROM publication WHERE localized_release_id = ? AND target_language = ?',
+  );
+  return (before) => {
+    const row = before === null ? undefined : find.get(before.localizedReleaseId, targetLanguage);
+    if (row === undefined) return null;
+    return { id: Number(row['publication_id']), isNext: row['base_release_id'] === before?.carriedFrom };
   };
 }

@@ -13,7 +13,12 @@ export interface UnitDecisions {
   overrideOf(target: StoredTarget): UnitTranslation['glossary_override'];
   /** The accepted findings of exactly this source and target. */
   waiversOf(target: StoredTarget): UnitTranslation['waivers'];
+  /** The review that returned the target as it is now. */
+  returnOf(target: StoredTarget): UnitTranslation['returned'];
 }
+
+/** States that a target has after a review has returned it. */
+const RETURNED_STATES: ReadonlySet<StoredTarget['state']> = new Set(['draft', 'blocked']);
 
 /** Creates the reader of decisions in one target language. */
 export function createUnitDecisions(
@@ -31,7 +36,12 @@ export function createUnitDecisions(
   const waivers =
     database.prepare(`SELECT check_name, reviewer, reason, token_id, at FROM waiver WHERE unit_id = ?
     AND target_language = ? AND source_digest = ? AND target_digest = ? ORDER BY check_name`);
+  // Only a review records the token of a reviewer.
+  const review = database.prepare(`SELECT h.reviewer, h.reason, h.at FROM target
+    JOIN target_history h ON h.entry = target.entry
+    WHERE target.unit_id = ? AND target.target_language = ? AND h.reviewer_token_id IS NOT NULL`);
   return (unitId, now) => ({
+    returnOf: ({ state }) => (RETURNED_STATES.has(state) ? holdOf(review.get(unitId, targetLanguage)) : null),
     hold: holdOf(hold.get(unitId, targetLanguage)),
     claim: claimOf(claim.get(unitId, targetLanguage, now)),
     overrideOf: ({ qaIdentity }) => (qaIdentity === null ? null : overrideFields(override.get(qaIdentity))),

@@ -1,8 +1,9 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
+import { cutText } from '../../../domain/text/cut-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings, type AcceptedFindings } from './accepted-findings.ts';
-import { createHeldUnits } from './held-units.ts';
+import { createHeldUnits, LISTED_TEXT_MAX } from './held-units.ts';
 import type { HandoffExports } from './handoff-exports.ts';
 import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { targetOf, type Row } from './target-rows.ts';
@@ -116,7 +117,7 @@ function createBlockedReader(
   targetLanguage: string,
 ): (buildId: number) => Pick<HandoffRelease, 'blocked' | 'blocked_total'> {
   const total = database.prepare('SELECT coalesce(sum(blocked), 0) AS units FROM task WHERE build_id = ?');
-  const units = database.prepare(`SELECT target.*, task_id FROM target
+  const units = database.prepare(`SELECT target.*, task_id, destination FROM target
     CROSS JOIN task_unit USING (unit_id) JOIN task USING (task_seq)
     WHERE target.state = 'blocked' AND target.target_language = ? AND build_id = ? LIMIT ${MAX_LISTED}`);
   const accepted = createAcceptedFindings(database, targetLanguage);
@@ -132,6 +133,8 @@ function blockedUnit(row: Row, accepted: AcceptedFindings): HandoffRelease['bloc
   return {
     task_id: String(row['task_id']),
     unit_id: unitIdText(target.unitId),
+    destination: String(row['destination']),
+    source_text: cutText(target.sourceText, LISTED_TEXT_MAX).text,
     codes: [...new Set(checks)],
     qa_identity: target.qaIdentity,
   };

@@ -99,6 +99,7 @@ const NO_TARGET = {
   qa_identity: null,
   glossary_override: null,
   waivers: [],
+  returned: null,
   propagated_from: null,
   updated_at: null,
 };
@@ -134,6 +135,7 @@ function targetFields(target: StoredTarget, decisions: UnitDecisions) {
     qa_identity: target.qaIdentity,
     glossary_override: decisions.overrideOf(target),
     waivers: decisions.waiversOf(target),
+    returned: decisions.returnOf(target),
     propagated_from: propagatedFrom === null ? null : unitIdText(propagatedFrom),
     updated_at: target.updatedAt,
   };

@@ -3,8 +3,8 @@ import type { Finding } from './target-rows.ts';
 
 /** Writes why a task is blocked although its targets were good when they were stored. */
 export interface TaskReasons {
-  /** Writes or removes the reason; one that a person gave stays while nothing new blocks the task. */
-  write(taskSeq: number): void;
+  /** Writes or removes the reason; one that a person gave stays while nothing new blocks the task. @returns whether it changed */
+  write(taskSeq: number): boolean;
 }
 
 const PREFIX = 'requalified: ';
@@ -20,7 +20,7 @@ export function createTaskReasons(database: Database, targetLanguage: string): T
     WHERE task_seq = ? AND state = 'blocked' AND state_before IS NOT NULL`;
   const count = database.prepare(`SELECT count(*) AS count ${from}`);
   const some = database.prepare(`SELECT findings, qa_identity ${from} ORDER BY number LIMIT ${READ_UNITS}`);
-  const set = database.prepare('UPDATE task SET reason = ? WHERE task_seq = ?');
+  const set = database.prepare('UPDATE task SET reason = ?1 WHERE task_seq = ?2 AND reason IS NOT ?1');
   const clear = database.prepare(
     `UPDATE task SET reason = NULL WHERE task_seq = ? AND reason LIKE '${PREFIX}%'`,
   );
@@ -28,8 +28,7 @@ export function createTaskReasons(database: Database, targetLanguage: string): T
     write: (taskSeq) => {
       const blocked = Number(count.get(targetLanguage, taskSeq)?.['count'] ?? 0);
       if (blocked === 0) {
-        clear.run(taskSeq);
-        return;
+        return clear.run(taskSeq).changes > 0;
       }
       const rows = some.all(targetLanguage, taskSeq);
       const errors = rows
@@ -37,10 +36,11 @@ export function createTaskReasons(database: Database, targetLanguage: string): T
         .filter(({ severity }) => severity === 'error');
       const checks = [...new Set(errors.map(({ check }) => check))].sort().join(', ');
       const identities = rows.flatMap(({ qa_identity: identity }) => identity ?? []).slice(0, NAMED_UNITS);
-      set.run(
+      const { changes } = set.run(
         `${PREFIX}a change of the Glossary or the rules blocks ${blocked} units with ${checks} (${identities.join(', ')})`,
         taskSeq,
       );
+      return changes > 0;
     },
   };
 }

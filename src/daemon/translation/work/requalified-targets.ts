@@ -195,10 +195,9 @@ function createBatchStore(options: RequalifiedTargetsOptions, mark: BuildMark): 
         upTo === null ? finish.run({ key, taskSeq, resets }) : advance.run({ key, upTo, taskSeq, resets });
       const isTaskReopened = Number(marked) === 0;
       const isTaskDone = upTo === null && !isTaskReopened;
-      if (isTaskDone) {
-        reasons.write(taskSeq);
-        counts.touch(taskSeq);
-      }
+      const hasNewReason = isTaskDone && reasons.write(taskSeq);
+      // A task of which nothing changed keeps its time, which tells readers whether they have its newest state.
+      if (hasNewReason || changes.some((change) => change !== null)) counts.touch(taskSeq);
       counts.refresh(now);
       return {
         isTaskDone,

@@ -100,7 +100,9 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
       // A target that is freed later is a draft, too.
       const stateBefore =
         before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
-      targets.put({ ...before, state, stateBefore, updatedAt: now }, provenanceOf(task, by, null));
+      // A returned repetition is a target of its own from now on: the reviewer's decision outlives a change of the other unit.
+      const returned = { ...before, state, stateBefore, propagatedFrom: null, updatedAt: now };
+      targets.put(returned, provenanceOf(task, by, null));
       return true;
     },
   };

@@ -17,7 +17,6 @@ export type ReportedTask = TaskPage['items'][number];
 const EXACT_FILTERS = [
   'task_id',
   'release_id',
-  'destination',
   'archive_entry',
   'status',
   'worker_status',
@@ -57,9 +56,16 @@ export function countTasks(database: Database): Record<string, number> {
 function conditionOf(query: TaskQuery): { readonly sql: string; readonly values: SQLInputValue[] } {
   const given = EXACT_FILTERS.filter((name) => query[name] !== undefined);
   const parts = ['is_visible = 1', ...given.map((name) => `${name} = ?`)];
+  const values = given.map((name): SQLInputValue => query[name] ?? null);
+  if (query.destination !== undefined) {
+    const isPattern = /[*?]/.test(query.destination);
+    parts.push(isPattern ? 'destination GLOB ?' : 'destination = ?');
+    // Only `*` and `?` are special for people, as in the globs of the configuration.
+    values.push(isPattern ? query.destination.replaceAll('[', '[[]') : query.destination);
+  }
   if (query.has_reason !== undefined) parts.push(hasText('reason', query.has_reason));
   if (query.has_failure_reason !== undefined) parts.push(hasText('failure_reason', query.has_failure_reason));
-  return { sql: parts.join(' AND '), values: given.map((name) => query[name] ?? null) };
+  return { sql: parts.join(' AND '), values };
 }
 
 function hasText(column: string, wanted: boolean): string {

@@ -4,6 +4,7 @@ import { createEvaluatedTargets } from './evaluated-targets.ts';
 import { createFrozenTargets, type FrozenTargets } from './frozen-targets.ts';
 import { createHandoffExports, type HandoffExports } from './handoff-exports.ts';
 import { createExportReader } from './export-targets.ts';
+import { createPublicationDifferences } from './publication-differences.ts';
 import { createPublications, type Publications } from './publications.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
@@ -16,7 +17,7 @@ import { createTaskCounts } from './task-counts.ts';
 import { createTaskUpdater, type TaskUpdater } from './task-updater.ts';
 import { createTranslationReader, type TranslationReader } from './read-translations.ts';
 import { createTargetStore } from './target-store.ts';
-import { createWorkStatus, type WorkStatus } from './work-status.ts';
+import { createWorkStatus, type ReadWorkStatus } from './work-status.ts';
 
 /** The work on translations in one target language, in an open database. */
 export interface TranslationWork {
@@ -35,9 +36,11 @@ export interface TranslationWork {
   readonly exports: HandoffExports;
   readonly frozen: FrozenTargets;
   readonly publications: Publications;
+  /** Compares the texts of localized releases. */
+  readonly comparePublications: ReturnType<typeof createPublicationDifferences>;
   readonly readTranslations: TranslationReader;
   readonly readHandoff: () => Handoff;
-  readonly readStatus: (now: number) => WorkStatus;
+  readonly readStatus: ReadWorkStatus;
 }
 
 export interface TranslationWorkOptions {
@@ -71,6 +74,7 @@ export function createTranslationWork({
     exports,
     frozen: createFrozenTargets(database, targetLanguage),
     publications: createPublications(shared),
+    comparePublications: createPublicationDifferences(database, targetLanguage),
     readTranslations: createTranslationReader(shared),
     readHandoff: createHandoffReader({ ...shared, exports }),
     readStatus: createWorkStatus(database, targetLanguage),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { GlobLists } from '../../../platform/config/glob-filter.ts';
 import { systemClock, unixSeconds } from '../../../platform/process/clock.ts';
 import { createUlidFactory } from '../../../platform/process/ids.ts';
 import type { UnitsAfter } from '../../parse/index/units-after.ts';
@@ -26,7 +27,7 @@ import type { WorkStatus } from './work-status.ts';
 
 /** The functions of the thread that owns translation.db. A file that cannot be used gives an error with its own code. */
 export interface TranslationCalls extends PublicationCalls, RepetitionCalls, RequalifyCalls, ReviewCalls {
-  status(argument: null): WorkStatus;
+  status(files: GlobLists): WorkStatus;
   beginBuild(release: { readonly releaseId: string; readonly generation: number }): BuildProgress;
   /** Adds the units of a page to a build. */
   addUnits(batch: { readonly buildId: number; readonly page: UnitsAfter }): BuildProgress;
@@ -89,7 +90,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     ...createPublicationCalls((call) => holder.use(call), now),
     ...createRepetitionCalls((call) => holder.use(call), now),
     ...createRequalifyCalls((call) => holder.use(call), now),
-    status: () => holder.use(({ readStatus }) => readStatus(now())),
+    status: (files) => holder.use(({ readStatus }) => readStatus(now(), files)),
     beginBuild: ({ releaseId, generation }) =>
       holder.use(({ builder }) => builder.begin(releaseId, generation, now())),
     addUnits: ({ buildId, page }) => holder.use(({ builder }) => builder.add(buildId, page, now())),

@@ -17,7 +17,7 @@ export interface WorkHolder<Work> {
 export const UNAVAILABLE = 'translation_unavailable';
 
 const RESTORE =
-  'stop the daemon, restore it from a backup with "slipway restore", and start the daemon again';
+  'stop the daemon, restore it from a backup with "slipway restore --database translation", and start the daemon again';
 
 /**
  * Creates the holder of the database at a path.

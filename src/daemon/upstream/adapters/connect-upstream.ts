@@ -17,6 +17,7 @@ export function connectUpstream(
   const adapter = createUpstreamAdapter(configuration, deps);
   return {
     adapter,
+    ...(adapter.attested === undefined ? {} : { attested: adapter.attested }),
     downloader: createDownloader({ ...deps, adapter, limits: configuration }),
     close: async () => {
       await adapter.close();

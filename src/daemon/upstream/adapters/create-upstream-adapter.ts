@@ -1,10 +1,13 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { CatalogReader } from '../catalog-readers/catalog-reader.ts';
 import { knownCatalogReaders } from '../catalog-readers/known-readers.ts';
+import { createBundleAdapter, createOciAdapter } from './bundle-adapter.ts';
 import { createDirectoryAdapter } from './directory-adapter.ts';
 import { createManifestAdapter } from './manifest-adapter.ts';
 import { createServerInfoAdapter } from './server-info-adapter.ts';
+import { createSlipwayAdapter } from './slipway-adapter.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
+import type { AttestedUpstream } from '../attested/attested-upstream.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
 /** Collaborators of an adapter, beside its configuration. */
@@ -16,6 +19,8 @@ export interface UpstreamAdapterOptions {
 
 /** An adapter together with its connections. */
 export type OwnedUpstreamAdapter = UpstreamAdapter & {
+  /** Its attested source, for an upstream whose releases are copied as they were signed. */
+  readonly attested?: AttestedUpstream;
   /** Closes every connection; calls in progress fail. */
   close(): Promise<void>;
 };
@@ -29,7 +34,7 @@ export function createUpstreamAdapter(
   configuration: UpstreamConfiguration,
   deps: UpstreamAdapterOptions,
 ): OwnedUpstreamAdapter {
-  const { kind, directory, manifest, serverInfo } = configuration;
+  const { kind, directory, manifest, serverInfo, slipway, bundle, oci } = configuration;
   if (kind === 'none') return noUpstream;
   if (kind === 'directory' && directory !== undefined)
     return createDirectoryAdapter(configuration, directory);
@@ -40,10 +45,16 @@ export function createUpstreamAdapter(
     const readers = deps.readers ?? knownCatalogReaders;
     return createServerInfoAdapter({ configuration, section: serverInfo, clock: deps.clock, readers });
   }
+  if (kind === 'slipway' && slipway !== undefined) {
+    return createSlipwayAdapter(configuration, slipway, deps.clock);
+  }
+  if (kind === 'bundle' && bundle !== undefined) return createBundleAdapter(bundle);
+  if (kind === 'oci' && oci !== undefined) return createOciAdapter(configuration, oci, deps.clock);
   throw new Error(`upstream.kind is "${kind}" but its section is missing`);
 }
 
-const NOT_CONFIGURED = 'no upstream is configured: set upstream.kind to directory, manifest or server-info';
+const NOT_CONFIGURED =
+  'no upstream is configured: set upstream.kind to directory, manifest, server-info, slipway, bundle or oci';
 
 const noUpstream: OwnedUpstreamAdapter = {
   kind: 'none',

@@ -1,3 +1,4 @@
+import { encodePath } from '../../../domain/release/encode-path.ts';
 import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
@@ -17,13 +18,7 @@ import { createUpstreamHttpClient, type UpstreamHttpClient } from '../http/http-
 import { fetchServerInfo, probeUrl } from '../http/http-documents.ts';
 import type { JsonMember } from '../catalog-readers/json-members.ts';
 import type { ManifestConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
-import {
-  encodePath,
-  parseUpstreamLocation,
-  quoteText,
-  redactUrl,
-  type UpstreamLocation,
-} from '../upstream-location.ts';
+import { parseUpstreamLocation, quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import {
   UpstreamError,
   type UpstreamAdapter,

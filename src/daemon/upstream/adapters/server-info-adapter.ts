@@ -1,3 +1,4 @@
+import { encodePath } from '../../../domain/release/encode-path.ts';
 import { parseReleaseId, type ReleaseId } from '../../../domain/release/release-id.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -11,7 +12,7 @@ import { locateCatalogs, type LocatedCatalogs } from './server-info-catalogs.ts'
 import { readLocatedCatalogs } from './server-info-entries.ts';
 import { chooseCatalogRoot, type CatalogRoot } from './server-info-document.ts';
 import type { ServerInfoConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
-import { encodePath, parseUpstreamLocation, quoteText, redactUrl } from '../upstream-location.ts';
+import { parseUpstreamLocation, quoteText, redactUrl } from '../upstream-location.ts';
 import {
   UpstreamError,
   type UpstreamAdapter,

@@ -1,7 +1,8 @@
+import { encodePath } from '../../../domain/release/encode-path.ts';
 import type { CatalogChoice, CatalogReader } from '../catalog-readers/catalog-reader.ts';
 import type { UpstreamAnswer, UpstreamHttpClient } from '../http/http-client.ts';
 import { headerOf } from '../http/http-failures.ts';
-import { encodePath, redactUrl } from '../upstream-location.ts';
+import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
 
 /** A document below the catalog root that exists. */

@@ -1,10 +1,11 @@
+import { encodePath } from '../../../domain/release/encode-path.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { boundDocument, type ByteSink, type DocumentBound } from '../catalog-readers/catalog-document.ts';
 import { parseEntryDestination } from '../entry-rules.ts';
 import type { UpstreamHttpClient } from '../http/http-client.ts';
 import { comparisonValidator, type LocatedCatalogs, type LocatedDocument } from './server-info-catalogs.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
-import { encodePath, redactUrl } from '../upstream-location.ts';
+import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamEntry } from '../upstream.ts';
 
 /** Where the catalogs are read from, and what takes their bytes for the fingerprint. */

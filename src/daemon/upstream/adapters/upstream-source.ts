@@ -1,10 +1,13 @@
 import type { Downloader } from '../http/downloader.ts';
+import type { AttestedUpstream } from '../attested/attested-upstream.ts';
 import type { UpstreamAdapter } from '../upstream.ts';
 
 /** An upstream and what fetches from it. */
 export interface ConnectedUpstream {
   readonly adapter: UpstreamAdapter;
   readonly downloader: Downloader;
+  /** For an upstream whose releases are copied as they were signed. */
+  readonly attested?: AttestedUpstream;
 }
 
 /** Where releases come from now; the upstream behind it can be replaced. */

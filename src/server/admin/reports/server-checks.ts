@@ -1,5 +1,5 @@
 import { parseJsonExact, stringifyJsonExact } from '../../../contract/json/json-exact.ts';
-import { describeState } from '../../../domain/service-state/describe-state.ts';
+import { describeLocalized, describeState } from '../../../domain/service-state/describe-state.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../../domain/service-state/service-state.ts';
 import type { ReadServiceState } from '../../service/service-state-reader.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
@@ -37,6 +37,7 @@ const STATUS_OF: Readonly<Record<ServiceStateName, DoctorStatus>> = {
   damaged: 'failing',
   expired: 'failing',
   stale: 'failing',
+  withdrawn: 'ok',
   untrusted: 'failing',
   stopping: 'degraded',
 };
@@ -75,5 +76,7 @@ export function createServerChecks({
 function serviceCheck(answer: ServiceAnswer): ServerCheck {
   const { state, reason, since } = answer;
   const cause = reason === null ? state : `${state}, ${reason}`;
-  return { id: 'service', status: STATUS_OF[state], message: `${cause}: ${describeState(answer)}`, since };
+  const localized = describeLocalized(answer);
+  const message = `${cause}: ${describeState(answer)}${localized === null ? '' : `; localized: ${localized}`}`;
+  return { id: 'service', status: STATUS_OF[state], message, since };
 }

@@ -9,6 +9,8 @@ import { requireCurrent } from '../../http/not-distributable.ts';
 import { renderHealth, renderRelease } from '../release/release-body.ts';
 import type { ReleaseHistory } from '../release/release-lookup.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
+import type { VerifiedDocumentReader } from '../../serving/verified-document.ts';
 import { cutPage } from './resource-page.ts';
 import type { Revalidator } from './revalidator.ts';
 
@@ -16,6 +18,7 @@ export interface DistributionRoutesOptions {
   readonly serving: Serving;
   readonly history: ReleaseHistory;
   readonly revalidator: Revalidator;
+  readonly readDocument: VerifiedDocumentReader;
   readonly clock: Clock;
 }
 
@@ -53,6 +56,7 @@ export function createDistributionRoutes(options: DistributionRoutesOptions): Di
         query.destination === undefined
           ? { page: cutPage(release, query), revalidated: undefined }
           : await revalidateEntry(options, release, query.destination);
+      const first = isFirstPage(query) ? await firstPageOf(options, release) : {};
       const verdict = serving.verdict(release.channel);
       if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
       return jsonAnswer(
@@ -60,6 +64,7 @@ export function createDistributionRoutes(options: DistributionRoutesOptions): Di
           ...page,
           release: renderRelease(release, verdict.attestation),
           distribution: renderHealth(verdict),
+          ...first,
           ...(revalidated === undefined ? {} : { revalidated }),
         } satisfies Distribution,
         { cacheControl: NO_CACHE },
@@ -98,6 +103,32 @@ async function selectRelease(
       : `${channel} release ${release_id} is ${state} and not served`,
     verdict.reason ?? 'ReleaseNotAuthorized',
   );
+}
+
+function isFirstPage({ destination, offset }: DistributionSelection): boolean {
+  return destination === undefined && offset === 0;
+}
+
+/** The members of the first page alone, with which a mirror rebuilds the manifest and copies the whole release. */
+async function firstPageOf(
+  { serving, readDocument }: DistributionRoutesOptions,
+  release: ServedRelease,
+): Promise<Pick<Distribution, 'header' | 'server_info'>> {
+  const { document, index } = release;
+  const { header } = index;
+  if (document === null) return { header, server_info: null };
+  const found = await readDocument(document);
+  if (!found.ok) {
+    const { kind, message } = found.error;
+    const { blake3 } = document;
+    serving.reportDamage({ destination: SERVER_INFO_NAME, blake3, kind, message, found_by: 'client' });
+    throw conflict(
+      `the server-info document: ${message}`,
+      kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
+    );
+  }
+  requireServable(serving, release);
+  return { header, server_info: found.value };
 }
 
 /** Reads the object of one entry again, even if it was verified before. */

@@ -1,14 +1,15 @@
 import type { Bootstrap, ReleaseBody, ReleasesBody } from '../../../contract/schemas/answers/release.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
+import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import { jsonAnswer, NO_CACHE, NO_STORE, type Answer } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
-import type { Serving } from '../../serving/serving.ts';
+import type { Serving, ServingControl } from '../../serving/serving.ts';
 import type { PublicUrls } from './public-urls.ts';
 import { renderHealth, renderRelease } from './release-body.ts';
 import type { ReleaseHistory } from './release-lookup.ts';
 
 export interface ReleaseRoutesOptions {
-  readonly serving: Serving;
+  readonly serving: Serving & Pick<ServingControl, 'envelope'>;
   readonly history: ReleaseHistory;
   readonly urls: PublicUrls;
   readonly version: string;
@@ -61,13 +62,13 @@ export function createReleaseRoutes({
       const verdict = serving.verdict('official');
       const release = serving.state().current.official;
       const { attestation } = verdict;
-      return jsonAnswer(
-        {
-          release: release === null || attestation === null ? null : renderRelease(release, attestation),
-          distribution: renderHealth(verdict),
-        } satisfies ReleaseBody,
-        { cacheControl: NO_CACHE },
-      );
+      const body: ReleaseBody = {
+        release: release === null || attestation === null ? null : renderRelease(release, attestation),
+        distribution: renderHealth(verdict),
+        cdn_host: urls.cdnHost,
+        attestation: readEnvelope(serving.envelope()),
+      };
+      return jsonAnswer(body, { cacheControl: NO_CACHE, headers: { etag: releaseTag(body) } });
     },
     releases: async ({ channel }, signal) => {
       const report = await history.list(channel, signal);
@@ -76,4 +77,25 @@ export function createReleaseRoutes({
       });
     },
   };
+}
+
+/**
+ * The entity tag of `/v1/release`. It is weak: the processes of a server learn of a change at different moments, so their
+ * answers differ in `since` only.
+ */
+function releaseTag({ distribution, ...body }: ReleaseBody): string {
+  const { since: _since, ...health } = distribution;
+  return `W/"${blake3Hex(Buffer.from(JSON.stringify([body, health])))}"`;
+}
+
+const envelopes = new WeakMap<Uint8Array, ReleaseBody['attestation']>();
+
+/** An accepted envelope as JSON. It was parsed before, so it is one. */
+function readEnvelope(bytes: Uint8Array | null): ReleaseBody['attestation'] {
+  if (bytes === null) return null;
+  const known = envelopes.get(bytes);
+  if (known !== undefined) return known;
+  const envelope = JSON.parse(Buffer.from(bytes).toString()) as ReleaseBody['attestation'];
+  envelopes.set(bytes, envelope);
+  return envelope;
 }

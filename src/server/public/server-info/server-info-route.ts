@@ -6,7 +6,7 @@ import type { ServerConfiguration } from '../../config/config.ts';
 import type { PublicUrls } from '../release/public-urls.ts';
 import { chosenChannel } from '../../serving/channel-choice.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
-import type { VerifiedDocumentReader } from './verified-document.ts';
+import type { VerifiedDocumentReader } from '../../serving/verified-document.ts';
 import { rewriteServerInfo } from './rewrite-server-info.ts';
 
 /** Rewritten documents that are kept: a current and a previous release of each channel. */

@@ -97,6 +97,9 @@ describe('the answer to a shell', () => {
       '--release',
       '--keys',
       '--quick',
+      '--url',
+      '--sample',
+      '--against',
       '--output',
     ]);
     expect((await completeSlipway(['verify', ''], sources)).files).toBe(true);

@@ -5,7 +5,11 @@ import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
 import { startAction } from '../../../../src/cli/ctl/actions/start-action.ts';
 import type { CtlContext } from '../../../../src/cli/ctl/ctl-context.ts';
 import { fieldsOfPairs } from '../../../../src/contract/actions/field-schemas.ts';
-import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import {
+  actionDefinition,
+  CONTROL_ACTIONS,
+  type ControlAction,
+} from '../../../../src/contract/actions/actions.ts';
 import { AcceptedAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { ctl } from '../../../support/ctl.ts';
 import { ctlService, endedTask, reportExample } from '../../../support/ctl-service.ts';
@@ -50,7 +54,7 @@ const DESTRUCTIVE: ReadonlyArray<
     'forbids its wording',
   ],
   ['translation-glossary-delete', [`term_id=${TERM}`], 'translation.glossary.query', '老师'],
-  ['localized-rollback', [], 'release.list', 'makes the previous localized release, or none, current'],
+  ['localized-rollback', [], 'task.status', 'result: {"dry_run":true,"deleted":["r1"]}'],
   ['release-cleanup', ['count=1'], 'task.status', 'result: {"dry_run":true,"deleted":["r1"]}'],
 ];
 
@@ -65,7 +69,7 @@ describe('destructive actions', () => {
     async (action, fields, report, text) => {
       const { run, daemon } = await ctlService();
       const example =
-        action === 'release-cleanup'
+        actionDefinition(action as ControlAction).hasDryRun === true
           ? endedTask('succeeded', { dry_run: true, deleted: ['r1'] })
           : reportExample(report);
       daemon.setReport(report, example);
@@ -75,7 +79,8 @@ describe('destructive actions', () => {
       const refused = await run(argv);
       expect([refused.code, refused.out, sent()]).toEqual([2, '', 0]);
       expect(refused.err).toContain('nothing was changed. Add --yes');
-      const hasTrial = action === 'release-cleanup';
+      expect(refused.err).toContain(`For help: slipway ctl run ${action} --help`);
+      const hasTrial = actionDefinition(action as ControlAction).hasDryRun === true;
       expect((await run([...argv, 'args=dry_run=true'])).code).toBe(hasTrial ? 0 : 2);
       expect([posts(daemon).length, sent()]).toEqual([hasTrial ? 1 : 0, 0]);
       const declined = await run(argv, { rows: 24, stdin: 'n\n' });
@@ -100,6 +105,23 @@ describe('destructive actions', () => {
     const stderr = { write: () => setImmediate(() => interrupt.abort(new Error('SIGINT'))) };
     const context = { args: { words: [], values: {} }, stdin, stderr, signal: interrupt.signal };
     await expect(confirm(context as unknown as CtlContext, 'restart')).rejects.toThrow('SIGINT');
+  });
+
+  it('take back the release that the dry run has shown, and no other one', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setReport(
+      'task.status',
+      endedTask('succeeded', { dry_run: true, rolled_back_release_id: 'r1-l2' }),
+    );
+    daemon.setAnswer('/v1/control/localized-rollback', { status: 202, body: AcceptedAnswer.example });
+    const rollback = ['run', 'localized-rollback', 'reviewer=Ada'];
+    expect((await run(rollback, { rows: 24, stdin: 'y\n' })).code).toBe(0);
+    expect((await run([...rollback, '--yes'])).code).toBe(0);
+    expect(posts(daemon).map((body) => JSON.parse(body) as unknown)).toEqual([
+      { reviewer: 'Ada', args: ['dry_run=true'] },
+      { reviewer: 'Ada', args: ['from=r1-l2'] },
+      { reviewer: 'Ada' },
+    ]);
   });
 
   it('whose trial fails say why, and ask nothing', async () => {

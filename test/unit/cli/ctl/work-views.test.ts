@@ -166,6 +166,7 @@ describe('a text unit for people', () => {
       glossary_generation: null,
       task_id: null,
       release_id: null,
+      returned: null,
       propagated_from: null,
       at: NOW - 60,
     };
@@ -189,14 +190,14 @@ describe('a text unit for people', () => {
     );
     expect(text).toMatch(/state: +stale, revision 2\n/);
     expect(text).toMatch(/previous source: +まえ\n/);
-    expect(text).toMatch(/author: +person mika\n/);
+    expect(text).toMatch(/author: +person by token mika\n/);
     expect(text).toMatch(/hold: +Mika, wait, .*\(1m ago\)\n/);
     expect(text).toMatch(/claim: +mika, expires .*\(in 1m\)\n/);
     expect(text).toMatch(/lease: +w1, expires .*\(in 1m\)\n/);
     expect(text).toMatch(/warning kana_residue: +the target has kana \(waived\)\n/);
     expect(text).toMatch(/error empty_target: +the target has kana\n/);
     expect(text).not.toMatch(/^target:/m);
-    expect(text).toMatch(/^1 +\S+ \S+ \(1m ago\) +draft +person mika +Mika: too formal +早{59}…$/m);
+    expect(text).toMatch(/^1 +\S+ \S+ \(1m ago\) +draft +person by token mika +Mika: too formal +早{59}…$/m);
     expect(text.endsWith('older entries are not shown\n')).toBe(true);
   });
 

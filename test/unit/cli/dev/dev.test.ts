@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { lstat, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { runDev } from '../../../../src/cli/dev/dev.ts';
 import { writeDemoRelease } from '../../../../src/cli/dev/demo-release.ts';
 import { devLayout, writeDaemonConfiguration } from '../../../../src/cli/dev/dev-files.ts';
 import { parseDevOptions } from '../../../../src/cli/dev/dev-options.ts';
 import { renderProgress } from '../../../../src/cli/output/progress-line.ts';
 import { renderReadableLine } from '../../../../src/cli/output/readable-log.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { parseDestination } from '../../../../src/domain/release/destination.ts';
 
 describe('the options of slipway dev', () => {
@@ -19,6 +24,14 @@ describe('the options of slipway dev', () => {
     [
       ['--upstream', 'https://example.test/r90.json'],
       { kind: 'server-info', url: 'https://example.test/r90.json' },
+    ],
+    [
+      ['--upstream', 'slipway+http://127.0.0.1:8080'],
+      { kind: 'slipway', url: 'http://127.0.0.1:8080/', keys: '.slipway/keys/signing.pub' },
+    ],
+    [
+      ['--upstream', 'slipway+https://example.test', '--keys', 'origin.pub'],
+      { kind: 'slipway', url: 'https://example.test/', keys: 'origin.pub' },
     ],
   ])('reads the upstream of %j', (args, upstream) => {
     expect(parseDevOptions(args)).toEqual({
@@ -40,11 +53,53 @@ describe('the options of slipway dev', () => {
     expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain('parse:\n  sourceScript: korean\n');
   });
 
+  it('make an edge of another Slipway, whose key must be there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-edge-'));
+    onTestFinished(async () => await rm(folder, { recursive: true }));
+    const keys = join(folder, 'origin.pub');
+    const args = ['--upstream', 'slipway+http://127.0.0.1:8080', '--keys', keys];
+    const parsed = parseDevOptions(args);
+    if (!parsed.ok) throw new Error(parsed.error.join());
+    const layout = devLayout(folder);
+    await writeDaemonConfiguration(layout, { ...parsed.value, port: 1, metricsPort: 2 });
+    expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain(
+      `slipway:\n    url: http://127.0.0.1:8080/\n    trustedKeys:\n      - ${keys}\n`,
+    );
+    expect(parseDevOptions(['--upstream', 'slipway+some/folder']).ok).toBe(false);
+  });
+
   it('reports every problem together', () => {
     const result = parseDevOptions(['--port', '70000', '--upstream', 'ftp://example.test/x']);
     expect(result.ok ? [] : result.error).toHaveLength(2);
     expect(parseDevOptions(['--colour']).ok).toBe(false);
   });
+});
+
+it('says how to take another port when its port is used, and makes nothing', async () => {
+  const holder = createServer();
+  holder.listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-busy-'));
+  onTestFinished(async () => {
+    holder.close();
+    await rm(folder, { recursive: true });
+  });
+  const { port } = holder.address() as AddressInfo;
+  const stderr = new PassThrough();
+  const io = {
+    stdout: new PassThrough(),
+    stderr,
+    clock: systemClock,
+    programDirectory: '',
+    problemsOfRules: () => Promise.resolve([]),
+    signal: new AbortController().signal,
+  };
+  const code = await runDev(['--port', String(port), '--data', join(folder, 'data')], io);
+  expect([code, String(stderr.read())]).toEqual([
+    1,
+    `slipway dev: another process uses port ${port}; stop it, or use another port (make run PORT=0, or --port 0, takes a free one)\n`,
+  ]);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 describe('the demo release', () => {
@@ -91,7 +146,7 @@ describe('readable lines', () => {
       / {2}50 % {2}50 of 100 entries$/,
     );
     expect(renderProgress({ done: 5_000_000, total: null, unit: 'bytes', phase: 'fetch' })).toBe(
-      'fetch 5.0 MB',
+      'fetch 4.8 MiB',
     );
   });
 });

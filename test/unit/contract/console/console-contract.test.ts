@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/actions/actions.ts';
+import { renderJsonSchema, type JsonSchema } from '../../../../src/contract/json/json-schema.ts';
+import { EVERY_JOB } from '../../../../scripts/reference/tables.ts';
+import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
 
@@ -25,6 +28,62 @@ describe("the console's copy of the contract", () => {
     expect(memory?.path).toBe('/admin/translation/memory/query');
     expect(memory?.schema.required).toEqual(['source_text']);
     expect(memory?.schema.properties['limit']).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000 });
+  });
+
+  it('has a title for every action, and words for every field, as `ctl run ACTION --help` has', () => {
+    for (const action of CONTROL_ACTIONS) {
+      const { title, schema, pairs } = CONTRACT.actions[action]!;
+      expect(title).toMatch(/^[A-Z]/);
+      const help = new Map(fieldTexts(actionDefinition(action)).map(({ name, meaning }) => [name, meaning]));
+      for (const [name, property] of Object.entries(schema.properties)) {
+        expect([action, name, property['title']]).toEqual([action, name, expect.stringMatching(/^[A-Z]/)]);
+        const meaning = help.get(name);
+        if (meaning === undefined) continue;
+        expect(meaning).toContain((property['description'] as string).replaceAll('`', ''));
+      }
+      for (const [key, property] of Object.entries(pairs?.properties ?? {})) {
+        expect([key, property['title']]).toEqual([key, expect.stringMatching(/^[A-Z]/)]);
+        expect(help.get(`args=${key}`)).toBe((property['description'] as string).replaceAll('`', ''));
+      }
+    }
+  });
+
+  it('shows first only fields of the action, and no field twice', () => {
+    for (const action of CONTROL_ACTIONS) {
+      const { first, schema } = CONTRACT.actions[action]!;
+      expect(first.filter((field) => !(field in schema.properties))).toEqual([]);
+      expect(new Set(first).size).toBe(first.length);
+      // The form fills in where a term comes from.
+      expect(schema.required.filter((field) => !first.includes(field) && field !== 'source')).toEqual([]);
+    }
+  });
+
+  it('has the jobs that schedules of the daemon can run, each with its arguments', () => {
+    const jobs = EVERY_JOB.filter(({ groups }) => groups.length > 0);
+    expect(Object.keys(CONTRACT.jobs).toSorted()).toEqual(jobs.map(({ kind }) => kind).toSorted());
+    for (const { kind, scope, groups, arguments: fields, personalSwitches = [] } of jobs) {
+      const job = CONTRACT.jobs[kind]!;
+      expect([kind, job.scope]).toEqual([kind, scope]);
+      expect([kind, job.groups]).toEqual([kind, [...groups]]);
+      const { properties = {} } = renderJsonSchema(fields) as {
+        readonly properties?: Record<string, JsonSchema>;
+      };
+      // The daemon sets the token itself, and no pair can give a list.
+      const { token_id: _token, superseded: _list, ...all } = properties;
+      // The daemon refuses these in schedules.
+      const given = Object.fromEntries(
+        Object.entries(all).filter(([name]) => !personalSwitches.includes(name)),
+      );
+      const { reviewer: _reviewer, reason: _reason, ...offered } = job.schema.properties;
+      expect([kind, Object.keys(offered).toSorted()]).toEqual([kind, Object.keys(given).toSorted()]);
+      for (const [name, schema] of Object.entries(given)) {
+        const shown = offered[name]!;
+        expect([kind, name, shown['enum']]).toEqual([kind, name, schema['enum']]);
+        expect([kind, name, shown['title']]).toEqual([kind, name, expect.stringMatching(/^[A-Z]/)]);
+      }
+      const needed = Object.keys(given).filter((name) => !fields.shape[name]!.safeParse(undefined).success);
+      expect([kind, job.schema.required.toSorted()]).toEqual([kind, needed.toSorted()]);
+    }
   });
 
   it('survives JSON, and explains every reason', () => {

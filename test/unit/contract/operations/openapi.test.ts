@@ -66,7 +66,7 @@ describe('the OpenAPI document', () => {
     expect(actual).toHaveLength(expected.length);
   });
 
-  it('declares two schemes, each of which is sufficient, and leaves only the dashboard open', () => {
+  it('declares two schemes, each of which is sufficient, and leaves only the console open', () => {
     expect(document.security).toEqual([{ bearerToken: [] }, { queryToken: [] }]);
     expect(document.components.securitySchemes).toMatchObject({
       bearerToken: { type: 'http', scheme: 'bearer' },

@@ -88,7 +88,7 @@ describe('the operation table', () => {
     expect(statuses.split(' ').filter((status) => !declared.includes(status))).toEqual([]);
   });
 
-  it('requires the admin token on every admin operation except the dashboard', () => {
+  it('requires the admin token on every admin operation except the console', () => {
     const wrong = operations.filter(
       ({ path, auth }) => (auth === 'admin') !== (path.startsWith('/admin/') && path !== '/admin/dashboard/'),
     );

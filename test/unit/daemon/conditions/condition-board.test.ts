@@ -9,12 +9,14 @@ function board() {
   const clock = new FakeClock();
   let found: readonly DaemonCondition[] | Error = [];
   let looks = 0;
+  let version = 1;
   const source = createConditionBoard({
     find: () => {
       looks += 1;
       if (found instanceof Error) throw found;
       return found;
     },
+    attestationVersion: () => version,
     bootId: 'boot',
     clock,
   });
@@ -22,6 +24,9 @@ function board() {
     clock,
     source,
     looks: () => looks,
+    attest: () => {
+      version += 1;
+    },
     set: (next: typeof found) => {
       found = next;
     },
@@ -40,6 +45,16 @@ it('looks at most once a second, and gives a tag to each state', async () => {
   await clock.advance(1000);
   expect(source.current()).toBe(second);
   expect(looks()).toBe(3);
+});
+
+it('looks again for a new attestation, whose cause can be newer than the last look', () => {
+  const { source, looks, set, attest } = board();
+  source.current();
+  set([SYNCING]);
+  attest();
+  expect(source.current().conditions).toEqual([SYNCING]);
+  expect(source.current().conditions).toEqual([SYNCING]);
+  expect(looks()).toBe(2);
 });
 
 it('ends a wait when the conditions change, when the time is over, or when the caller leaves', async () => {

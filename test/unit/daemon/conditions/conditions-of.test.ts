@@ -103,10 +103,10 @@ describe('the conditions of the daemon', () => {
     ],
     [
       'a localized channel that a rollback has withdrawn',
-      { withdrawn: { releaseId: 'r1-l1', since: 9 } },
+      { withdrawn: { releaseId: 'r1-l1', since: 9 }, publishingStoppedSince: 8 },
       [
         {
-          code: 'publishing_stopped',
+          code: 'localized_withdrawn',
           message: 'localized release r1-l1 was rolled back, and none is published since',
           since: 9,
         },
@@ -227,13 +227,26 @@ describe('the conditions of the daemon', () => {
     ['a crash loop', { crashLoopSince: 3 }, [{ code: 'crash_loop', since: 3 }]],
     [
       'a stale localized release',
-      { stale: { releaseId: 'l1', since: 4 } },
+      { stale: { releaseId: 'l1', since: 4, isFollowed: false } },
       [
         {
           code: 'localized_stale',
           message: 'localized release l1 was made for an earlier official release',
           since: 4,
         },
+      ],
+    ],
+    [
+      'a localized release that is followed',
+      { stale: { releaseId: 'l1', since: 4, isFollowed: true } },
+      [
+        {
+          code: 'localized_following',
+          message:
+            'localized release l1 was made for an earlier official release, and the one for the current official release is being made',
+          since: 4,
+        },
+        { code: 'localized_stale', since: 4 },
       ],
     ],
     [

@@ -4,8 +4,18 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAIN_MIGRATIONS } from '../../../../src/daemon/database/database.ts';
-import { openMainDatabase, type MainDatabase } from '../../../../src/daemon/database/main-database.ts';
+import { checkLargeFile, CHECK_TIMEOUT_MS } from '../../../../src/daemon/database/check-large-file.ts';
+import {
+  openMainDatabase,
+  type MainDatabase,
+  type OpenMainOptions,
+} from '../../../../src/daemon/database/main-database.ts';
+import { createSilentLogger, type Logger } from '../../../../src/platform/logging/logging.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { childrenOf } from '../../../support/process-figures.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { until } from '../../../support/until.ts';
 
 async function file(): Promise<string> {
   return join(await temporaryDirectory(), 'main.db');
@@ -13,9 +23,17 @@ async function file(): Promise<string> {
 
 async function open(
   path: string,
-  { day = 1, ...options }: { readonly day?: number; readonly wholeFileBytes?: number } = {},
+  {
+    day = 1,
+    ...options
+  }: Partial<Pick<OpenMainOptions, 'wholeFileBytes' | 'checkLarge'>> & { readonly day?: number } = {},
 ): Promise<MainDatabase> {
-  const opened = await openMainDatabase(path, { now: new Date(Date.UTC(2026, 0, day)), ...options });
+  const opened = await openMainDatabase(path, {
+    clock: { ...systemClock, now: () => Date.UTC(2026, 0, day) },
+    logger: createSilentLogger(),
+    signal: new AbortController().signal,
+    ...options,
+  });
   onTestFinished(() => opened.database.close());
   return opened;
 }
@@ -24,6 +42,14 @@ async function kept(path: string): Promise<string[]> {
   return (await readdir(dirname(path)))
     .filter((name) => name.startsWith(`${basename(path)}.damaged-`))
     .sort();
+}
+
+/** The child of this process that runs a program; `false` without one. */
+async function childWith(program: string): Promise<number | false> {
+  for (const pid of await childrenOf('self')) {
+    if ((await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(program)) return pid;
+  }
+  return false;
 }
 
 describe('the main database', () => {
@@ -87,7 +113,7 @@ describe('the main database', () => {
     expect([...(await kept(path)), ...(await kept(newer))]).toEqual([]);
   });
 
-  it('is checked in a thread of its own when it is large, also with the log that a killed daemon left', async () => {
+  it('is checked in a process of its own when it is large, also with the log that a killed daemon left', async () => {
     const path = await file();
     const { database } = await open(path);
     database.transaction(() => {
@@ -122,7 +148,60 @@ describe('the main database', () => {
   it('is not opened when the daemon stops during its check', async () => {
     const path = await file();
     const stopped = AbortSignal.abort(new Error('the daemon is stopping'));
-    await expect(openMainDatabase(path, { now: new Date(0), signal: stopped })).rejects.toThrow('stopping');
+    const calm = { clock: systemClock, logger: createSilentLogger() };
+    await expect(openMainDatabase(path, { ...calm, signal: stopped })).rejects.toThrow('stopping');
     expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('does not wait for a check that hangs when the daemon stops, and ends the process that checks', async () => {
+    const path = await file();
+    // Opening a pipe that nobody writes to hangs as a read of a volume that does not answer.
+    execFileSync('mkfifo', [path]);
+    const stopping = new AbortController();
+    const lines: string[] = [];
+    const note = (_fields: object, text: string): void => void lines.push(text);
+    const options = {
+      clock: systemClock,
+      logger: { info: note, warn: note } as unknown as Logger,
+      signal: stopping.signal,
+    };
+    const check = checkLargeFile(path, 1, options);
+    const checker = await until(() => childWith('structure-process.ts'));
+    expect(lines).toEqual(['the structure of the database is being checked']);
+    stopping.abort(new Error('the daemon is stopping'));
+    await expect(check).rejects.toThrow('the daemon is stopping');
+    await until(async () => (await childWith('structure-process.ts')) !== checker);
+  });
+
+  it('continues without the whole check when that takes too long, and with its own when it failed', async () => {
+    const path = await file();
+    (await open(path)).database.close();
+    const large = { wholeFileBytes: 1 };
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+    onTestFinished(() => {
+      prepare.mockRestore();
+    });
+    const checksHere = (): number => prepare.mock.calls.filter(([sql]) => sql.includes('quick_check')).length;
+    const first = await open(path, { ...large, checkLarge: () => Promise.resolve({ kind: 'too_long' }) });
+    expect([first.rebuilt, checksHere()]).toEqual([null, 0]);
+    first.database.close();
+    const second = await open(path, { ...large, checkLarge: () => Promise.resolve({ kind: 'failed' }) });
+    expect([second.rebuilt, checksHere()]).toEqual([null, 1]);
+  });
+
+  it('tells how far the check is, and ends it at its limit', async () => {
+    const path = await file();
+    execFileSync('mkfifo', [path]);
+    const clock = new FakeClock();
+    const lines: object[] = [];
+    const note = (fields: object): void => void lines.push(fields);
+    const logger = { info: note, warn: note } as unknown as Logger;
+    const check = checkLargeFile(path, 5, { clock, logger, signal: new AbortController().signal });
+    for (let ms = 0; ms <= CHECK_TIMEOUT_MS; ms += 10_000) await clock.advance(10_000);
+    expect(await check).toEqual({ kind: 'too_long' });
+    expect(lines.slice(0, 2)).toEqual(
+      [0, 10].map((seconds) => ({ path, bytes: 5, tables_checked: 0, seconds })),
+    );
+    expect(lines.at(-1)).toMatchObject({ seconds: CHECK_TIMEOUT_MS / 1000 });
   });
 });

@@ -33,7 +33,7 @@ describe('the doctor check of the Glossary', () => {
     };
     const sound = 'sound, terms: 2 approved; generation 7';
     const damaged =
-      'the Glossary /data/glossary.db is damaged: page 3 is broken; stop the daemon and restore it from a backup with "slipway restore"';
+      'the Glossary /data/glossary.db is damaged: page 3 is broken; stop the daemon and restore it from a backup with "slipway restore --database glossary"';
     expect(await run()).toBe(sound);
     expect(checks).toBe(0);
     await clock.advance(HOUR_MS);

@@ -1,6 +1,6 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createLocalized } from '../../../../src/daemon/localized/localized.ts';
+import { createLocalized, type Localized } from '../../../../src/daemon/localized/localized.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
 import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
@@ -23,6 +23,8 @@ export interface LocalizedWorld extends World {
   /** The translations, and how their patching goes. */
   readonly texts: ScriptedTexts;
   readonly dataDirectory: string;
+  /** The channel of the process that runs. */
+  localized(): Localized;
   /** Calls of the work on translations, in their order. */
   readonly textCalls: unknown[];
   /** Writes files and their patch manifest into the folder of patches; returns the manifest. */
@@ -54,10 +56,12 @@ export async function createLocalizedWorld(
   const dataDirectory = await temporaryDirectory();
   const textCalls: unknown[] = [];
   const texts = createScriptedTexts();
+  let localized: Localized | null = null;
   const world = await createWorld({
     ...change,
-    part: (parts) =>
-      createLocalized({
+    part: (parts) => {
+      localized = createLocalized({
+        mirroredFrom: () => null,
         ...parts,
         ...parts.releases,
         releases: parts.releases.repository,
@@ -77,6 +81,7 @@ export async function createLocalizedWorld(
         },
         refreshTexts: () => Promise.resolve(),
         triggers: [],
+        edits: [],
         logger: createSilentLogger(),
         policy: () => ({ minState: 'proofread', include: [], exclude: [], minCoverage: 0 }),
         freezer: scriptedFreezer(texts, textCalls),
@@ -87,11 +92,18 @@ export async function createLocalizedWorld(
             textCalls.push({ hold: taken });
             return 2;
           },
+          compare: async (releases) => {
+            if (texts.compareError !== null) throw texts.compareError;
+            textCalls.push({ compared: releases });
+            return { units: 1, changes: [{ unit_id: 'tu1_a' }], files: [{ destination: 'a.csv', units: 1 }] };
+          },
           markPublished: async (releaseId) => {
             textCalls.push({ published: releaseId });
           },
         },
-      }),
+      });
+      return localized;
+    },
   });
   world.upstream.files = new Map(Object.entries(OFFICIAL));
   const synced = await world.act('sync');
@@ -117,6 +129,10 @@ export async function createLocalizedWorld(
     texts,
     dataDirectory,
     textCalls,
+    localized: () => {
+      if (localized === null) throw new Error('no process runs');
+      return localized;
+    },
     writeManifest,
     writePatches,
     stagedFolders: async () => await readdir(join(world.root, 'tmp')),

@@ -1,11 +1,13 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CatalogError } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import { LOCALIZED_FAILPOINTS } from '../../../../src/daemon/localized/publish/localized-failpoints.ts';
 import { RELEASE_FAILPOINTS } from '../../../../src/daemon/releases/jobs/release-failpoints.ts';
 import { objectPath } from '../../../../src/snapshot/volume/layout.ts';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import { TaskError, type Task } from '../../../../src/daemon/tasks/task.ts';
+import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { until } from '../../../support/until.ts';
 import { act } from '../../../support/actions.ts';
 import {
@@ -29,6 +31,41 @@ const FIRST = { ...OFFICIAL, 'a.csv': 'id,text\n1,你好\n', 'b.txt': '再见' }
 const fromWorker = { from_worker: true };
 
 describe('localized-publish of stored translations', () => {
+  test.each(['is missing', 'has become a folder'])(
+    'whose official object %s reports the damage, which a repair ends',
+    async (what) => {
+      const world = await withTexts();
+      const path = objectPath(world.root, blake3Hex(Buffer.from(OFFICIAL['a.csv'] ?? '')));
+      await rm(path);
+      if (what !== 'is missing') await mkdir(path);
+      const task = await world.act('localized-publish', fromWorker);
+      expect(task).toMatchObject({
+        status: 'failed',
+        failure_code: 'release_damaged',
+        failure_reason:
+          'release 1.0 is damaged: 1 missing object; nothing was published. Run repair, then try again',
+      });
+      expect(world.row('1.0')).toBe('damaged');
+      expect(world.attested().localized).toBeNull();
+      expect((await world.act('repair')).status).toBe('succeeded');
+      expect((await world.act('localized-publish', fromWorker)).status).toBe('succeeded');
+    },
+  );
+
+  test.each([
+    ['memory_exceeded', 'memory_exceeded'],
+    ['catalog_not_rewritten', 'release_damaged'],
+  ] as const)(
+    'that fails with %s looks for missing files only where they can be the cause',
+    async (code, reported) => {
+      const world = await withTexts();
+      world.texts.catalogError = new CatalogError(code, 'c.bin', 'it cannot be read');
+      await rm(objectPath(world.root, blake3Hex(Buffer.from(OFFICIAL['c.bin'] ?? ''))));
+      const task = await world.act('localized-publish', fromWorker);
+      expect(task).toMatchObject({ status: 'failed', failure_code: reported });
+    },
+  );
+
   test('patches the files with texts, records the texts before they are served, and marks the tasks', async () => {
     const world = await withTexts();
     const task = await world.act('localized-publish', fromWorker);

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createRollbackRecords } from '../../../../src/daemon/localized/rollback/rollback-records.ts';
+import { stopOf } from '../../../../src/daemon/localized/rollback/rollback-effect.ts';
 import { ROLLBACK_FAILPOINTS } from '../../../../src/daemon/localized/rollback/rollback-task.ts';
 import { localizedStatusOf } from '../../../../src/daemon/releases/localized-status.ts';
 import { TaskError } from '../../../../src/daemon/tasks/task.ts';
 import { act } from '../../../support/actions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { until } from '../../../support/until.ts';
 import {
   createLocalizedWorld,
   digestsOf,
@@ -31,6 +33,12 @@ async function refusal(world: LocalizedWorld, body: Record<string, unknown> = {}
     () => 'accepted',
     (error: unknown) => error,
   );
+}
+
+/** How far the newest rollback has come. */
+function progress({ database, releases, engine }: LocalizedWorld): string | null {
+  const rollbacks = createRollbackRecords(database);
+  return stopOf({ releases: releases.repository, rollbacks, tasks: engine })?.progress ?? null;
 }
 
 describe('localized-rollback', () => {
@@ -68,6 +76,41 @@ describe('localized-rollback', () => {
       held_units: 2,
     });
     expect([records.resume(1), records.stoppedBy(), records.resume(1)]).toEqual([true, null, false]);
+  });
+
+  test('as a dry run says which texts would change, and changes nothing', async () => {
+    const world = await withLocalized(2);
+    const { version } = world.attested();
+    const dryRun = async (body: object = {}): Promise<unknown> =>
+      (await world.act('localized-rollback', { ...body, args: ['dry_run=true'] })).result;
+    expect(await dryRun()).toEqual({
+      dry_run: true,
+      rolled_back_release_id: '1.0-l2',
+      localized_release_id: '1.0-l1',
+      withdrawn: false,
+      changed_units: 1,
+      changes: [{ unit_id: 'tu1_a' }],
+      files: [{ destination: 'a.csv', units: 1 }],
+    });
+    expect(world.textCalls).toEqual([{ compared: { from: '1.0-l2', to: '1.0-l1' } }]);
+    expect(world.attested()).toMatchObject({ version, localized: { release_id: '1.0-l2' } });
+    expect(createRollbackRecords(world.database).stoppedBy()).toBeNull();
+    await world.act('localized-rollback');
+    expect(await dryRun()).toMatchObject({ localized_release_id: null, withdrawn: true });
+  });
+
+  test('as a dry run says what happens also while the texts cannot be compared', async () => {
+    const world = await withLocalized(2);
+    world.texts.compareError = new TaskError('translation_unavailable', 'translation.db is damaged');
+    expect(await world.act('localized-rollback', { args: ['dry_run=true'] })).toMatchObject({
+      status: 'succeeded',
+      result: {
+        rolled_back_release_id: '1.0-l2',
+        localized_release_id: '1.0-l1',
+        changed_units: null,
+        open: 'the texts cannot be compared, and the rollback does not need them: translation.db is damaged',
+      },
+    });
   });
 
   test('appears in the history, in which the release that became current last is first', async () => {
@@ -131,7 +174,7 @@ describe('localized-rollback', () => {
       expect(refused).toMatchObject({
         status: 'failed',
         failure_code: 'release_rolled_back',
-        failure_reason: expect.stringContaining('args ["resume=true"]') as string,
+        failure_reason: expect.stringContaining('args=resume=true') as string,
       });
       expect(world.attested().localized).toBeNull();
       const back = await world.publish({ 'a.csv': 'text 1' }, { args: ['resume=true'] });
@@ -189,6 +232,23 @@ describe('localized-rollback', () => {
     world.upstream.files.set('c.bin', 'new');
     await world.act('sync');
     expect(await refusal(world, named('1.0-l1'))).toMatchObject({ code: 'base_mismatch' });
+  });
+
+  test('of a named release is refused when another one is current', async () => {
+    const world = await withLocalized(3);
+    for (const args of [['from=1.0-l2'], ['from=1.0-l2', 'dry_run=true']]) {
+      expect(await world.act('localized-rollback', { args })).toMatchObject({
+        status: 'failed',
+        failure_code: 'release_changed',
+        failure_reason: expect.stringContaining('1.0-l2 is no longer current') as string,
+      });
+    }
+    expect(world.attested().localized?.release_id).toBe('1.0-l3');
+    expect(createRollbackRecords(world.database).stoppedBy()).toBeNull();
+    expect(await world.act('localized-rollback', { args: ['from=1.0-l3'] })).toMatchObject({
+      status: 'succeeded',
+      result: { localized_release_id: '1.0-l2' },
+    });
   });
 
   test('to a damaged release changes nothing', async () => {
@@ -271,6 +331,88 @@ describe('localized-rollback', () => {
     expect(world.textCalls[1]).toEqual({
       hold: { from: '1.0-l2', to: '1.0-l1', reviewer: 'Ada', reason: null },
     });
+  });
+
+  test('that took effect says so when the full database cannot record it, and is ended by the next publish or rollback', async () => {
+    const world = await withLocalized(3);
+    const { database } = world;
+    const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
+    database.prepare('CREATE TABLE filler (bytes BLOB)').run();
+    database
+      .prepare(
+        `CREATE TRIGGER fill AFTER UPDATE OF switched_at ON localized_rollback
+         BEGIN INSERT INTO filler VALUES (zeroblob(1000000)); END`,
+      )
+      .run();
+    database.prepare(`PRAGMA max_page_count = ${pages + 50}`).get();
+    const task = await world.act('localized-rollback', { reviewer: 'Ada' });
+    expect(task).toMatchObject({ status: 'failed', failure_code: 'data_full' });
+    expect(task.failure_reason).toMatch(
+      /^localized release 1\.0-l3 is taken back and 1\.0-l2 is current, but this cannot be recorded: .*full.*Do not roll back again/,
+    );
+    expect(world.attested().localized).toMatchObject({ release_id: '1.0-l2', result: 'PASSED' });
+    const records = createRollbackRecords(database);
+    expect(records.stoppedBy()).toMatchObject({ switched_at: null });
+    expect(progress(world)).toBe('in_effect');
+    expect(world.localized().automation.status().message).toBe(
+      'automatic publishing is stopped since localized release 1.0-l3 was rolled back by Ada; publish with args=resume=true to resume it',
+    );
+    expect(world.localized().rollbackOf('1.0-l3')).toMatchObject({ reviewer: 'Ada' });
+    const trial = await world.act('localized-rollback', { args: ['dry_run=true'] });
+    expect(trial.result).toMatchObject({
+      rolled_back_release_id: '1.0-l2',
+      localized_release_id: '1.0-l1',
+    });
+    database.prepare('DROP TRIGGER fill').run();
+    await world.act('localized-rollback');
+    // Not the release that was taken back.
+    expect(world.attested().localized).toMatchObject({ release_id: '1.0-l1' });
+    expect(records.takenBackBy('1.0-l3')).toMatchObject({ reviewer: 'Ada' });
+    await world.publish({ 'a.csv': 'text 4' });
+    expect(world.textCalls).toContainEqual({
+      hold: { from: '1.0-l3', to: '1.0-l2', reviewer: 'Ada', reason: null },
+    });
+    expect(records.unfinished()).toEqual([]);
+  });
+
+  test('that could not record its effect is recorded at the start, and its units are held by the next look', async () => {
+    const world = await withLocalized(2);
+    world.script.failAt = 'localized.rollback.switched';
+    await world.act('localized-rollback', { reviewer: 'Ada' });
+    world.database.prepare('UPDATE localized_rollback SET switched_at = NULL').run();
+    await world.restart();
+    const records = createRollbackRecords(world.database);
+    expect(records.takenBackBy('1.0-l2')).toBeNull();
+    world.localized().recordRollback();
+    expect(records.takenBackBy('1.0-l2')).toMatchObject({ reviewer: 'Ada' });
+    expect(world.textCalls).toEqual([]);
+    const [check] = world.localized().checks;
+    await check?.run(new AbortController().signal);
+    await until(() => records.unfinished().length === 0);
+    expect(world.textCalls).toEqual([
+      { hold: { from: '1.0-l2', to: '1.0-l1', reviewer: 'Ada', reason: null } },
+    ]);
+  });
+
+  test('tells nothing of itself while its task waits or runs, and publishing is stopped', async () => {
+    const world = await withLocalized(1);
+    world.script.failAt = 'localized.rollback.recorded';
+    const task = await world.act('localized-rollback');
+    const live = world.database.prepare('UPDATE task SET status = ? WHERE task_id = ?');
+    const seen = async (status: string): Promise<unknown> => {
+      live.run(status, task.task_id);
+      const [check] = world.localized().checks;
+      const { state, message } = world.localized().automation.status();
+      const finding = await check?.run(new AbortController().signal);
+      return [progress(world), state, message.includes('roll back again'), finding?.status];
+    };
+    expect(await seen('failed')).toEqual(['without_effect', 'stopped', true, 'degraded']);
+    for (const status of ['queued', 'running', 'cancelling']) {
+      expect(await seen(status)).toEqual(['in_progress', 'stopped', false, 'ok']);
+    }
+    live.run('failed', task.task_id);
+    await world.publish({ 'a.csv': 'text 2' });
+    expect(await seen('failed')).toEqual(['overtaken', 'stopped', false, 'degraded']);
   });
 
   test('survives a database that is restored from before it', async () => {

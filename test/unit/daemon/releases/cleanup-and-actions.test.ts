@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
@@ -80,6 +80,51 @@ describe('release-cleanup', () => {
     const forced = await world.act('release-cleanup', { force: true });
     expect(forced.result).toMatchObject({ removed_quarantined: 1, freed_bytes: 3 });
     expect(await quarantined()).toBe(0);
+  });
+
+  test('has a forecast: the bytes that it frees, those that it keeps, and those of the current release', async () => {
+    const world = await withReleases(4);
+    await world.damage('shared', 'bad');
+    await world.act('verify');
+    await world.act('repair');
+    const first = await world.releases.storage.read();
+    // 'shared' and the server-info document are one object of all four releases; only 1.0 is beyond the limits.
+    const document = world.attested().official?.server_info?.size ?? 0;
+    expect(first).toMatchObject({
+      currentBytes: document + 'shared'.length + 'only in 4'.length,
+      retainedBytes: 2 * 'only in 3'.length,
+      reclaimableBytes: 'only in 1'.length,
+      quarantineBytes: 'bad'.length,
+    });
+    expect(first?.totalBytes).toBeGreaterThan(first?.freeBytes ?? Infinity);
+    await world.act('release-cleanup', { force: true, count: 1n });
+    expect(await world.releases.storage.read()).toBe(first);
+    await world.clock.advance(60_000);
+    expect(await world.releases.storage.read()).toMatchObject({
+      retainedBytes: 'only in 3'.length,
+      reclaimableBytes: 0,
+      quarantineBytes: 0,
+    });
+  });
+
+  test('gives an earlier forecast for ten minutes when none can be made, and tries once a minute', async () => {
+    const world = await withReleases(1);
+    const { storage } = world.releases;
+    const quarantine = join(world.root, 'quarantine');
+    const first = await storage.read();
+    await rename(quarantine, `${quarantine}.away`);
+    await world.clock.advance(60_000);
+    expect(await storage.read()).toBe(first);
+    await rename(`${quarantine}.away`, quarantine);
+    await world.clock.advance(59_000);
+    expect(await storage.read()).toBe(first);
+    await world.clock.advance(1000);
+    expect(await storage.read()).not.toBe(first);
+    await rename(quarantine, `${quarantine}.away`);
+    await world.clock.advance(599_000);
+    expect(await storage.read()).not.toBeNull();
+    await world.clock.advance(1000);
+    expect(await storage.read()).toBeNull();
   });
 
   test('refuses protected and unknown releases immediately', async () => {

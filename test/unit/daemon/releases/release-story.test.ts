@@ -64,7 +64,8 @@ test('day by day: synced, damaged, repaired, replaced, retained, expired, cleane
   expect(status).toMatchObject({
     official: { release_id: '1.0', integrity: 'damaged', damaged: ['b/large.bundle'], damaged_count: 1 },
     relation: 'no_localized',
-    attestation: { authorizes: { official: null } },
+    attestation: { authorizes: { official: null }, key_ids: [expect.stringMatching(/^[0-9a-f]+$/)] },
+    upstream: { kind: expect.any(String), label: expect.any(String) },
   });
 
   upstream.opened.length = 0;

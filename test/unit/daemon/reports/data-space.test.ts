@@ -26,6 +26,13 @@ it('says since when the volume of the databases is full, to the doctor and to th
     message: expect.stringContaining('data.dir') as string,
     since,
   });
+  // A little above the limit is not enough, so that the state does not change each second.
+  free = 79;
+  expect([space.fullSince(), await statusNow()]).toEqual([since, 'failing']);
+  free = 80;
+  expect([space.fullSince(), await statusNow()]).toEqual([null, 'degraded']);
+  free = 65;
+  expect(space.fullSince()).toBe(null);
   free = 5000;
   expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
 });

@@ -65,6 +65,11 @@ describe('the reports of tasks', () => {
     const query = { task_id: task.task_id };
     const status = await askReport(reports, 'task.status', query);
     expect(status.task.args).toEqual(task.args);
+    expect(status.course).toEqual([]);
+    sync.runs[0]?.context.progress(1, 2, 'bytes', 'download');
+    expect((await askReport(reports, 'task.status', query)).course).toMatchObject([
+      { phase: 'download', unit: 'bytes', total: 2, samples: [{ done: 1 }] },
+    ]);
     const logs = await askReport(reports, 'task.logs', query);
     expect(logs).toMatchObject({
       task_id: task.task_id,
@@ -220,11 +225,14 @@ describe('the doctor', () => {
       signal: code === null ? 'SIGKILL' : null,
       at: now - secondsAgo,
       lived_seconds: 12,
+      listened: true,
     });
     const look = (...ends: ReturnType<typeof end>[]) =>
       processCheck({ restarts: ends.length, ends }, clock).run(never);
     expect(await processCheck(null, clock).run(never)).toMatchObject({ status: 'ok' });
     expect(await look(end(7200), end(60, 0), end(30, 75))).toMatchObject({ status: 'ok' });
+    // The restart action asks a daemon that listens; one that ends before was not asked.
+    expect(await look({ ...end(60, 0), listened: false })).toMatchObject({ status: 'degraded' });
     expect(await look(end(900), end(60))).toMatchObject({ status: 'degraded', since: now - 900 });
     expect(await look(...[50, 40, 30, 20, 10].map((ago) => end(ago, 1)))).toMatchObject({
       status: 'failing',

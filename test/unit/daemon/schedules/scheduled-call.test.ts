@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LOCALIZED_PUBLISH_JOB } from '../../../../src/daemon/localized/publish/publish-job.ts';
 import { RELEASE_JOBS } from '../../../../src/daemon/releases/jobs/release-jobs.ts';
 import { scheduledCall } from '../../../../src/daemon/schedules/scheduled-call.ts';
 import { createJobRegistry } from '../../../../src/daemon/tasks/job-registry.ts';
@@ -43,6 +44,24 @@ describe('the arguments of a schedule', () => {
       code: 'invalid_request',
       options: { errors: pointers.map((pointer) => ({ pointer })) },
     });
+  });
+
+  it('cannot undo a decision of a person', () => {
+    jobs.register(implementJob(LOCALIZED_PUBLISH_JOB, async () => ({})));
+    const call = (...args: string[]) =>
+      scheduledCall(
+        { group: 'i18n', action: 'localized-publish', args: ['from_worker=true', ...args] },
+        jobs,
+      );
+    expect(call('resume=false').args).toMatchObject({ from_worker: true, resume: false });
+    expect(() => call('reason=nightly', 'resume=true')).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        message:
+          'resume undoes a decision of a person, so a schedule cannot set it; run localized-publish with it by hand',
+        options: { errors: [expect.objectContaining({ pointer: '/args/2' })] },
+      }),
+    );
   });
 
   it('name the field in the message', () => {

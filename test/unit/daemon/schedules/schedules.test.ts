@@ -134,6 +134,51 @@ describe('running schedules', () => {
     expect(world.sync.order).toHaveLength(1);
   });
 
+  it('plans again when a wall clock that was ahead is right again, also after a restart', async () => {
+    const path = join(await temporaryDirectory(), 'main.db');
+    const clock = new FakeClock();
+    const world = createTestSchedules({ path, clock });
+    const check = async (): Promise<unknown> => await world.schedules.check.run(never);
+    world.schedules.configure({
+      syncSeconds: 60,
+      verifySeconds: null,
+      cleanupSeconds: null,
+      backupSeconds: null,
+    });
+    await world.act('schedule-add', { ...EVERY_MINUTE, action: 'verify' });
+    // Its first run is far away because somebody wants it so.
+    await world.act('schedule-add', { ...EVERY_MINUTE, id: 'later', delay_seconds: 86_400_000 });
+    const later = (await world.row('later')).next_run_unix_seconds;
+    const right = clock.now();
+    clock.jumpTo(right + 400 * 86_400_000);
+    await clock.advance(30_000);
+    await settle();
+    world.sync.runs[0]?.succeed();
+    world.verify.runs[0]?.succeed();
+    await settle();
+    clock.jumpTo(right + 30_000);
+    expect(await check()).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('wall clock that was ahead') as string,
+    });
+    await world.schedules.stop();
+    const after = createTestSchedules({ path, clock, bootId: 'boot-2' });
+    await settle();
+    for (const id of ['configured:sync', 'm']) {
+      const { next_run_unix_seconds: next } = await after.row(id);
+      expect([id, (next ?? 0) > clock.now() / 1000, (next ?? 0) <= clock.now() / 1000 + 60]).toEqual([
+        id,
+        true,
+        true,
+      ]);
+    }
+    expect((await after.row('later')).next_run_unix_seconds).toBe(later);
+    expect(await after.schedules.check.run(never)).toMatchObject({ status: 'ok' });
+    await clock.advance(60_000);
+    await settle();
+    expect(after.sync.order).toHaveLength(1);
+  });
+
   it('sleeps in between, and wakes for a change', async () => {
     const world = createTestSchedules();
     await settle();

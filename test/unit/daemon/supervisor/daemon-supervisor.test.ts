@@ -75,11 +75,25 @@ describe('the supervisor of the daemon', () => {
     await settle();
     expect(latest().supervision).toEqual({
       restarts: 1,
-      ends: [{ code: null, signal: 'SIGKILL', at, lived_seconds: 120 }],
+      ends: [{ code: null, signal: 'SIGKILL', at, lived_seconds: 120, listened: true }],
     });
-    expect(supervisionOf({ [SUPERVISION_VARIABLE]: JSON.stringify(latest().supervision) })).toEqual(
-      latest().supervision,
-    );
+    expect(supervisionOf({ [SUPERVISION_VARIABLE]: JSON.stringify(latest().supervision) })).toEqual({
+      supervision: latest().supervision,
+      warnings: [],
+    });
+  });
+
+  it('of an earlier version, which tells less, is understood by a daemon that was updated in place', () => {
+    const end = { code: 0, signal: null, at: 5, lived_seconds: 9 };
+    expect(supervisionOf({ [SUPERVISION_VARIABLE]: JSON.stringify({ restarts: 1, ends: [end] }) })).toEqual({
+      supervision: { restarts: 1, ends: [{ ...end, listened: true }] },
+      warnings: [],
+    });
+    expect(supervisionOf({})).toEqual({ supervision: null, warnings: [] });
+    expect(supervisionOf({ [SUPERVISION_VARIABLE]: '{}' })).toEqual({
+      supervision: null,
+      warnings: [expect.stringMatching(/^the history of the supervisor cannot be read.*restarts/s)],
+    });
   });
 
   it('waits longer after each failure in a row, at most half a minute, also when no start succeeds', async () => {

@@ -10,10 +10,14 @@ const STATUS: WorkStatus = {
   built: { releaseId: 'r1', generation: 3 },
   units: { untranslated: 6, draft: 5, translated: 4, proofread: 30, blocked: 2, stale: 1 },
   skippedUnits: { ...noUnits(), untranslated: 7, proofread: 1 },
+  excludedUnits: { ...noUnits(), blocked: 3, translated: 1 },
+  blockedUnits: { draft: 1, translated: 0, proofread: 1 },
   heldUnits: { ...noUnits(), untranslated: 1, proofread: 2 },
   leases: { open: 0, expired: 0 },
   failedChunks: 0,
 };
+
+const NONE_BLOCKED = { draft: 0, translated: 0, proofread: 0 };
 
 describe('the coverage of the official release', () => {
   it('counts units, and what stands against a publication', () => {
@@ -21,18 +25,19 @@ describe('the coverage of the official release', () => {
       coverage: {
         release_id: 'r1',
         target_language: 'zh-Hans',
-        units: 56,
+        units: 60,
         accepted: 31,
-        translated: 35,
-        blocked: 2,
+        translated: 36,
+        blocked: 5,
         skipped: 8,
-        by_state: { untranslated: 13, draft: 5, translated: 4, proofread: 31, blocked: 2, stale: 1 },
+        excluded: 4,
+        by_state: { untranslated: 13, draft: 5, translated: 5, proofread: 31, blocked: 5, stale: 1 },
         publishable: 28,
       },
       publish_blockers: [
         {
           code: 'qa_blocked',
-          count: 2,
+          count: 1,
           message: 'units with blocking findings; translation.handoff lists them',
         },
         {
@@ -48,7 +53,7 @@ describe('the coverage of the official release', () => {
         { code: 'untranslated', count: 6, message: 'units without a translation' },
         {
           code: 'below_min_state',
-          count: 9,
+          count: 10,
           message: 'drafts and translated units; localized.minState demands proofread',
         },
       ],
@@ -58,12 +63,13 @@ describe('the coverage of the official release', () => {
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
     expect(
-      coverageOf({ ...STATUS, units, heldUnits: noUnits() }, 'r1', 'proofread').publish_blockers,
+      coverageOf({ ...STATUS, units, blockedUnits: NONE_BLOCKED, heldUnits: noUnits() }, 'r1', 'proofread')
+        .publish_blockers,
     ).toEqual([]);
   });
 
   it.each([
-    ['translated', 5, 'drafts; localized.minState demands translated'],
+    ['translated', 6, 'drafts; localized.minState demands translated'],
     ['draft', 0, undefined],
   ] as const)('counts only units below the minimum state %s', (minState, count, message) => {
     const { publish_blockers: blockers } = coverageOf(STATUS, 'r1', minState);

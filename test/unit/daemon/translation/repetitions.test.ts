@@ -106,6 +106,24 @@ describe('repetitions', () => {
     expect(world.target('a.json', '2')).toMatchObject({ state: 'translated' });
   });
 
+  it('become drafts with a target that a reviewer returns, those of them that nobody accepted', async () => {
+    const world = await open();
+    world.type('a.json', '0', '是');
+    world.run(`UPDATE target SET state = 'translated', revision = revision + 1`);
+    await world.propagate();
+    expect(world.target('b.json', '0')).toMatchObject({ state: 'translated' });
+    proofread(world, 'c.json', '0');
+    world.type('a.json', '0', '是', { status: 'in_progress' });
+    await world.propagate();
+    expect(REPEATED.map(([file, key]) => world.target(file, key)?.state)).toEqual([
+      'draft',
+      'draft',
+      'draft',
+      'proofread',
+    ]);
+    expect(await world.propagate()).toEqual({ written: 0 });
+  });
+
   it('are judged in their own places', async () => {
     const world = await open();
     world.type('a.json', '0', 'LONG');

@@ -118,6 +118,18 @@ describe('judging stored targets again', () => {
     expect(await world.requalify()).toMatchObject({ tasks: 0, judged: 0 });
   });
 
+  it('leaves a task that nothing changes its time, and stores the time of a change', async () => {
+    const world = await open();
+    world.type('b.json', 'four', 'old four');
+    world.run('UPDATE task SET updated_at = 1');
+    world.forbid('other');
+    await world.requalify();
+    expect(currentTask(world, 'b.json')).toMatchObject({ updated_at: 1 });
+    world.forbid('old');
+    await world.requalify();
+    expect(currentTask(world, 'b.json')?.updated_at).toBeGreaterThan(1);
+  });
+
   it('keeps a target whose diagnosis a reviewer has overridden', async () => {
     const world = await open();
     const override = { reviewer: 'r', reason: 'x', provenance: 'call', confirmedAt: 1 };

@@ -10,6 +10,8 @@ const FACTS: WorkFacts = {
     built: { releaseId: 'r1', generation: 3 },
     units: { ...noUnits(), untranslated: 6, stale: 2, blocked: 1 },
     skippedUnits: noUnits(),
+    excludedUnits: noUnits(),
+    blockedUnits: { draft: 0, translated: 0, proofread: 0 },
     heldUnits: noUnits(),
     leases: { open: 2, expired: 0 },
     failedChunks: 0,

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { isControlAction } from '../../../../src/contract/actions/actions.ts';
 import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
 import { decideServiceState } from '../../../../src/domain/service-state/decide-service-state.ts';
+import { describeLocalized } from '../../../../src/domain/service-state/describe-state.ts';
 import {
   DAEMON_CONDITION_CODES,
+  DAEMON_CONDITIONS_MAX,
   type DaemonCondition,
   type DaemonConditionCode,
 } from '../../../../src/domain/service-state/daemon-conditions.ts';
@@ -82,6 +84,27 @@ describe('the state of the service', () => {
     expect(answer.reason).toBe('DaemonUnreachable');
   });
 
+  it('keeps a withdrawal while the daemon is away, because only the daemon ends it', () => {
+    const answer = decide(
+      { localized: refused('ReleaseNotAuthorized', null) },
+      { daemon: ABSENT, conditions: [condition('localized_withdrawn')] },
+    );
+    expect(answer.channels.localized).toMatchObject({ state: 'withdrawn', reason: 'ReleaseWithdrawn' });
+  });
+
+  it('does not blame the token of a daemon that answers again before its next poll', () => {
+    const refresh = { failures: 3, code: 'unreachable', since: 2000 };
+    expect(decide({}, { refresh })).toMatchObject({ state: 'degraded', reason: 'DaemonStarting' });
+  });
+
+  it('has a damaged official release repaired before its localized release is published again', () => {
+    const verdicts = { official: refused('EntryDamaged'), localized: refused('EntryDamaged', 'l1') };
+    for (const told of [[condition('repair_failed')], []]) {
+      const { localized } = decide(verdicts, { conditions: told }).channels;
+      expect(localized).toMatchObject({ state: 'damaged', next_step: { action: 'repair' } });
+    }
+  });
+
   it('says when the daemon tries again', () => {
     const answer = decide(
       { official: refused('ReleaseNotAuthorized', null) },
@@ -151,15 +174,63 @@ describe('the state of the service', () => {
     ['a rollback', refused('ReleaseNotAuthorized', null)],
     ['a rollback before the current official release', refused('BaseReleaseChanged', null)],
     ['a rollback beside the release of an earlier base', refused('BaseReleaseChanged', 'r0-l1')],
-  ])('says how to resume when %s has withdrawn the channel', (_what, localized) => {
-    const answer = decide({ localized }, { conditions: [condition('publishing_stopped')] });
-    expect(answer).toMatchObject({ state: 'degraded', reason: 'PublishingStopped' });
+  ])('is healthy when %s has withdrawn the channel, and says how to resume', (_what, localized) => {
+    const answer = decide({ localized }, { conditions: [condition('localized_withdrawn')] });
+    expect(answer).toMatchObject({ state: 'healthy', reason: null, next_step: null });
     expect(answer.channels.localized).toMatchObject({
-      state: 'unpublished',
+      state: 'withdrawn',
+      reason: 'ReleaseWithdrawn',
       since: 1500,
       next_step: { text: expect.stringContaining('resume=true') as string, action: 'localized-publish' },
     });
-    expect(answer.channels.official.state).toBe('healthy');
+    expect(describeLocalized(answer)).toBe('withdrawn (ReleaseWithdrawn): told: localized_withdrawn');
+    // A daemon of an earlier version tells it as stopped publishing.
+    const before = decide({ localized }, { conditions: [condition('publishing_stopped')] });
+    expect(before).toMatchObject({ state: 'degraded', reason: 'PublishingStopped' });
+  });
+
+  it.each([refused('BaseReleaseChanged', 'r0-l1'), refused('ReleaseNotAuthorized', null)])(
+    'takes a release that follows a new official one for a start, not for a fault: $reason',
+    (localized) => {
+      const stale = condition('localized_stale');
+      const answer = decide({ localized }, { conditions: [condition('localized_following'), stale] });
+      expect(answer).toMatchObject({ state: 'healthy', reason: null });
+      expect(answer.channels.localized).toMatchObject({
+        state: 'starting',
+        reason: 'LocalizedFollowing',
+        next_step: { action: null },
+      });
+      // The chain has failed, or waits for translations.
+      expect(decide({ localized }, { conditions: [stale] })).toMatchObject({
+        state: 'degraded',
+        reason: 'BaseReleaseChanged',
+      });
+    },
+  );
+
+  it('is healthy while the daemon has replaced a stale release, and this server has not accepted the next one', () => {
+    const localized = refused('BaseReleaseChanged', 'r0-l1');
+    const stateWith = (changes: Partial<ServiceFacts>): readonly unknown[] => {
+      const { state, channels } = decide({ localized }, changes);
+      return [state, channels.localized.state, channels.localized.reason];
+    };
+    expect(stateWith({ conditions: [] })).toEqual(['healthy', 'starting', 'LocalizedFollowing']);
+    // Nothing is known of the release that the daemon has.
+    expect(stateWith({ conditions: null })).toEqual(['degraded', 'stale', 'BaseReleaseChanged']);
+    expect(stateWith({ daemon: ABSENT })).toEqual(['degraded', 'stale', 'BaseReleaseChanged']);
+    // No attestation of that release comes.
+    const stale = ['stale', 'BaseReleaseChanged'];
+    expect(stateWith({ conditions: [condition('attestation_failing')] }).slice(1)).toEqual(stale);
+    const refresh = { failures: 1, code: 'unauthorized', since: null };
+    expect(stateWith({ conditions: [], refresh }).slice(1)).toEqual(stale);
+    // A full list can lack the condition of a stale release.
+    const full = Array.from({ length: DAEMON_CONDITIONS_MAX }, () => condition('volume_unwritable'));
+    expect(stateWith({ conditions: full }).slice(1)).toEqual(stale);
+  });
+
+  it('is healthy while the server reads a new localized release', () => {
+    const answer = decide({ localized: refused('SnapshotLoading', 'l1') });
+    expect([answer.state, answer.channels.localized.state]).toEqual(['healthy', 'starting']);
   });
 
   it.each([refused('BaseReleaseChanged', 'r0-l1'), refused('ReleaseNotAuthorized', null)])(
@@ -200,7 +271,8 @@ describe('the state of the service', () => {
   it('does not advise a sync to a daemon without an upstream', () => {
     const answer = decide(
       { official: refused('ReleaseNotAuthorized', null) },
-      { conditions: [condition('no_upstream')] },
+      // The first sync failed before the upstream was removed from the configuration.
+      { conditions: [condition('sync_failed'), condition('no_upstream')] },
     );
     expect(answer).toMatchObject({ state: 'unpublished', reason: 'NoUpstream', next_step: { action: null } });
     expect(answer.next_step?.text).toMatch(/^Set upstream\.kind/);
@@ -225,9 +297,8 @@ describe('the state of the service', () => {
     });
     expect(answer.channels.localized).toEqual(answer.channels.official);
     expect(answer.caused).toContainEqual({ what: 'localized channel', since: answer.since });
-    // Damage of its own has its own remedy.
-    const own = decide(damaged);
-    expect(own.channels.localized).not.toEqual(own.channels.official);
+    // Damage of its own is not a consequence.
+    expect(decide(damaged).caused.map(({ what }) => what)).not.toContain('localized channel');
   });
 
   it.each([
@@ -274,7 +345,10 @@ describe('the state of the service', () => {
 
   it('is degraded by a localized release that is stale, and not by one that was never published', () => {
     expect(decide({}).state).toBe('healthy');
-    const stale = decide({ localized: refused('BaseReleaseChanged', 'l1') });
+    const stale = decide(
+      { localized: refused('BaseReleaseChanged', 'l1') },
+      { conditions: [condition('localized_stale')] },
+    );
     expect(stale).toMatchObject({ state: 'degraded', reason: 'BaseReleaseChanged' });
     expect(stale.channels.localized.state).toBe('stale');
     expect(stale.channels.official.state).toBe('healthy');

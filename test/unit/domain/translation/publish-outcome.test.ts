@@ -22,6 +22,15 @@ describe('a unit in a localized release', () => {
     expect(publishOutcome({ ...FREE, state }, minState)).toBe(outcome);
   });
 
+  it.each([
+    ['draft', 'translated', 'below_min_state'],
+    ['translated', 'proofread', 'below_min_state'],
+    ['translated', 'translated', 'blocked'],
+    ['proofread', 'draft', 'blocked'],
+  ] as const)('that is blocked, and else %s, is with the minimum %s %s', (freeState, minState, outcome) => {
+    expect(publishOutcome({ ...FREE, state: 'blocked', freeState }, minState)).toBe(outcome);
+  });
+
   it('blocks nothing when people took it out', () => {
     expect(publishOutcome({ state: 'blocked', isHeld: true, isSkipped: false }, 'draft')).toBe('held');
     expect(publishOutcome({ state: 'blocked', isHeld: true, isSkipped: true }, 'draft')).toBe('skipped');

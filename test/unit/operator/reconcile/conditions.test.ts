@@ -44,7 +44,7 @@ function conditions(
       channel: 'official',
       suspended: false,
       wanted: null,
-      unpublished: false,
+      resting: null,
       unknownPods: null,
       pods: [pod('a', null)],
       draining: [],

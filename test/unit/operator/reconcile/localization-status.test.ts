@@ -75,6 +75,15 @@ describe('the translations of a localized channel', () => {
       ],
     ],
     [
+      'are complete, and a rollback has withdrawn the channel',
+      { blockers: [['release_rolled_back', 1]], publishable: 20 },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'True Complete: 20 of 20 units (100%)',
+        'False PublishBlocked: because of release_rolled_back',
+      ],
+    ],
+    [
       'are on hold, some of them without a translation',
       {
         blockers: [

@@ -93,6 +93,17 @@ describe('a pin', () => {
     expect(planOf([['on_hold', 2]], null)).toMatchObject({ kind: 'act', action: 'localized-publish' });
   });
 
+  it('of any localized release stalls while a rollback has withdrawn the channel, which only a person resumes', () => {
+    const texts = translationStatus({ base: null, blockers: [['release_rolled_back', 1]] });
+    const stalls = {
+      kind: 'stalled',
+      obstacle: { reason: 'ReleaseRolledBack', message: 'because of release_rolled_back' },
+    };
+    expect(plan('localized', 'new', { localized: null, texts })).toMatchObject(stalls);
+    const history = [releaseRow('localized', 'old', 'rolled_back')];
+    expect(plan('localized', 'old', { history, localized: null, texts })).toMatchObject(stalls);
+  });
+
   it('of a new localized release waits for the texts of the official one, and only for them', () => {
     const texts = (code: string): World => ({ texts: translationStatus({ blockers: [[code, 1]] }) });
     for (const code of ['tasks_not_built', 'no_official_release'])

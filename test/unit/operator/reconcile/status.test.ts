@@ -36,7 +36,7 @@ function status(
       channel: 'official',
       suspended: false,
       wanted: null,
-      unpublished: false,
+      resting: null,
       unknownPods: null,
       pods,
       draining: [],

@@ -33,7 +33,7 @@ describe('text for a terminal', () => {
     expect(textTime(1_763_686_800, 1_763_683_200)).toBe('2025-11-21 01:00:00Z (in 1h)');
     expect([textTime(null, 0), textTime(2n ** 63n - 1n, 0)]).toEqual(['-', '9223372036854775807']);
     expect([0, 59, 60, 3600, 200_000].map(textDuration)).toEqual(['0s', '59s', '1m', '1h', '2d']);
-    expect([0, 999, 1000, 6_442_450_944].map(textBytes)).toEqual(['0 B', '999 B', '1.0 kB', '6.4 GB']);
+    expect([0, 1023, 1024, 6_442_450_944].map(textBytes)).toEqual(['0 B', '1023 B', '1.0 KiB', '6.0 GiB']);
   });
 });
 

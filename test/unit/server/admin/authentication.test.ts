@@ -1,4 +1,5 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
+import { AdminIndexAnswer } from '../../../../src/contract/schemas/answers/admin.ts';
 import { describe, expect, it } from 'vitest';
 import { READ_OPERATIONS } from '../../../../src/server/admin/admin-routes.ts';
 import { createFailedLogins } from '../../../../src/server/admin/failed-logins.ts';
@@ -64,7 +65,18 @@ describe('the credentials of the admin surface', () => {
       },
     });
     const authorization = 'Bearer canary-translator-token';
-    expect((await server.ask('/admin/', { headers: { authorization } })).status).toBe(200);
+    const index = AdminIndexAnswer.schema.parse(
+      await (await server.ask('/admin/', { headers: { authorization } })).json(),
+    );
+    expect(index.token).toEqual({ id: 'mika', scopes: ['translate', 'review'] });
+    const allowed = new Set(index.actions.filter((each) => each.allowed).map(({ action }) => action));
+    // The job that a schedule names decides about it.
+    expect(
+      ['translation-task-update', 'translation-proofread', 'schedule-add'].filter(
+        (each) => !allowed.has(each),
+      ),
+    ).toEqual([]);
+    expect(['sync', 'localized-publish', 'restart'].filter((each) => allowed.has(each))).toEqual([]);
     server.daemon.setAnswer('/v1/control/sync', {
       status: 403,
       body: '{"code":"scope_missing","detail":"sync needs operate"}',

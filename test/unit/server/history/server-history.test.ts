@@ -1,8 +1,12 @@
+import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createScrubMetrics } from '../../../../src/server/scrub/scrub-metrics.ts';
+import { beginPass } from '../../../../src/server/scrub/scrub-state.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../../../src/domain/service-state/service-state.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { createServerHistory, type MinuteOfProcess } from '../../../../src/server/history/server-history.ts';
 import type { Traffic } from '../../../../src/server/history/minute-ring.ts';
+import { createScrubReader, type ScrubPosition } from '../../../../src/server/history/scrub-reader.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 /** 12:00:30, so that the first minute is half over. */
@@ -12,7 +16,11 @@ const FIRST = Date.UTC(2026, 0, 15, 12) / 1000;
 function startHistory() {
   const clock = new FakeClock(START);
   const shared: MinuteOfProcess[] = [];
-  const world = { state: 'healthy' as ServiceStateName, failure: null as Error | null };
+  const world = {
+    state: 'healthy' as ServiceStateName,
+    failure: null as Error | null,
+    scrub: null as ScrubPosition | null,
+  };
   let traffic: Traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };
   const history = createServerHistory({
     readState: () => {
@@ -25,6 +33,7 @@ function startHistory() {
       traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };
       return read;
     },
+    readScrub: async () => world.scrub,
     share: (own) => void shared.push(own),
     clock,
     logger: createSilentLogger(),
@@ -68,6 +77,49 @@ describe('the history of a server', () => {
     world.state = 'healthy';
     await clock.advance(85_000);
     expect(history.read().minutes.map((minute) => minute?.states.official)).toEqual(['damaged', 'healthy']);
+  });
+
+  it('has the worst state of a failure that lasts less than a second', async () => {
+    const { clock, history, world } = startHistory();
+    await clock.advance(5300);
+    world.state = 'damaged';
+    history.noteState();
+    world.state = 'healthy';
+    history.noteState();
+    await clock.advance(85_000);
+    expect(history.read().minutes.map((minute) => minute?.states.official)).toEqual(['damaged', 'healthy']);
+  });
+
+  it('tells the scrub of its process, or else what the process that scrubs told last', async () => {
+    const { clock, history, shared, world } = startHistory();
+    expect(await history.scrub()).toBeNull();
+    const other = { pass: 2, share: 0.5, damageFound: 0, completedAt: FIRST };
+    history.add({
+      minute: FIRST / 60,
+      traffic: { requests: 0, serverErrors: 0, sentBytes: 0 },
+      scrub: other,
+    });
+    await clock.advance(31_000);
+    expect(shared[0]?.scrub).toBeNull();
+    expect(await history.scrub()).toEqual(other);
+    world.scrub = { ...other, share: 0.6 };
+    expect(await history.scrub()).toEqual(world.scrub);
+    await clock.advance(60_000);
+    expect(shared[1]?.scrub).toEqual(world.scrub);
+  });
+
+  it('reads the scrub from the metrics, once it has begun', async () => {
+    const registry = new Registry();
+    const read = createScrubReader({ registry });
+    expect(await read()).toBeNull();
+    const metrics = createScrubMetrics(registry);
+    expect(await read()).toBeNull();
+    const state = beginPass({ pass: 1, firstStep: 0, begunAt: FIRST, completedAt: null });
+    metrics.show({ ...state, stepsDone: 64 });
+    metrics.damage.inc({ kind: 'missing' });
+    expect(await read()).toEqual({ pass: 1, share: 0.25, damageFound: 1, completedAt: null });
+    metrics.show({ ...state, pass: 2, completedAt: FIRST });
+    expect(await read()).toMatchObject({ pass: 2, share: 0, completedAt: FIRST });
   });
 
   it('shares its minutes, and adds those of the other processes', async () => {

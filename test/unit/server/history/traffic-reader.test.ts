@@ -7,7 +7,7 @@ import { createCdnMetrics } from '../../../../src/server/bytes/cdn-metrics.ts';
 const NOTHING = { requests: 0, serverErrors: 0, sentBytes: 0 };
 
 describe('the traffic of a server', () => {
-  it('is read from its metrics, since the last read, without probes', async () => {
+  it('is read from its metrics, since the last read, of the routes of clients', async () => {
     const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
     const metrics = createServerMetrics(registry);
     const none = (): number => 0;
@@ -16,7 +16,7 @@ describe('the traffic of a server', () => {
       openDescriptors: none,
       cachedBytes: none,
     });
-    const read = createTrafficReader({ registry, probes: new Set(['/readyz']) });
+    const read = createTrafficReader({ registry, isOfClients: (route) => route !== '/readyz' });
     expect(await read()).toEqual(NOTHING);
     const request = { method: 'GET', bytes: 900, seconds: 0.1 };
     metrics.request({ ...request, route: '/v1/release', status: 200 });
@@ -33,6 +33,6 @@ describe('the traffic of a server', () => {
 
   it('is nothing in a process without these metrics', async () => {
     const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
-    expect(await createTrafficReader({ registry, probes: new Set() })()).toEqual(NOTHING);
+    expect(await createTrafficReader({ registry, isOfClients: () => true })()).toEqual(NOTHING);
   });
 });

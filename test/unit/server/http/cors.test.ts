@@ -80,7 +80,7 @@ describe.each([
     }
   });
 
-  it('never cover the admin surface, the dashboard and the probes, and never allow credentials', async () => {
+  it('never cover the admin surface, the console and the probes, and never allow credentials', async () => {
     const server = await start(fast);
     for (const path of [
       '/admin/tasks',

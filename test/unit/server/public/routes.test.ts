@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
 import { ProblemSchema, type Problem } from '../../../../src/contract/problems/problem-schema.ts';
+import type { Distribution } from '../../../../src/contract/schemas/answers/distribution.ts';
 import type { Health } from '../../../../src/contract/schemas/answers/health.ts';
 import { RELEASE_ROW_EXAMPLE } from '../../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../../src/domain/verdict/attestation.ts';
@@ -216,7 +217,32 @@ describe('methods, paths and queries', () => {
   });
 });
 
+describe('/v1/release', () => {
+  it('has an entity tag, and answers 304 without a body to a client that names it', async () => {
+    const server = await ready();
+    const first = await fetch(`${server.url}/v1/release`);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^W\/"/);
+    const again = await fetch(`${server.url}/v1/release`, { headers: { 'if-none-match': etag } });
+    expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    const other = await fetch(`${server.url}/v1/release`, { headers: { 'if-none-match': 'W/"x"' } });
+    expect(other.status).toBe(200);
+  });
+});
+
 describe('/v1/distribution', () => {
+  it('gives the line 1 of the manifest and the document on the first page, unless the document is damaged', async () => {
+    const server = await ready();
+    const first: Distribution = (await ask(server, 'getDistribution', '?limit=2')).body;
+    expect(first.header).toMatchObject({ release_id: '1.66.405117', entry_count: 4 });
+    expect(first.server_info).toBe(SERVER_INFO);
+    const second: Distribution = (await ask(server, 'getDistribution', '?limit=2&offset=2')).body;
+    expect([second.header, second.server_info]).toEqual([undefined, undefined]);
+    await writeFile(server.store.pathOf(SERVER_INFO), SERVER_INFO.replace('x.example', 'y.example'));
+    const damaged = await ask(server, 'getDistribution', '?limit=2');
+    expect([damaged.status, (damaged.body as Problem).reason]).toEqual([409, 'EntryDamaged']);
+  });
+
   it('reads one entry again and reports the result', async () => {
     const server = await ready();
     const { body } = await ask(server, 'getDistribution', '?destination=TableBundles%2FExcel.zip');

@@ -75,6 +75,11 @@ class Bench {
     });
   }
 
+  /** Milliseconds between the polls. */
+  waits(): readonly number[] {
+    return this.polls.slice(1).map(({ at }, i) => at - (this.polls[i]?.at ?? 0));
+  }
+
   async run(ms: number): Promise<void> {
     this.refresher.start();
     await this.clock.advance(ms);
@@ -87,6 +92,11 @@ const envelope = (etag: string | null): AttestationAnswer => ({
   envelope: Buffer.from('{}'),
 });
 const down = new DaemonUnavailable('unreachable', 'down');
+const starting = new DaemonUnavailable('answer_refused', 'starts', {
+  status: 503,
+  daemonCode: 'backend_unavailable',
+});
+const silent = new DaemonUnavailable('timeout', 'no answer');
 
 describe('polling the daemon', () => {
   it('sends the etag it holds and polls again immediately after a new attestation', async () => {
@@ -97,11 +107,22 @@ describe('polling the daemon', () => {
   });
 
   it('backs off while the daemon fails, up to a limit, and resets at the first success', async () => {
-    const bench = new Bench(down, down, down, down, down, down, down, down, { kind: 'none' }, down);
+    const failures = Array.from({ length: 8 }, () => silent);
+    const bench = new Bench(...failures, { kind: 'none' }, silent);
     await bench.run(120_000);
-    const waits = bench.polls.slice(1).map(({ at }, i) => at - (bench.polls[i]?.at ?? 0));
-    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 2000, 500]);
+    expect(bench.waits()).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 2000, 500]);
     await bench.refresher.stop();
+  });
+
+  it('finds a daemon within a second after it is ready, however long it was away', async () => {
+    for (const failure of [down, starting]) {
+      const failures = Array.from({ length: 60 }, () => failure);
+      const bench = new Bench(...failures, envelope('"1"'));
+      await bench.run(120_000);
+      expect(bench.waits().slice(0, 60)).toEqual([500, ...Array.from({ length: 59 }, () => 1000)]);
+      expect(bench.refresher.diagnostics().consecutiveFailures).toBe(0);
+      await bench.refresher.stop();
+    }
   });
 
   it('reads the envelope from the volume while the daemon is a standby, and asks the daemon again', async () => {

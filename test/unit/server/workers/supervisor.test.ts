@@ -164,7 +164,7 @@ describe('the supervisor', () => {
 
   it('passes a minute of the history on to the others', async () => {
     const { workers } = await startBench();
-    const minute = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 } };
+    const minute = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 }, scrub: null };
     workers[1]!.say({ kind: 'slipway:minute', minute });
     expect(workers.map((worker) => worker.of('slipway:minute').map((each) => each.minute))).toEqual([
       [minute],

@@ -147,7 +147,7 @@ describe('the link of a worker', () => {
     const { link, sent, tell } = createBench();
     tell(START);
     const { shared } = (await link.start())!;
-    const own = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 } };
+    const own = { minute: 7, traffic: { requests: 1, serverErrors: 0, sentBytes: 10 }, scrub: null };
     shared.shareMinute(own);
     expect(sent.at(-1)).toEqual({ kind: 'slipway:minute', minute: own });
     const added: unknown[] = [];

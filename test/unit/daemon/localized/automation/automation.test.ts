@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   automationFinding,
   createAutomation,
 } from '../../../../../src/daemon/localized/automation/automation.ts';
-import type { FollowFacts } from '../../../../../src/daemon/localized/automation/follow-rules.ts';
 import type { AutomaticPublish } from '../../../../../src/daemon/localized/publish/publish-texts.ts';
+import type { Rollback } from '../../../../../src/daemon/localized/rollback/rollback-records.ts';
 import type { FrozenRelease } from '../../../../../src/daemon/localized/freeze/frozen-release.ts';
 import type { ReleaseRepository } from '../../../../../src/daemon/releases/records/release-repository.ts';
 import { TaskError, type Task } from '../../../../../src/daemon/tasks/task.ts';
@@ -16,13 +16,27 @@ import { until } from '../../../../support/until.ts';
 
 const KIND = 'localized-follow';
 
+/** A rollback that withdrew the channel. */
+const ROLLBACK: Rollback = {
+  task_id: 't1',
+  from_release_id: 'r1-l1',
+  to_release_id: null,
+  reviewer: 'rin',
+  reason: 'wrong names',
+  at: 5,
+  switched_at: 5,
+  held_units: 0,
+  reinstated_at: null,
+  resumed_at: null,
+};
+
 /** The automation beside a model of releases; a publish makes the release follow. */
 function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
   const world = {
     isOn: true,
     official: 'r1',
     localizedBase: null as string | null,
-    stoppedBy: null as FollowFacts['stoppedBy'],
+    stoppedBy: null as Rollback | null,
     built: 'r1',
     isCovered: true,
     state: 'current',
@@ -31,7 +45,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     published: [] as (string | null)[],
     duringPublish: async (): Promise<void> => {},
   };
-  const { engine } = createTestEngine();
+  const { engine, clock } = createTestEngine();
   const releases = {
     current: (channel: string) =>
       channel === 'official'
@@ -46,7 +60,11 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     configuration: () => ({ auto: world.isOn }),
     policy: () => EVERYTHING,
     releases: releases as unknown as Pick<ReleaseRepository, 'current' | 'pointer'>,
-    rollbacks: { stoppedBy: () => world.stoppedBy },
+    rollbacks: {
+      stoppedBy: () => world.stoppedBy,
+      stops: () => (world.stoppedBy === null ? [] : [world.stoppedBy]),
+    },
+    finishRollbacks: () => Promise.resolve(),
     texts: () => ({
       built: { releaseId: world.built, generation: 1 },
       index: { release_id: world.built, generation: 1 },
@@ -72,9 +90,12 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
       },
     },
     triggers: ['task-build'],
+    edits: ['translation-proofread'],
+    clock,
     logger: createSilentLogger(),
   });
   const build = scriptedHandler('task-build');
+  onTestFinished(async () => await automation.stop());
   engine.jobs.register(automation.job, build);
   engine.start();
   const ended = async (): Promise<Task> => {
@@ -83,7 +104,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     if (last === null) throw new Error('no task has ended');
     return last;
   };
-  return { world, engine, automation, ended, build };
+  return { world, engine, clock, automation, ended, build };
 }
 
 describe('a localized release', () => {
@@ -108,7 +129,7 @@ describe('a localized release', () => {
 
   it.each([
     ['it is off', { isOn: false }],
-    ['it is stopped', { stoppedBy: { from_release_id: 'r1-l1', at: 5, switched_at: 5 } }],
+    ['it is stopped', { stoppedBy: ROLLBACK }],
     ['the tasks are those of another release', { built: 'r0' }],
   ])('is not queued while %s, and not published when a schedule asks', async (_why, facts) => {
     const { world, engine, automation, ended } = open();
@@ -167,7 +188,12 @@ describe('a localized release', () => {
     await automation.catchUp();
     expect(await ended()).toMatchObject({
       status: 'succeeded',
-      result: { published: false, state: 'waiting', reason: 'too little is translated' },
+      result: {
+        published: false,
+        state: 'waiting',
+        awaits: 'translations',
+        reason: 'too little is translated',
+      },
     });
     expect(world.published).toEqual([]);
   });
@@ -187,19 +213,87 @@ describe('a localized release', () => {
       status: 'degraded',
       message: expect.stringContaining('coverage_would_fall') as string,
     });
+    // Reports tell the same cause as the doctor.
+    expect(automation.status()).toMatchObject({
+      state: 'due',
+      message: expect.stringContaining('does not follow the official one: coverage_would_fall') as string,
+    });
+  });
+});
+
+describe('a release that failed to follow', () => {
+  it('retries after edits, a minute after the last one, and at the latest after ten minutes', async () => {
+    const frozen = { lostUnits: 2 };
+    const { world, engine, clock, automation, ended } = open(frozen);
+    const finding = async (): Promise<unknown> => await automation.check.run(new AbortController().signal);
+    const tries = (): number => engine.list(500).filter(({ kind }) => kind === KIND).length;
+    const edit = async (): Promise<void> => {
+      const submission = { kind: 'translation-proofread', args: {} };
+      await engine.recordInline(submission, () => ({}));
+    };
+    world.localizedBase = 'r0';
+    await automation.catchUp();
+    expect(await ended()).toMatchObject({ failure_code: 'coverage_would_fall' });
+    // Nine minutes of edits every half minute.
+    for (let round = 0; round < 18; round += 1) {
+      await edit();
+      await clock.advance(30_000);
+    }
+    expect(tries()).toBe(1);
+    expect(await finding()).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('edited since') as string,
+    });
+    await edit();
+    await clock.advance(30_000);
+    await edit();
+    await clock.advance(30_000);
+    await until(() => tries() === 2);
+    await ended();
+    expect(world.published).toEqual([]);
+    frozen.lostUnits = 0;
+    await edit();
+    await clock.advance(59_000);
+    expect(world.published).toEqual([]);
+    await clock.advance(1000);
+    await until(() => world.published.length === 1);
+    expect(await finding()).toMatchObject({ status: 'ok' });
   });
 });
 
 describe('the doctor', () => {
-  const NOTHING = { last: null, nextRunAt: null, failingSince: null };
+  const NOTHING = { last: null, nextRunAt: null, failingSince: null, isEdited: false };
 
   it('says that the automation is stopped, since the rollback', () => {
     const state = { state: 'stopped', message: 'stopped', since: 5 } as const;
-    expect(automationFinding(state, NOTHING)).toEqual({ status: 'degraded', message: 'stopped', since: 5 });
+    expect(automationFinding(state, NOTHING, false)).toEqual({
+      status: 'degraded',
+      message: 'stopped',
+      since: 5,
+    });
+  });
+
+  it('is content with a channel that somebody has withdrawn, and says who and why', async () => {
+    const { world, automation } = open();
+    world.stoppedBy = ROLLBACK;
+    const finding = async (): Promise<unknown> => await automation.check.run(new AbortController().signal);
+    expect(await finding()).toEqual({
+      status: 'ok',
+      message:
+        'the channel is withdrawn since localized release r1-l1 was rolled back by rin (wrong names); mend the cause, then publish with args=resume=true',
+    });
+    world.isOn = false;
+    expect(await finding()).toMatchObject({
+      message: expect.stringContaining('by rin (wrong names)') as string,
+    });
+    world.isOn = true;
+    // The release before is served, and nothing follows it.
+    world.localizedBase = 'r1';
+    expect(await finding()).toMatchObject({ status: 'degraded' });
   });
 
   it.each(['off', 'waiting', 'due', 'followed'] as const)('is content while it is %s', (state) => {
-    expect(automationFinding({ state, message: state, since: null }, NOTHING)).toEqual({
+    expect(automationFinding({ state, message: state, since: null }, NOTHING, false)).toEqual({
       status: 'ok',
       message: state,
     });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { crc32 } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createCatalogRewriter,
   type BaseEntry,
@@ -14,6 +14,7 @@ import {
   type SearchMemory,
 } from '../../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import { catalogsConfigurationSchema } from '../../../../../src/daemon/localized/catalogs/catalogs-config.ts';
+import { compareDestinations } from '../../../../../src/domain/release/destination.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { systemClock } from '../../../../../src/platform/process/clock.ts';
 import { NO_RULES, storeRelease, type Contents } from '../../../../support/rewritten-release.ts';
@@ -55,8 +56,8 @@ async function rewriterOf(
   {
     program,
     timeoutMs = 60_000,
-    memory = { last: null },
-  }: { readonly program?: string; readonly timeoutMs?: number; readonly memory?: SearchMemory } = {},
+    memory = null,
+  }: { readonly program?: string; readonly timeoutMs?: number; readonly memory?: SearchMemory | null } = {},
 ): Promise<CatalogRewriter> {
   const scratchDirectory = await temporaryDirectory();
   const path = join(scratchDirectory, 'program.mjs');
@@ -95,7 +96,7 @@ describe('the rewriter of catalogs', () => {
 
   it('does not search the files of a release again', async () => {
     const { release, changed, workDirectory, paths } = await stored(OFFICIAL);
-    const memory: SearchMemory = { last: null };
+    const memory: SearchMemory = { last: null, listPath: join(await temporaryDirectory(), 'last.list') };
     const rewrite = async (from = release, ignore: readonly string[] = []) => {
       const rewriter = await rewriterOf({ lists: LISTS, ignore }, { memory });
       const files = await rewriter.rewrite(changed, from, workDirectory, NEVER);
@@ -104,11 +105,87 @@ describe('the rewriter of catalogs', () => {
     const first = await rewrite();
     rmSync(paths.get(blake3Hex(Buffer.from('x'))) ?? '');
     expect(await rewrite()).toEqual(first);
-    // With other settings, other files are catalogs; another release has other files.
+    // With other settings, other files are catalogs.
     await expect(rewrite(release, ['z'])).rejects.toMatchObject({ code: 'ENOENT' });
-    const [entry, ...others] = release.entries() as readonly BaseEntry[];
-    const renamed = [{ ...entry!, destination: 'b.csv' }, ...others];
-    await expect(rewrite({ ...release, entries: () => renamed })).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('keeps its memory on another file system, as a data folder and a snapshot volume are', async ({
+    skip,
+  }) => {
+    const shared = '/dev/shm';
+    const { release, changed, workDirectory } = await stored(OFFICIAL);
+    if (statSync(shared).dev === statSync(workDirectory).dev) skip('no second file system');
+    const folder = mkdtempSync(join(shared, 'slipway-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const memory: SearchMemory = { last: null, listPath: join(folder, 'last.list') };
+    const rewriter = await rewriterOf({ lists: LISTS }, { memory });
+    expect(await rewriter.rewrite(changed, release, workDirectory, NEVER)).toHaveLength(2);
+    expect(memory.last).not.toBeNull();
+    expect(readdirSync(folder)).toEqual(['last.list']);
+  });
+
+  it('rewrites also when its memory cannot be kept', async () => {
+    const { release, changed, workDirectory } = await stored(OFFICIAL);
+    const listPath = join(await temporaryDirectory(), 'no-such-folder', 'last.list');
+    const memory: SearchMemory = { last: null, listPath };
+    const rewriter = await rewriterOf({ lists: LISTS }, { memory });
+    expect(await rewriter.rewrite(changed, release, workDirectory, NEVER)).toHaveLength(2);
+    expect(memory.last).toBeNull();
+  });
+
+  it('keeps no list of files without the search that belongs to it', async () => {
+    const { release, changed, workDirectory } = await stored(OFFICIAL);
+    const folder = await temporaryDirectory();
+    const listPath = join(folder, 'last.list');
+    await writeFile(listPath, 'of an earlier search');
+    const memory: SearchMemory = { last: null, listPath };
+    const result = { kind: 'rewritten', files: [], state: null };
+    const program = `process.on('message', ({ kind }) => {
+      if (kind === 'job') process.send({ kind: 'done', result: ${JSON.stringify(result)} });
+    });`;
+    await (await rewriterOf({}, { program, memory })).rewrite(changed, release, workDirectory, NEVER);
+    expect([memory.last, readdirSync(folder)]).toEqual([null, []]);
+  });
+
+  it('searches only the files of the next release that changed', async () => {
+    const list = listOf(BEFORE);
+    const files = { ...OFFICIAL, 'empty.json': '[]', 'gone.json': `${list} `, 'new.json': ` ${list}` };
+    const { release, changed, workDirectory, paths } = await stored(files);
+    const all = new Map(
+      (release.entries() as readonly BaseEntry[]).map((entry) => [entry.destination, entry]),
+    );
+    const memory: SearchMemory = { last: null, listPath: join(await temporaryDirectory(), 'last.list') };
+    /** Rewrites a release: destinations, each with the destination of its object. */
+    const rewrite = async (contents: Record<string, string>) => {
+      const entries = Object.entries(contents)
+        .map(([destination, from]) => ({ ...all.get(from)!, destination }))
+        .toSorted((one, other) => compareDestinations(one.destination, other.destination));
+      const rewriter = await rewriterOf({ lists: [{ ...LISTS[0], files: ['*.json'] }] }, { memory });
+      const rewritten = await rewriter.rewrite(
+        changed,
+        { ...release, entries: () => entries },
+        workDirectory,
+        NEVER,
+      );
+      return rewritten.map(({ destination }) => destination);
+    };
+    const same = { 'a.csv': 'a.csv', 'texts.csv': 'texts.csv' };
+    const withList = (from: string) => ({ 'a.csv': 'a.csv', 'list.json': from, 'texts.csv': 'texts.csv' });
+    const [found, notFound] = [['list.json', 'texts.csv'], ['texts.csv']];
+    expect(await rewrite({ ...same, 'b.json': 'gone.json', ...withList('list.json') })).toEqual([
+      'b.json',
+      ...found,
+    ]);
+    rmSync(paths.get(blake3Hex(Buffer.from('x'))) ?? '');
+    expect(await rewrite(withList('list.json'))).toEqual(found);
+    expect(await rewrite(withList('new.json'))).toEqual(found);
+    expect(await rewrite(withList('empty.json'))).toEqual(notFound);
+    expect(await rewrite(withList('new.json'))).toEqual(found);
+    expect(await rewrite(same)).toEqual(notFound);
+    expect(await rewrite(withList('list.json'))).toEqual(found);
+    await expect(rewrite({ ...withList('list.json'), 'a.csv': 'empty.json' })).resolves.toEqual(found);
+    // A name that nobody searched for is searched in all files.
+    await expect(rewrite({ ...same, 'c.json': 'new.json' })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('says which file is to blame', async () => {

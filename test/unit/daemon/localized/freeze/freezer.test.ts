@@ -120,6 +120,56 @@ describe('the texts of a localized release', () => {
     expect((await open.freeze()).counts).toMatchObject({ published: 3, blocked: 0 });
   });
 
+  it('are read only in files that have some; the units of the others are counted', async () => {
+    const open = await openFreezeWorld();
+    const sources = { ...REVIEW_SOURCES, '0.json': ['あ', 'い'], 'a0.json': ['お'], 'a1.json': ['か', 'き'] };
+    await open.world.build('r2', { ...sources, 'a2.json': ['く'] });
+    open.world.store('a.json', [{ text: '早' }, null]);
+    open.world.store('b.json', [null, { text: '见' }]);
+    open.world.closeTask(open.world.task('a2.json').task_id, 'skipped');
+    // A rollback puts units on hold that have their texts from a file, and no target.
+    await open.world.write('in.csv', `unit_id,source_text,target_text\n${reviewUnit('a1.json', 1)},き,气\n`);
+    const taken = await open.freeze({}, { baseReleaseId: 'r2', translationFile: 'in.csv' });
+    await open.freezer.record(taken, 'l1', new AbortController().signal);
+    await open.world.publishing.hold({ from: 'l1', to: 'unknown', reviewer: null, reason: null });
+    const read: string[] = [];
+    const { unitsAfter, publishing } = open.world;
+    const freezer = createFreezer({
+      parse: {
+        unitsAfter: async (query, signal) => {
+          const page = await unitsAfter(query, signal);
+          read.push(...page.items.map(({ destination }) => destination));
+          return page;
+        },
+        isCurrent: () => Promise.resolve(true),
+      },
+      publishing,
+      patcherVersion: 'test',
+    });
+    const frozen = await freezer.freeze(
+      {
+        baseReleaseId: 'r2',
+        translationFile: null,
+        policy: { ...EVERYTHING, minState: 'draft', exclude: ['a0.json'] },
+        workDirectory: await temporaryDirectory(),
+      },
+      { signal: new AbortController().signal, progress: () => undefined },
+    );
+    expect([...new Set(read)]).toEqual(['a.json', 'a1.json', 'b.json']);
+    expect(await editsOf(frozen)).toEqual({ 'a.json': { おはよう: '早' }, 'b.json': { またね: '见' } });
+    expect(frozen.destinations.map(({ destination, counts }) => [destination, counts])).toEqual([
+      ['0.json', { ...noOutcomes(), untranslated: 2 }],
+      ['a.json', { ...noOutcomes(), published: 1, untranslated: 2 }],
+      ['a1.json', { ...noOutcomes(), held: 1, untranslated: 1 }],
+      ['a2.json', { ...noOutcomes(), skipped: 1 }],
+      ['b.json', { ...noOutcomes(), published: 1, untranslated: 1 }],
+    ]);
+    expect(frozen).toMatchObject({
+      excludedUnits: 1,
+      counts: { published: 2, untranslated: 6, held: 1, skipped: 1 },
+    });
+  });
+
   it('are those of one moment, whatever is stored while they are read', async () => {
     const open = await openFreezeWorld();
     open.world.store('a.json', [{ text: '早' }, { text: '再见' }, { text: '是' }]);

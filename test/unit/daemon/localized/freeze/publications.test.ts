@@ -167,6 +167,111 @@ describe('a rollback', () => {
   });
 });
 
+describe('the comparison of two localized releases', () => {
+  const openTwo = async (): Promise<FreezeWorld> => {
+    const open = await openTranslated();
+    await publish(open, 'l1');
+    open.world.store('a.json', [{ text: '早上好' }]);
+    open.world.store('b.json', [null, { text: '见' }]);
+    await publish(open, 'l2');
+    // Later work is not what readers see.
+    open.world.store('a.json', [{ text: '早安' }]);
+    return open;
+  };
+  const official = (text: string) => ({ official: true, text });
+  const target = (text: string | null) => ({ official: false, text });
+
+  it('has the text of each changed unit before and after, in either direction', async () => {
+    const { world } = await openTwo();
+    const greeting = { unit_id: reviewUnit('a.json', 0), destination: 'a.json', source_text: 'おはよう' };
+    const parting = { unit_id: reviewUnit('b.json', 1), destination: 'b.json', source_text: 'またね' };
+    const files = [
+      { destination: 'a.json', units: 1 },
+      { destination: 'b.json', units: 1 },
+    ];
+    expect(await world.publishing.compare({ from: 'l2', to: 'l1' }, SIGNAL)).toEqual({
+      units: 2,
+      changes: [
+        { ...greeting, before: target('早上好'), after: target('早') },
+        { ...parting, before: target('见'), after: official('またね') },
+      ],
+      files,
+    });
+    expect(await world.publishing.compare({ from: 'l1', to: 'l2' }, SIGNAL)).toEqual({
+      units: 2,
+      changes: [
+        { ...greeting, before: target('早'), after: target('早上好') },
+        { ...parting, before: official('またね'), after: target('见') },
+      ],
+      files,
+    });
+    expect(await world.publishing.compare({ from: 'l1', to: 'l1' }, SIGNAL)).toMatchObject({ units: 0 });
+  });
+
+  it('with nothing says that every text is official again', async () => {
+    const { world } = await openTwo();
+    const compared = await world.publishing.compare({ from: 'l2', to: null }, SIGNAL);
+    expect(compared).toMatchObject({ units: 5, files: [{ units: 3 }, { units: 2 }] });
+    expect(compared?.changes.every(({ after }) => after.official)).toBe(true);
+  });
+
+  it('is not possible without a record', async () => {
+    const { world } = await openTwo();
+    expect(await world.publishing.compare({ from: 'unknown', to: 'l1' }, SIGNAL)).toBeNull();
+    expect(await world.publishing.compare({ from: 'l2', to: 'unknown' }, SIGNAL)).toBeNull();
+  });
+
+  it('shows the first 100 units and counts all', async () => {
+    const sources = Array.from({ length: 130 }, (_, at) => `第${at}行の文`);
+    const open = await openFreezeWorld();
+    await open.world.build('r2', { 'long.json': sources });
+    await publish(open, 'l1', 'r2');
+    const rows = sources.map((source, at) => ({
+      unit_id: reviewUnit('long.json', at),
+      source_text: source,
+      target_text: `文${at}`,
+    }));
+    await open.world.write('long.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+    const review = { reviewer: 'Rin', reason: null, partial: false, token_id: null };
+    await open.world.run('proofread-import', { translation_file: 'long.jsonl', ...review });
+    await publish(open, 'l2', 'r2');
+    const compared = await open.world.publishing.compare({ from: 'l2', to: 'l1' }, SIGNAL);
+    expect(compared).toMatchObject({ units: 130, files: [{ destination: 'long.json', units: 130 }] });
+    expect(compared?.changes).toHaveLength(100);
+  });
+});
+
+describe('the comparison of many files', () => {
+  it('is made in bounded parts, with every unit once, and ends when it is cancelled', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 250 }, (_, at) => [`${1000 + at}.json`, [`第${at}行`]]),
+    );
+    const open = await openFreezeWorld();
+    await open.world.build('r2', files);
+    const rows = Object.entries(files).map(([destination, [source]]) => ({
+      unit_id: reviewUnit(destination, 0),
+      source_text: source,
+      target_text: `行${destination}`,
+    }));
+    await open.world.write('many.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+    const review = { reviewer: 'Rin', reason: null, partial: false, token_id: null };
+    await publish(open, 'l1', 'r2');
+    await open.world.run('proofread-import', { translation_file: 'many.jsonl', ...review });
+    await publish(open, 'l2', 'r2');
+    const compare = async (from: string, to: string | null, signal = SIGNAL) =>
+      await open.world.publishing.compare({ from, to }, signal);
+    for (const compared of [
+      await compare('l2', null),
+      await compare('l1', 'l2'),
+      await compare('l2', 'l1'),
+    ]) {
+      expect(compared).toMatchObject({ units: 250, files: { length: 100 }, changes: { length: 100 } });
+      expect(new Set(compared?.changes.map(({ destination }) => destination)).size).toBe(100);
+    }
+    await expect(compare('l2', null, AbortSignal.abort(new Error('cancelled')))).rejects.toThrow('cancelled');
+  });
+});
+
 describe('the texts of the release before', () => {
   const sources = { 'a.json': ['おはよう', 'さようなら', 'はい'], 'b.json': ['いいえ', 'またね'] };
 
@@ -183,6 +288,20 @@ describe('the texts of the release before', () => {
     expect(await lost('proofread')).toBe(3);
     expect(await lost('proofread', null)).toBeNull();
     expect(await lost('proofread', 'unknown')).toBeNull();
+  });
+
+  it('are lost, too, where their file has no target at all', async () => {
+    const open = await openTranslated();
+    const unit = { unit_id: reviewUnit('c.json', 0), source_text: 'から', target_text: '空' };
+    await open.world.build('r2', { ...sources, 'c.json': ['から'] });
+    const lines = `unit_id,source_text,target_text\n${Object.values(unit).join(',')}\n`;
+    await open.world.write('in.csv', lines);
+    const frozen = await open.freeze({}, { baseReleaseId: 'r2', translationFile: 'in.csv' });
+    expect(frozen.counts).toMatchObject({ published: 1, untranslated: 5 });
+    await open.freezer.record(frozen, 'l1', SIGNAL);
+    await open.world.build('r3', { ...sources, 'c.json': ['から'] });
+    const next = await open.freeze({}, { baseReleaseId: 'r3', previousReleaseId: 'l1' });
+    expect(next.lostUnits).toBe(1);
   });
 
   it('are compared by their source when official releases between were not followed', async () => {

@@ -8,7 +8,7 @@ import type { ReleaseSituation } from '../../../../../src/daemon/releases/record
 import { planSwitch } from '../../../../../src/daemon/releases/records/switch-rules.ts';
 import { pointers, releaseRow } from '../release-row-fixture.ts';
 
-const LIMITS = { retention: { count: 0, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500 };
+const LIMITS = { retention: { count: 0, maxAgeSeconds: 100 }, maxVerifyAgeSeconds: 500, origin: null };
 const FAILURE = { reason: 'EntryDamaged', entry_count: 1, examples: ['a.zip'] } as const;
 
 function content(situation: ReleaseSituation, now = 1000): Extract<StatementPlan, { ok: true }>['content'] {
@@ -47,6 +47,39 @@ describe('planStatement', () => {
       pointers: pointers('1'),
     };
     expect(planStatement(never, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
+  });
+
+  test('an edge attests nothing after the last attestation of its origin is too old, and nothing beyond that', () => {
+    const situation = { releases: [releaseRow('1', { state: 'current' })], pointers: pointers('1') };
+    const from = (freshUntil: number) => ({ ...LIMITS, origin: { freshUntil, isNamed: () => true } });
+    expect(planStatement(situation, from(1001), 1000, () => FAILURE)).toMatchObject({
+      ok: true,
+      expiresBy: 1001,
+    });
+    expect(planStatement(situation, from(1000), 1000, () => FAILURE)).toMatchObject({ ok: false });
+    expect(planStatement(situation, from(0), 1000, () => FAILURE)).toMatchObject({ ok: false });
+    const empty = { releases: [], pointers: pointers(null) };
+    expect(planStatement(empty, from(0), 1000, () => FAILURE).ok).toBe(true);
+  });
+
+  test('an edge retains only releases that its origin still names', () => {
+    const situation = {
+      releases: [
+        releaseRow('2', { state: 'current' }),
+        releaseRow('1', { state: 'superseded', superseded_at: 990 }),
+      ],
+      pointers: pointers('2'),
+    };
+    const naming = (named: boolean) => ({
+      ...LIMITS,
+      origin: { freshUntil: 2000, isNamed: () => named },
+    });
+    const retained = (named: boolean) => {
+      const plan = planStatement(situation, naming(named), 1000, () => FAILURE);
+      return plan.ok ? plan.content.retained.map(({ release_id: id }) => id) : null;
+    };
+    expect(retained(true)).toEqual(['1']);
+    expect(retained(false)).toEqual([]);
   });
 
   test('a localized release is left out when its base is not current, and is not repeated as retained', () => {

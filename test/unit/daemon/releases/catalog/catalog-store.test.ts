@@ -134,6 +134,30 @@ test('a copy holds the same entries, with or without the state of their objects'
   expect(store.entry(reset.revision_id, 'a')?.stated_md5).toBe('m');
 });
 
+test('a copy of more than a page has all entries, of which some are replaced, and their bytes', async () => {
+  const store = openStore();
+  const revision = begin(store);
+  const names = Array.from({ length: 2500 }, (_, index) => `File-${String(index).padStart(5, '0')}`);
+  store.add(
+    revision,
+    names.map((name) => entry(name, 2)),
+  );
+  const copy = begin(store);
+  const pages = await collect(store.copyRows(revision, { revisionId: copy, withObjects: true }));
+  expect(pages).toEqual([1000, 1000, 500]);
+  const blake3 = 'b'.repeat(64) as Blake3Hex;
+  store.replaceRows(copy, [row(names[1700] ?? '', { source: 'localized', stated_size: 7, blake3 })]);
+  expect(store.complete(copy, 'f')).toMatchObject({ entry_count: 2500, stated_bytes: 5005 });
+  const rows = await collect(store.rows(copy, 'all'));
+  expect(rows.map(({ destination }) => destination)).toEqual(names);
+  expect(rows.filter((each) => each.blake3 !== null)).toEqual([
+    row(names[1700] ?? '', { source: 'localized', stated_size: 7, blake3 }),
+  ]);
+  // The form that finds names that differ in case only is copied, too.
+  store.add(copy, [entry('file-00000')]);
+  expect(store.caseConflicts(copy, 10)).toHaveLength(1);
+});
+
 test('only revisions without a user are unreferenced', () => {
   const store = openStore();
   const first = begin(store);

@@ -300,6 +300,16 @@ describe('returning', () => {
     });
   });
 
+  it('makes a repeated target one of its own, which the unit that it repeated no longer changes', async () => {
+    const world = await openReviewWorld();
+    const repeated = { text: 'T1', propagatedFrom: Uint8Array.of(1) };
+    world.store('a.json', [...texts('T0'), repeated, ...texts('T2')]);
+    await world.review({ ...RETURN, translation_results: [result(1)] });
+    expect(world.rows(`SELECT state, propagated_from FROM target WHERE target_text = 'T1'`)).toEqual([
+      { state: 'draft', propagated_from: null },
+    ]);
+  });
+
   it('refuses a target that the reviewer has not read', async () => {
     const world = await openReviewWorld();
     world.store('a.json', texts('T0', 'T1', 'T2'));

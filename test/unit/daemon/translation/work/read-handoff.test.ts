@@ -6,6 +6,8 @@ import { NO_PROVENANCE, type Finding } from '../../../../../src/daemon/translati
 import { indexRelease, unitIdOf, type ModelFile } from '../../../../support/index-release.ts';
 import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../../support/translation-work.ts';
 
+const EVERY_FILE = { include: [], exclude: [] };
+
 const file = (destination: string, units: number): ModelFile => ({
   destination,
   leaves: [{ units: Array.from({ length: units }, (_, at) => [`k${at}`, `text ${at}`] as const) }],
@@ -122,18 +124,21 @@ describe('translation.handoff', () => {
         {
           task_id: 'tt_id000001',
           unit_id: unitIdText(unitIdOf('a.json', 'k1')),
+          destination: 'a.json',
+          source_text: null,
           reviewer: 'Rin',
           reason: 'wrong tone',
           since: 30,
         },
       ],
     });
-    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
+    expect(work.readStatus(40, EVERY_FILE).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
     block(work, [finding('tag_mismatch', true)], null);
-    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
+    expect(work.readStatus(40, EVERY_FILE).heldUnits).toEqual({ ...noUnits(), untranslated: 1 });
     work.database.prepare('DELETE FROM hold').run();
     hold.run(unitIdOf('a.json', 'k0'), 'zh-Hans');
-    expect(work.readStatus(40).heldUnits).toEqual({ ...noUnits(), blocked: 1 });
+    expect(work.readStatus(40, EVERY_FILE).heldUnits).toEqual({ ...noUnits(), blocked: 1 });
+    expect(read(work).releases[0]?.held).toMatchObject([{ destination: 'a.json', source_text: 'text' }]);
   });
 
   it('lists blocked units with the checks that block them', () => {
@@ -145,6 +150,8 @@ describe('translation.handoff', () => {
       {
         task_id: 'tt_id000001',
         unit_id: unitIdText(unitIdOf('a.json', 'k0')),
+        destination: 'a.json',
+        source_text: 'text',
         codes: ['tag_mismatch'],
         qa_identity: 'gqa1_x',
       },

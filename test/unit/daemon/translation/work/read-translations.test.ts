@@ -137,11 +137,29 @@ describe('the translations of units', () => {
       glossary_override: null,
       waivers: [],
       hold: null,
+      returned: null,
       propagated_from: null,
       claim: null,
       lease: null,
       updated_at: null,
     } satisfies UnitTranslation);
+  });
+
+  it('tell who has returned a target, until it is changed', () => {
+    const work = open(...SOURCES);
+    translate(work, SOURCES);
+    expect(read(work).items.map(({ returned }) => returned)).toEqual([null, null, null]);
+    work.database
+      .prepare(`INSERT INTO target_history (unit_id, target_language, revision, target_text, state, source_text,
+      source_digest, author_kind, reviewer, reviewer_token_id, reason, at) SELECT unit_id, target_language, revision,
+      target_text, state, source_text, source_digest, author_kind, 'Rin', 'rin', 'keep no kana', 50
+      FROM target WHERE target_text = 'T1'`)
+      .run();
+    work.database.prepare(`UPDATE target SET entry = last_insert_rowid() WHERE target_text = 'T1'`).run();
+    const returned = { reviewer: 'Rin', reason: 'keep no kana', at: 50 };
+    expect(read(work).items.map((each) => each.returned)).toEqual([null, returned, null]);
+    work.database.prepare(`UPDATE target SET state = 'proofread' WHERE target_text = 'T1'`).run();
+    expect(read(work).items.map((each) => each.returned)).toEqual([null, null, null]);
   });
 
   it('have the target of a worker and its lease until that expires', () => {

@@ -172,6 +172,18 @@ describe('carrying targets to the next release', () => {
     expect(kept).toEqual(real);
   });
 
+  it.each(['pending', 'in_progress'])('keeps that a task was returned as %s, and why', (status) => {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', [file(['a', 'one'])]);
+    buildTasks(work, 10);
+    review(work, 11);
+    work.database.prepare(`UPDATE task SET stored_status = ?, reason = 'too formal'`).run(status);
+    indexRelease(work.index, 'r2', [file(['a', 'one'], ['b', 'two'])]);
+    buildTasks(work, 20);
+    const task = `SELECT status, reason FROM task WHERE release_id = 'r2'`;
+    expect(rowsOf(work.database, task)).toEqual([{ status, reason: 'too formal' }]);
+  });
+
   it('follows units whose ids moved on by one, and gives the id of another text no target', () => {
     const work = openTestWork();
     indexRelease(work.index, 'r1', [rows('one', 'two', 'three', 'four')]);

@@ -1,0 +1,94 @@
+import { messageOf } from '../../platform/errors.ts';
+import { fillFileDurably } from '../../platform/files/files.ts';
+import { textBytes } from '../../platform/terminal/text-table.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
+import { planExport, type ExportPlan } from '../../mirror/bundle/export-plan.ts';
+import { writeBundle, type WriteBytes } from '../../mirror/bundle/write-bundle.ts';
+import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+import { createProgressDisplay } from '../output/progress-display.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
+import { EXPORT_USAGE, parseExportOptions, type ExportOptions } from './export-options.ts';
+import { findStore } from './find-store.ts';
+
+/** Writes a bundle by a function, and returns what that function returns. */
+type Output = <T>(run: (write: WriteBytes) => Promise<T>) => Promise<T>;
+
+/**
+ * Runs `slipway export`: writes a release of a snapshot volume into one file.
+ *
+ * @param argv the command line after `export`
+ * @returns the exit code
+ */
+export async function runExport(argv: readonly string[], io: BundleIo): Promise<number> {
+  const options = parseExportOptions(argv);
+  if (!options.ok) {
+    io.stderr.write(usageError('slipway export', options.error));
+    return BUNDLE_EXITS.usage;
+  }
+  if (options.value === 'help') {
+    io.stdout.write(EXPORT_USAGE);
+    return BUNDLE_EXITS.ok;
+  }
+  try {
+    const done = await exportRelease(options.value, io);
+    const text = io.stdout;
+    (options.value.output === '-' ? io.stderr : text).write(done);
+    return BUNDLE_EXITS.ok;
+  } catch (error) {
+    io.stderr.write(`slipway export: ${io.signal.aborted ? 'interrupted' : reason(error)}\n`);
+    return BUNDLE_EXITS.failed;
+  }
+}
+
+async function exportRelease(
+  { releaseId, since, data, output }: ExportOptions,
+  io: BundleIo,
+): Promise<string> {
+  const { signal } = io;
+  const plan = await planExport(await findStore(data), releaseId, since, signal);
+  const display = createProgressDisplay(io.stderr, io.clock);
+  const onProgress = (done: number): void => {
+    display.show(renderProgress({ done, total: plan.bytes, unit: 'bytes', phase: 'export' }));
+  };
+  try {
+    const into: Output = output === '-' ? intoStream(io.stdout, signal) : intoFile(output);
+    const digest = await into(async (write) => await writeBundle({ plan, write, onProgress, signal }));
+    return describe(plan, digest, output);
+  } finally {
+    display.end();
+  }
+}
+
+function describe({ release, since, objects, bytes }: ExportPlan, digest: string, output: string): string {
+  const left = since === null ? '' : `, without those of ${since.release_id}`;
+  const target = output === '-' ? 'standard output' : output;
+  return `${release.channel} release ${release.release_id} is in ${target}: ${objects.length} objects${left}, ${textBytes(bytes)}\nmanifest ${digest}\n`;
+}
+
+/** A file that appears under its name once it is whole and durable. */
+function intoFile(path: string): Output {
+  return async (run) =>
+    await fillFileDurably(path, async (file) => await run(async (bytes) => await file.writeFile(bytes)));
+}
+
+/** A stream, which is waited for: the bytes belong to the writer again when the promise resolves. */
+function intoStream(stream: NodeJS.WritableStream, signal: AbortSignal): Output {
+  return async (run) =>
+    await run(async (bytes) => {
+      await new Promise<void>((resolve, reject) => {
+        stream.write(Buffer.from(bytes), (error) => {
+          if (error === undefined || error === null) resolve();
+          else reject(error);
+        });
+      });
+      signal.throwIfAborted();
+    });
+}
+
+function reason(error: unknown): string {
+  if (error instanceof ObjectFault) {
+    return `${error.message}; the release is damaged or was removed meanwhile: run slipway verify, and the daemon's repair`;
+  }
+  return messageOf(error);
+}

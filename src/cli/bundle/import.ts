@@ -1,0 +1,140 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
+import { BundleError } from '../../mirror/bundle/bundle-error.ts';
+import { openBundle } from '../../mirror/bundle/open-bundle.ts';
+import { openLayout, type Layout } from '../../mirror/bundle/open-layout.ts';
+import { checkBundle, type CheckedBundle } from '../../mirror/bundle/verify-bundle.ts';
+import { MirrorError } from '../../mirror/mirror-error.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { fsyncDirectory } from '../../platform/files/files.ts';
+import { textBytes } from '../../platform/terminal/text-table.ts';
+import { usageError } from '../../platform/terminal/usage-error.ts';
+import { createProgressDisplay } from '../output/progress-display.ts';
+import { renderProgress } from '../output/progress-line.ts';
+import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
+import { createHeldObjects } from './held-objects.ts';
+import { IMPORT_USAGE, parseImportOptions, type ImportOptions } from './import-options.ts';
+
+/** A bundle that is sound, and what it is called in a folder of bundles. */
+interface Sound extends CheckedBundle {
+  readonly name: string;
+}
+
+/**
+ * Runs `slipway import`: checks a bundle, and hands it to the daemon whose upstream is the folder of bundles.
+ *
+ * @param argv the command line after `import`
+ * @returns the exit code
+ */
+export async function runImport(argv: readonly string[], io: BundleIo): Promise<number> {
+  const options = parseImportOptions(argv);
+  if (!options.ok) return refuse(io, options.error);
+  if (options.value === 'help') {
+    io.stdout.write(IMPORT_USAGE);
+    return BUNDLE_EXITS.ok;
+  }
+  const keys = await loadTrustedKeys(options.value.keys);
+  if (!keys.ok) return refuse(io, keys.error.join('; '));
+  try {
+    io.stdout.write(await importBundle(options.value, keys.value, io));
+    return BUNDLE_EXITS.ok;
+  } catch (error) {
+    const code = error instanceof MirrorError ? `${error.code}: ` : '';
+    const reason = io.signal.aborted ? 'interrupted' : `${code}${messageOf(error)}`;
+    io.stderr.write(`slipway import: ${reason}; nothing was imported\n`);
+    return BUNDLE_EXITS.failed;
+  }
+}
+
+async function importBundle(
+  options: ImportOptions,
+  keys: readonly TrustedKey[],
+  io: BundleIo,
+): Promise<string> {
+  const { file, to } = options;
+  const check = async (path: string): Promise<Sound> => await checkFile(path, options, keys, io);
+  if (to === null) return describe(await check(file), 'is sound; it was put nowhere');
+  const sound = await putInto(to, file, check);
+  return describe(sound, `is in ${join(to, sound.name)}`);
+}
+
+/**
+ * Copies a bundle into a folder, checks the copy, and only then gives it its name; the copy in the folder is the one that was checked.
+ *
+ * @throws what `check` throws; the file system error; the copy is removed
+ */
+async function putInto(
+  folder: string,
+  file: string,
+  check: (path: string) => Promise<Sound>,
+): Promise<Sound> {
+  await mkdir(folder, { recursive: true });
+  const copy = join(folder, `.import.${process.pid}.tmp`);
+  let placed = false;
+  try {
+    await copyFile(file, copy, constants.COPYFILE_FICLONE);
+    const sound = await check(copy);
+    const handle = await open(copy, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(copy, join(folder, sound.name));
+    placed = true;
+    await fsyncDirectory(folder);
+    return sound;
+  } finally {
+    if (!placed) await rm(copy, { force: true });
+  }
+}
+
+async function checkFile(
+  path: string,
+  options: ImportOptions,
+  trustedKeys: readonly TrustedKey[],
+  { signal, stderr, clock }: BundleIo,
+): Promise<Sound> {
+  const display = createProgressDisplay(stderr, clock);
+  const layout = await openLayout(path);
+  // The copy has a name that means nothing to the user.
+  const reader: Layout = { ...layout, label: options.file };
+  try {
+    const [manifest, second] = layout.manifests;
+    if (manifest === undefined || second !== undefined) {
+      throw new BundleError(
+        `${options.file} holds ${layout.manifests.length} image manifests; a bundle has one`,
+      );
+    }
+    const bundle = await openBundle(reader, manifest, signal);
+    const total = bundle.offsets[bundle.objects.length] ?? 0;
+    const checked = await checkBundle(bundle, {
+      trustedKeys,
+      isHeld: createHeldObjects(options.data, options.to, signal),
+      onProgress: (done) => {
+        display.show(renderProgress({ done, total, unit: 'bytes', phase: 'check' }));
+      },
+      signal,
+    });
+    const { channel, attested } = checked.release;
+    return { ...checked, name: `${channel}-${attested.release_id}-${manifest.digest.slice(7, 19)}.tar` };
+  } finally {
+    display.end();
+    await layout.close();
+  }
+}
+
+function describe({ release, version }: Sound, outcome: string): string {
+  const { channel, attested } = release;
+  return (
+    `${channel} release ${attested.release_id} ${outcome}\n` +
+    `${attested.entry_count} entries, ${textBytes(attested.total_bytes)}, attestation version ${version}\n`
+  );
+}
+
+function refuse(io: BundleIo, problem: string): number {
+  io.stderr.write(usageError('slipway import', problem));
+  return BUNDLE_EXITS.usage;
+}

@@ -1,0 +1,75 @@
+import { encodePath } from '../../../domain/release/encode-path.ts';
+import type { ManifestEntry } from '../../../domain/release/manifest.ts';
+import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { SendHttp } from '../../../mirror/slipway-source.ts';
+import { MirrorHttpError } from './mirror-http.ts';
+import type { MirrorDamage } from './mirror-report.ts';
+
+/** Reads of one file before it counts as unreachable. */
+const ATTEMPTS = 3;
+
+/** The immutable path of a release on a mirror. */
+export interface ReleasePath {
+  /** Base URL, the CDN host and the release id, without a trailing slash. */
+  readonly url: string;
+  readonly send: SendHttp;
+}
+
+/**
+ * Downloads a file and compares its size and its digest with the manifest.
+ *
+ * @returns `null` when it is as the manifest says
+ * @throws the signal's reason
+ */
+export async function checkFile(
+  { url, send }: ReleasePath,
+  entry: ManifestEntry,
+  signal: AbortSignal,
+): Promise<MirrorDamage | null> {
+  const { destination } = entry;
+  let last = '';
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    try {
+      const target = `${url}/${encodePath(destination)}`;
+      const answer = await send({ method: 'GET', url: target, accept: [200] }, signal);
+      return await compare(answer.chunks(), entry);
+    } catch (error) {
+      signal.throwIfAborted();
+      last = messageOf(error);
+      if (error instanceof MirrorHttpError && error.status === 404) {
+        return { destination, status: 'missing', message: last };
+      }
+    }
+  }
+  return { destination, status: 'unreachable', message: `${last} (${ATTEMPTS} attempts)` };
+}
+
+async function compare(
+  chunks: AsyncIterable<Uint8Array>,
+  { destination, size, blake3 }: ManifestEntry,
+): Promise<MirrorDamage | null> {
+  const hash = createBlake3();
+  let received = 0;
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    // A body without end must not keep the check.
+    if (received > size) break;
+    hash.update(chunk);
+  }
+  if (received !== size) {
+    const found = received > size ? 'more' : String(received);
+    return {
+      destination,
+      status: 'size_mismatch',
+      message: `it has ${found} bytes, and ${size} were signed`,
+    };
+  }
+  const found = hash.digest().toString('hex');
+  if (found === blake3) return null;
+  return {
+    destination,
+    status: 'digest_mismatch',
+    message: `it has the digest ${found}, and ${blake3} was signed`,
+  };
+}

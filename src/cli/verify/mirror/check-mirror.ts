@@ -1,0 +1,249 @@
+import type { TrustedKey } from '../../../attestation/keys.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import type { ManifestEntry } from '../../../domain/release/manifest.ts';
+import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
+import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../../mirror/accept-origin.ts';
+import type { AttestedSource, SourceRelease } from '../../../mirror/attested-source.ts';
+import { readManifest } from '../../../mirror/read-manifest.ts';
+import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { checkFile, type ReleasePath } from './check-files.ts';
+import {
+  isMirrorSound,
+  MIRROR_EXAMPLES_MAX,
+  type MirrorComparison,
+  type MirrorDamage,
+  type MirroredRelease,
+  type MirrorReport,
+} from './mirror-report.ts';
+
+export interface MirrorCheckOptions {
+  /** Base URL of the mirror, without a trailing slash. */
+  readonly url: string;
+  /** Base URL of another Slipway that should serve the same, or `null`. */
+  readonly against: string | null;
+  readonly keys: readonly TrustedKey[];
+  /** How many files of a release are read, chosen at random; `null` for all. */
+  readonly sample: number | null;
+  readonly send: SendHttp;
+  /** Files that are read at the same time. */
+  readonly concurrency: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** A number from 0 to 1, without 1. */
+  readonly random: () => number;
+  readonly onProgress: (bytes: number, total: number | null, release: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A mirror whose attestation was accepted. */
+interface AcceptedMirror {
+  readonly source: AttestedSource;
+  readonly cdnHost: string;
+  readonly attestation: VerifiedAttestation;
+}
+
+/**
+ * Checks a mirror from outside: its attestation, the manifest of each current release against the signed digest, and the
+ * bytes. It continues after damage.
+ *
+ * @throws the signal's reason
+ */
+export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorReport> {
+  const { url, sample } = options;
+  const mode = sample === null ? 'full' : 'sample';
+  let mirror: AcceptedMirror;
+  try {
+    mirror = await acceptMirror(options, url);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    const none = { version: null, issued_at: null, expires_at: null, signed_by: [] };
+    return {
+      url,
+      mode,
+      sound: false,
+      complete: false,
+      attestation: { ...none, status: 'invalid', problems: [reasonOf(error)] },
+      releases: [],
+      without_release: [],
+      against: null,
+    };
+  }
+  const { statement, signedBy } = mirror.attestation;
+  const releases: MirroredRelease[] = [];
+  for (const channel of CHANNELS) {
+    const attested = statement[channel];
+    if (attested?.result === 'PASSED')
+      releases.push(await checkRelease(mirror, { channel, attested }, options));
+  }
+  const against = options.against === null ? null : await compareWith(options, options.against, statement);
+  const attestation = {
+    status: 'ok' as const,
+    version: statement.version,
+    issued_at: statement.issued_at,
+    expires_at: statement.expires_at,
+    signed_by: signedBy,
+    problems: [],
+  };
+  return {
+    url,
+    mode,
+    sound: isMirrorSound({ attestation, releases, against }),
+    complete: against?.status !== 'not_checked',
+    attestation,
+    releases,
+    without_release: CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
+    against,
+  };
+}
+
+async function acceptMirror(
+  { keys, send, now, signal }: MirrorCheckOptions,
+  url: string,
+): Promise<AcceptedMirror> {
+  const source = createSlipwaySource({ url, label: url, send });
+  const state = await source.current(null, signal);
+  if (state?.cdnHost === undefined || state.cdnHost === null)
+    throw new Error(`${url} names no path for its files`);
+  const accepted = acceptOrigin(state.envelope, keys, NO_ORIGIN_MEMORY, now());
+  if (!accepted.ok) throw accepted.error;
+  return { source, cdnHost: state.cdnHost, attestation: accepted.value.verified };
+}
+
+async function checkRelease(
+  { source, cdnHost }: AcceptedMirror,
+  release: SourceRelease,
+  options: MirrorCheckOptions,
+): Promise<MirroredRelease> {
+  const { attested, channel } = release;
+  const path = { url: `${options.url}/${cdnHost}/${attested.release_id}`, send: options.send };
+  const total = options.sample === null ? attested.total_bytes : null;
+  const run = new FileRun(path, options, total, `${channel} ${attested.release_id}`);
+  const problems: string[] = [];
+  const sample = options.sample === null ? null : new Sample(options.sample, options.random);
+  try {
+    const manifest = await source.manifest(release, options.signal);
+    for await (const page of readManifest(manifest, release)) {
+      if (sample === null) await run.check(page);
+      else sample.offer(page);
+    }
+  } catch (error) {
+    options.signal.throwIfAborted();
+    problems.push(reasonOf(error));
+  }
+  // The digest of a manifest that ends early is not known, and its entries mean nothing.
+  if (sample !== null && problems.length === 0) await run.check(sample.entries);
+  return {
+    channel,
+    release_id: attested.release_id,
+    snapshot_id: attested.snapshot_id,
+    entries: attested.entry_count,
+    bytes: attested.total_bytes,
+    checked: run.checked,
+    checked_bytes: run.bytes,
+    damaged: run.damaged,
+    problems,
+    examples: run.examples,
+  };
+}
+
+/** Reads files, several at a time, and counts. */
+class FileRun {
+  checked = 0;
+  bytes = 0;
+  damaged = 0;
+  readonly examples: MirrorDamage[] = [];
+  readonly #path: ReleasePath;
+  readonly #options: MirrorCheckOptions;
+  readonly #total: number | null;
+  readonly #release: string;
+
+  constructor(path: ReleasePath, options: MirrorCheckOptions, total: number | null, release: string) {
+    this.#path = path;
+    this.#options = options;
+    this.#total = total;
+    this.#release = release;
+  }
+
+  /** Reads the files of some entries. Throws the signal's reason. */
+  async check(entries: readonly ManifestEntry[]): Promise<void> {
+    const left = entries.values();
+    const work = async (): Promise<void> => {
+      for (const entry of left) this.#count(entry, await checkFile(this.#path, entry, this.#options.signal));
+    };
+    await Promise.all(Array.from({ length: this.#options.concurrency }, work));
+  }
+
+  #count({ size }: ManifestEntry, damage: MirrorDamage | null): void {
+    this.checked += 1;
+    this.bytes += size;
+    if (damage !== null) {
+      this.damaged += 1;
+      if (this.examples.length < MIRROR_EXAMPLES_MAX) this.examples.push(damage);
+    }
+    this.#options.onProgress(this.bytes, this.#total, this.#release);
+  }
+}
+
+/** Chooses entries at random, each with the same chance, from a list whose length is not known before. Source: Vitter, "Random Sampling with a Reservoir", algorithm R (1985). */
+class Sample {
+  readonly entries: ManifestEntry[] = [];
+  readonly #size: number;
+  readonly #random: () => number;
+  #seen = 0;
+
+  constructor(size: number, random: () => number) {
+    this.#size = size;
+    this.#random = random;
+  }
+
+  offer(page: readonly ManifestEntry[]): void {
+    for (const entry of page) {
+      this.#seen += 1;
+      const at =
+        this.entries.length < this.#size ? this.entries.length : Math.floor(this.#random() * this.#seen);
+      if (at < this.#size) this.entries[at] = entry;
+    }
+  }
+}
+
+function withoutRelease(channel: Channel, statement: AttestationStatement): MirrorReport['without_release'] {
+  const attested = statement[channel];
+  if (attested === null) return [{ channel, reason: 'the attestation names none' }];
+  if (attested.result === 'PASSED') return [];
+  return [
+    {
+      channel,
+      reason: `${attested.release_id} is withdrawn: ${attested.failure?.reason ?? 'no reason given'}`,
+    },
+  ];
+}
+
+async function compareWith(
+  options: MirrorCheckOptions,
+  url: string,
+  mine: AttestationStatement,
+): Promise<MirrorComparison> {
+  let theirs: AttestationStatement;
+  try {
+    theirs = (await acceptMirror(options, url)).attestation.statement;
+  } catch (error) {
+    options.signal.throwIfAborted();
+    return { url, status: 'not_checked', problems: [reasonOf(error)] };
+  }
+  const nameOf = (statement: AttestationStatement, channel: Channel): string => {
+    const attested = statement[channel];
+    return attested?.result === 'PASSED' ? `${attested.release_id} (${attested.snapshot_id})` : 'no release';
+  };
+  const problems = CHANNELS.flatMap((channel) => {
+    const [here, there] = [nameOf(mine, channel), nameOf(theirs, channel)];
+    return here === there ? [] : [`${channel}: the mirror has ${here}, and there it is ${there}`];
+  });
+  return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
+}
+
+function reasonOf(error: unknown): string {
+  const code =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return `${code}${messageOf(error)}`;
+}

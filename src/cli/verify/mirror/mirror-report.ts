@@ -1,0 +1,123 @@
+import type { Channel } from '../../../domain/release/channel.ts';
+import { printable, textBytes, textTable } from '../../../platform/terminal/text-table.ts';
+
+/** How many damaged files of a release are named. */
+export const MIRROR_EXAMPLES_MAX = 20;
+
+/** A file that is not served as its manifest says. */
+export interface MirrorDamage {
+  readonly destination: string;
+  /** `unreachable`: there was no whole answer. */
+  readonly status: 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreachable';
+  readonly message: string;
+}
+
+/** The findings for one release. */
+export interface MirroredRelease {
+  readonly channel: Channel;
+  readonly release_id: string;
+  readonly snapshot_id: string;
+  readonly entries: number;
+  /** Sum of the entry sizes. */
+  readonly bytes: number;
+  /** Files of which every byte was read. */
+  readonly checked: number;
+  readonly checked_bytes: number;
+  readonly damaged: number;
+  /** Faults of the manifest or the server-info document. */
+  readonly problems: readonly string[];
+  /** The first damaged files. */
+  readonly examples: readonly MirrorDamage[];
+}
+
+/** The comparison with another Slipway. */
+export interface MirrorComparison {
+  readonly url: string;
+  /** `not_checked` when the other one gave no attestation that can be believed. */
+  readonly status: 'same' | 'differs' | 'not_checked';
+  readonly problems: readonly string[];
+}
+
+/** All findings of `slipway verify --url`. */
+export interface MirrorReport {
+  readonly url: string;
+  /** `sample` when only some of the files were read. */
+  readonly mode: 'full' | 'sample';
+  readonly sound: boolean;
+  /** Whether everything that was asked for could be looked at. */
+  readonly complete: boolean;
+  readonly attestation: {
+    readonly status: 'ok' | 'invalid';
+    readonly version: number | null;
+    /** Unix seconds. */
+    readonly issued_at: number | null;
+    /** Unix seconds. */
+    readonly expires_at: number | null;
+    /** Ids of the trusted keys that signed it. */
+    readonly signed_by: readonly string[];
+    readonly problems: readonly string[];
+  };
+  readonly releases: readonly MirroredRelease[];
+  /** Channels in which the mirror serves nothing now, with the reason that the attestation gives. */
+  readonly without_release: ReadonlyArray<{ readonly channel: Channel; readonly reason: string }>;
+  readonly against: MirrorComparison | null;
+}
+
+/** Whether nothing in a report is a fault of the mirror. */
+export function isMirrorSound({
+  attestation,
+  releases,
+  against,
+}: Pick<MirrorReport, 'attestation' | 'releases' | 'against'>): boolean {
+  return (
+    attestation.status === 'ok' &&
+    releases.every(({ damaged, problems }) => damaged === 0 && problems.length === 0) &&
+    against?.status !== 'differs'
+  );
+}
+
+/** Renders a report for people. */
+export function renderMirrorReport(report: MirrorReport): string {
+  const { attestation, releases, against } = report;
+  const rows = releases.map((release) => [
+    release.damaged === 0 && release.problems.length === 0 ? 'ok' : 'DAMAGED',
+    release.channel,
+    release.release_id,
+    String(release.entries),
+    textBytes(release.bytes),
+    String(release.checked),
+    String(release.damaged),
+  ]);
+  const lines = [
+    `mirror ${report.url}, ${report.mode} check`,
+    `attestation: ${attestation.status}${attestation.version === null ? '' : `, version ${attestation.version}`}`,
+    ...attestation.problems.map((problem) => `attestation: ${problem}`),
+    ...(rows.length === 0
+      ? []
+      : [
+          textTable(['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'CHECKED', 'DAMAGED'], rows).trimEnd(),
+        ]),
+    ...releases.flatMap(renderFindings),
+    ...report.without_release.map(({ channel, reason }) => `${channel}: no release (${reason})`),
+    ...(against === null ? [] : [`against ${against.url}: ${against.status.replace('_', ' ')}`]),
+    ...(against?.problems ?? []).map((problem) => `against ${against?.url ?? ''}: ${problem}`),
+    conclusion(report),
+  ];
+  return `${lines.map((line) => line.split('\n').map(printable).join('\n')).join('\n')}\n`;
+}
+
+function renderFindings({ channel, release_id: id, problems, examples, damaged }: MirroredRelease): string[] {
+  const more = damaged - examples.length;
+  return [
+    ...problems.map((problem) => `${channel} ${id}: ${problem}`),
+    ...examples.map(
+      ({ destination, status, message }) => `${channel} ${id}: ${status} ${destination}: ${message}`,
+    ),
+    ...(more > 0 ? [`${channel} ${id}: and ${more} more`] : []),
+  ];
+}
+
+function conclusion({ sound, complete }: MirrorReport): string {
+  if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator what stands above';
+  return complete ? 'sound' : 'sound as far as it could be checked: see above';
+}

@@ -1,0 +1,86 @@
+/** The tabs of this browser that show the console: which of them have ended. */
+
+import { attempt } from './attempt.ts';
+
+/** The tabs of this browser. */
+export interface Tabs {
+  /** Names this page; a page that is loaded again has another name. */
+  readonly own: string;
+  /** Runs a function when another tab has ended, in one tab only at a time. */
+  whenEnded(tab: string, run: () => void): void;
+}
+
+export interface TabsParts {
+  readonly own: string;
+  /** Only origins that the browser calls secure have it. */
+  readonly locks: Pick<LockManager, 'request'> | undefined;
+  /** Throws when storage is switched off. */
+  readonly storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly events: Pick<Window, 'addEventListener'>;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  readonly timers?: Pick<typeof globalThis, 'setInterval'>;
+}
+
+const PREFIX = 'slipway.tab.';
+/** How often a tab without locks says that it lives, and when a silent one counts as ended, milliseconds. */
+const BEAT_MS = 20_000;
+const SILENT_MS = 180_000;
+
+/** Enters this page as a tab. It leaves when it is closed, also when it crashes. */
+export function createTabs(parts: TabsParts): Tabs {
+  return parts.locks === undefined ? tabsByBeats(parts) : tabsByLocks(parts.own, parts.locks);
+}
+
+/** Each tab holds a lock as long as it lives. The browser gives the lock to the next one that waits for it. */
+function tabsByLocks(own: string, locks: NonNullable<TabsParts['locks']>): Tabs {
+  const asked = new Set<string>([own]);
+  void locks.request(PREFIX + own, async () => await new Promise(() => undefined));
+  return {
+    own,
+    whenEnded: (tab, run) => {
+      if (asked.has(tab)) return;
+      asked.add(tab);
+      void locks.request(PREFIX + tab, () => {
+        asked.delete(tab);
+        run();
+      });
+    },
+  };
+}
+
+/** Each tab writes the time now and then, and removes it when it is closed. */
+function tabsByBeats({
+  own,
+  storage,
+  events,
+  now = Date.now,
+  timers = globalThis,
+}: Omit<TabsParts, 'locks'>): Tabs {
+  const waiting = new Map<string, () => void>();
+  const beat = (): void => {
+    attempt(() => storage().setItem(PREFIX + own, String(now())));
+    for (const [tab, run] of waiting) {
+      if (isAlive(tab)) continue;
+      waiting.delete(tab);
+      attempt(() => storage().removeItem(PREFIX + tab));
+      run();
+    }
+  };
+  const isAlive = (tab: string): boolean => {
+    const at = attempt(() => storage().getItem(PREFIX + tab)) ?? null;
+    return at !== null && Math.abs(now() - Number(at)) <= SILENT_MS;
+  };
+  beat();
+  timers.setInterval(beat, BEAT_MS);
+  events.addEventListener('pagehide', () => attempt(() => storage().removeItem(PREFIX + own)));
+  events.addEventListener('pageshow', beat);
+  return {
+    own,
+    whenEnded: (tab, run) => {
+      if (tab === own) return;
+      waiting.set(tab, run);
+      if (!isAlive(tab)) beat();
+    },
+  };
+}

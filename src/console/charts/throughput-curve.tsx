@@ -1,0 +1,60 @@
+import type { JSX } from 'preact';
+import { duration } from '../text/format.ts';
+import { Curve, LINE_STEP, roomOfCurve } from './curve.tsx';
+import { foldMean } from './fold.ts';
+import { placeValues } from './line-path.ts';
+import { meanRate, speedsOf, type ProgressSample, type Speed } from './throughput.ts';
+import { useWidth } from './use-width.ts';
+
+const HEIGHT = 64;
+/** Columns of a curve before it is folded to the width. */
+const COLUMNS = 240;
+
+/**
+ * The speed at equal distances of time, so that a slow stretch takes its room.
+ *
+ * @returns `null` where no speed is known; empty without speeds
+ */
+export function evenRates(speeds: readonly Speed[], columns = COLUMNS): readonly (number | null)[] {
+  const [first, last] = [speeds[0], speeds.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const step = (last.to - first.from) / columns;
+  let index = 0;
+  return Array.from({ length: columns }, (_, column) => {
+    const at = first.from + (column + 0.5) * step;
+    while (index < speeds.length - 1 && (speeds[index]?.to ?? 0) < at) index += 1;
+    const speed = speeds[index];
+    return speed !== undefined && speed.from <= at && at <= speed.to ? speed.rate : null;
+  });
+}
+
+/** The speed of a task over its time; nothing before two samples are there. */
+export function ThroughputCurve({
+  label,
+  samples,
+  format,
+}: {
+  readonly label: string;
+  readonly samples: readonly ProgressSample[];
+  /** A speed per second in words. */
+  readonly format: (rate: number) => string;
+}): JSX.Element | null {
+  const [box, width] = useWidth<HTMLDivElement>();
+  const speeds = speedsOf(samples);
+  const [first, last] = [speeds[0], speeds.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const greatest = speeds.reduce((most, { rate }) => Math.max(most, rate), 0);
+  const mean = meanRate(speeds, Infinity) ?? 0;
+  const rates = foldMean(evenRates(speeds), width / LINE_STEP);
+  const room = { width, height: HEIGHT };
+  const parts = placeValues(rates, roomOfCurve(room), greatest);
+  const summary = `mean ${format(mean)}, highest ${format(greatest)}, over ${duration(last.to - first.from)}`;
+  return (
+    <figure class="chart throughput info">
+      <div class="chart-box" ref={box}>
+        <Curve label={`${label}: ${summary}`} box={room} parts={parts} />
+      </div>
+      <figcaption aria-hidden="true">{summary}</figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,143 @@
+import type { JSX } from 'preact';
+import { squarify, type Tile } from './squarify.ts';
+import { useWidth } from './use-width.ts';
+
+/** Most tiles; the smallest items are summed up in one, so that every tile can be read and reached. */
+const MOST_TILES = 40;
+/** Smaller tiles have no text, pixels. */
+const TEXT_ROOM = { width: 56, height: 20 };
+/** Of a character of the text, pixels. */
+const CHARACTER = 6.5;
+const GAP = 1;
+/** Beside the text, pixels. */
+const PADDING = 5;
+
+/** One item of the map. */
+export interface TreemapItem {
+  readonly key: string;
+  readonly text: string;
+  /** Its area, at least 0. */
+  readonly weight: number;
+  /** Its shade, from 0 to 1. */
+  readonly share: number;
+  /** Where its tile leads. */
+  readonly href: string;
+}
+
+/**
+ * Orders the items by weight and sums up those that would be too small.
+ *
+ * @param rest where the summed up tile leads
+ */
+export function treemapItems(
+  items: readonly TreemapItem[],
+  rest: string,
+  most = MOST_TILES,
+): readonly TreemapItem[] {
+  const ordered = items
+    .filter(({ weight }) => weight > 0)
+    .toSorted((left, right) => right.weight - left.weight);
+  if (ordered.length <= most) return ordered;
+  const small = ordered.slice(most - 1);
+  const weight = small.reduce((sum, item) => sum + item.weight, 0);
+  const share = small.reduce((sum, item) => sum + item.share * item.weight, 0) / weight;
+  const text = `${small.length} smaller ones`;
+  // The key of an item is never empty.
+  return [...ordered.slice(0, most - 1), { key: '', text, weight, share, href: rest }];
+}
+
+/** A heat map: the area of a tile is a weight, its shade a share. Every tile is a link. */
+export function Treemap({
+  label,
+  items,
+  rest,
+  height = 240,
+  describe,
+}: {
+  readonly label: string;
+  readonly items: readonly TreemapItem[];
+  /** Where the tile of the smallest items leads. */
+  readonly rest: string;
+  /** Pixels. */
+  readonly height?: number;
+  /** The numbers of an item in words. */
+  readonly describe: (item: TreemapItem) => string;
+}): JSX.Element {
+  const [box, width] = useWidth<HTMLDivElement>();
+  const shown = treemapItems(items, rest);
+  const tiles = squarify(
+    shown.map(({ weight }) => weight),
+    { width, height },
+  );
+  return (
+    <figure class="chart treemap">
+      <figcaption class="unseen">{label}</figcaption>
+      <div class="chart-box" ref={box}>
+        <svg width={width} height={height} role="group" aria-label={label}>
+          {width === 0
+            ? null
+            : shown.map((item, index) => (
+                <TileLink key={item.key} item={item} tile={tiles[index]} text={describe(item)} />
+              ))}
+        </svg>
+      </div>
+      <ShareLegend />
+    </figure>
+  );
+}
+
+function TileLink({
+  item,
+  tile,
+  text,
+}: {
+  readonly item: TreemapItem;
+  readonly tile: Tile | undefined;
+  readonly text: string;
+}): JSX.Element | null {
+  if (tile === undefined) return null;
+  const { x, y, width, height } = tile;
+  const hasText = width >= TEXT_ROOM.width && height >= TEXT_ROOM.height;
+  // The end of a path tells more than its beginning.
+  const isCut = item.text.length * CHARACTER > width - 2 * PADDING;
+  return (
+    <a href={item.href} aria-label={`${item.text}: ${text}`} class={`shade-${shadeOf(item.share)}`}>
+      <title>{`${item.text}: ${text}`}</title>
+      <rect
+        x={x + GAP / 2}
+        y={y + GAP / 2}
+        width={Math.max(0, width - GAP)}
+        height={Math.max(0, height - GAP)}
+      />
+      {hasText ? (
+        <svg x={x + PADDING} y={y} width={width - 2 * PADDING} height={height} aria-hidden="true">
+          <text x={isCut ? '100%' : 0} y={15} text-anchor={isCut ? 'end' : 'start'}>
+            {item.text}
+          </text>
+        </svg>
+      ) : null}
+    </a>
+  );
+}
+
+function ShareLegend(): JSX.Element {
+  return (
+    <p class="legend" aria-hidden="true">
+      0 %
+      <svg width={60} height={10}>
+        {[0, 1, 2, 3, 4].map((shade) => (
+          <g key={shade} class={`shade-${shade}`}>
+            <rect x={shade * 12} width={12} height={10} />
+          </g>
+        ))}
+      </svg>
+      100 %
+    </p>
+  );
+}
+
+/** One of five shades; the last one only for everything. @param share from 0 to 1 */
+export function shadeOf(share: number): 0 | 1 | 2 | 3 | 4 {
+  if (share >= 1) return 4;
+  return Math.max(0, Math.min(3, Math.floor(share * 4))) as 0 | 1 | 2 | 3;
+}

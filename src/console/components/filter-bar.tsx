@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { useApp } from '../state/app.ts';
+import { Button } from './controls.tsx';
+import { useTypedQuery } from './use-typed-query.ts';
+
+/** One filter; its name is that of the choice in the address. */
+export type Filter =
+  | {
+      readonly kind: 'choice';
+      readonly name: string;
+      readonly label: string;
+      /** Values and their labels, without the one for everything. */
+      readonly options: ReadonlyArray<readonly [value: string, label: string]>;
+      readonly isRare?: boolean;
+    }
+  | {
+      readonly kind: 'text';
+      readonly name: string;
+      readonly label: string;
+      readonly hint?: string;
+      readonly isRare?: boolean;
+    };
+
+interface FilterBarProps {
+  readonly label: string;
+  readonly filters: readonly Filter[];
+  /** How many rows the filters select, in words. */
+  readonly count?: string;
+}
+
+/** The filters of a list. Every choice is in the address, so a link shows the same list to another person. */
+export function FilterBar({ label, filters, count }: FilterBarProps): JSX.Element {
+  const app = useApp();
+  const used = filters.filter(({ name }) => app.query(name) !== '');
+  const rare = filters.filter(({ isRare }) => isRare === true);
+  const usedRare = rare.filter((each) => used.includes(each)).length;
+  return (
+    <form class="filter-bar" role="search" aria-label={label} onSubmit={(event) => event.preventDefault()}>
+      {filters
+        .filter((each) => !rare.includes(each))
+        .map((filter) => (
+          <FilterField filter={filter} key={filter.name} />
+        ))}
+      {rare.length === 0 ? null : (
+        <details class="filter-more" open={usedRare > 0}>
+          <summary>{usedRare === 0 ? 'More filters' : `More filters (${usedRare})`}</summary>
+          <div class="filter-bar">
+            {rare.map((filter) => (
+              <FilterField filter={filter} key={filter.name} />
+            ))}
+          </div>
+        </details>
+      )}
+      {used.length === 0 ? null : (
+        <Button
+          class="plain"
+          onClick={() => app.setQuery(Object.fromEntries(used.map(({ name }) => [name, null])))}
+        >
+          Clear filters
+        </Button>
+      )}
+      {count === undefined ? null : (
+        <span class="filter-count" role="status">
+          {count}
+        </span>
+      )}
+    </form>
+  );
+}
+
+function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
+  const app = useApp();
+  const { name, label } = filter;
+  if (filter.kind === 'text') return <TextFilter name={name} label={label} hint={filter.hint ?? ''} />;
+  return (
+    <label>
+      {label}
+      <select
+        value={app.query(name)}
+        onChange={(event) => app.setQuery({ [name]: event.currentTarget.value })}
+      >
+        <option value="">All</option>
+        {filter.options.map(([value, text]) => (
+          <option value={value} key={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function TextFilter({
+  name,
+  label,
+  hint,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+}): JSX.Element {
+  const { typed, onInput, onChange } = useTypedQuery(name);
+  return (
+    <label class="filter-wide">
+      {label}
+      <input
+        type="search"
+        value={typed}
+        placeholder={hint}
+        onInput={(event) => onInput(event.currentTarget.value)}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    </label>
+  );
+}

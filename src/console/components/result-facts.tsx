@@ -1,0 +1,101 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { isRecord } from '../forms/form-model.ts';
+import { renderExact } from '../text/exact-json.ts';
+import { bytes, count, words } from '../text/format.ts';
+import { Facts, RawText } from './text.tsx';
+
+/** Items of a list that are shown. */
+const MOST_ITEMS = 20;
+/** Levels of members that are shown as members; deeper ones are only in the JSON. */
+const MOST_LEVELS = 3;
+
+/** The result of a task in words; its JSON is one press away. */
+export function ResultFacts({
+  label,
+  value,
+}: {
+  readonly label: string;
+  readonly value: object;
+}): JSX.Element {
+  return (
+    <div class="result">
+      <Members value={value as Readonly<Record<string, unknown>>} level={0} />
+      <JsonDetails label={label} value={value} />
+    </div>
+  );
+}
+
+/** The exact JSON of a value, folded. */
+export function JsonDetails({
+  label,
+  value,
+}: {
+  readonly label: string;
+  readonly value: unknown;
+}): JSX.Element {
+  return (
+    <details class="json-view">
+      <summary>{'</> JSON'}</summary>
+      <RawText label={label} text={renderExact(value, 2)} />
+    </details>
+  );
+}
+
+function Members({
+  value,
+  level,
+}: {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly level: number;
+}): JSX.Element {
+  return (
+    <Facts
+      rows={Object.entries(value)
+        .filter(([name]) => name !== 'dry_run')
+        .map(([name, member]) => [labelOf(name), shown(name, member, level)])}
+    />
+  );
+}
+
+function labelOf(name: string): string {
+  return words(name.replace(/_(?:bytes|seconds)$/, ''));
+}
+
+function shown(name: string, value: unknown, level: number): ComponentChildren {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  if (typeof value === 'number') {
+    if (name.endsWith('bytes')) return bytes(value);
+    return Number.isInteger(value) ? count(value) : String(value);
+  }
+  if (Array.isArray(value)) return value.length === 0 ? 'None' : <Items items={value} level={level} />;
+  if (!isRecord(value)) return typeof value === 'bigint' ? count(value) : (value as string);
+  if (Object.keys(value).length === 0) return null;
+  return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
+}
+
+function Items({
+  items,
+  level,
+}: {
+  readonly items: readonly unknown[];
+  readonly level: number;
+}): JSX.Element {
+  const rest = items.length - MOST_ITEMS;
+  return (
+    <ul class="items">
+      {items.slice(0, MOST_ITEMS).map((item, index) => (
+        <li key={index}>{isRecord(item) ? flat(item) : shown('', item, level + 1)}</li>
+      ))}
+      {rest > 0 ? <li class="muted">{`and ${count(rest)} more`}</li> : null}
+    </ul>
+  );
+}
+
+/** An object of a list in one line. */
+function flat(item: Readonly<Record<string, unknown>>): string {
+  return Object.entries(item)
+    .filter(([, value]) => value !== null && typeof value !== 'object')
+    .map(([name, value]) => `${labelOf(name).toLowerCase()} ${String(value)}`)
+    .join(', ');
+}

@@ -1,0 +1,203 @@
+import {
+  Component,
+  createRef,
+  Fragment,
+  type AriaAttributes,
+  type ComponentChildren,
+  type JSX,
+} from 'preact';
+import {
+  follow,
+  placeAt,
+  rowAfterKey,
+  spaceOf,
+  topToShow,
+  windowAt,
+  type Extent,
+  type Place,
+} from './scroll-scale.ts';
+
+/** Rows that are drawn above and below those in view, so that a small move shows no gap. */
+const OVERSCAN = 4;
+/** The height before the first measurement, pixels. */
+const FIRST_VIEWPORT = 600;
+/** A browser rounds the place of a scroll bar to pixels of the screen. */
+const ROUNDING = 1;
+
+let made = 0;
+
+interface VirtualRowsProps {
+  readonly role: 'grid' | 'listbox' | 'tree';
+  readonly label: string;
+  readonly class?: string;
+  readonly count: number;
+  /** Pixels; every row has the same. */
+  readonly rowHeight: number;
+  /** The row that the keyboard is at. */
+  readonly active: number | null;
+  readonly onActive: (index: number) => void;
+  /** Gets keys that do not move. Returns whether it used the key. */
+  readonly onKey?: (event: KeyboardEvent) => boolean;
+  /** The rows that are drawn, both inclusive; called when they change. */
+  readonly onRange?: ((first: number, last: number) => void) | undefined;
+  /** Stays above the rows. */
+  readonly head?: ComponentChildren;
+  readonly attributes?: AriaAttributes;
+  /** Draws a row; its element must have this id. */
+  readonly children: (index: number, id: string) => JSX.Element;
+}
+
+interface VirtualRowsState {
+  /** How far the reader is in the content, pixels. */
+  readonly top: number;
+  readonly viewport: number;
+  readonly headHeight: number;
+}
+
+/**
+ * The part of a long list that is in view. It stays in one place while the space behind it scrolls, and shows the rows
+ * that belong to the place, so that no gap is seen however fast one scrolls.
+ */
+export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
+  override state: VirtualRowsState = { top: 0, viewport: FIRST_VIEWPORT, headHeight: 0 };
+  readonly #id = `virtual-${(made += 1)}`;
+  readonly #box = createRef<HTMLDivElement>();
+  readonly #observer = new ResizeObserver(() => this.#measure());
+  #place: Place = { top: 0, scrollTop: 0 };
+  #range = '';
+
+  override componentDidMount(): void {
+    const box = this.#box.current;
+    if (box !== null) this.#observer.observe(box);
+    this.#measure();
+    this.#tellRange();
+  }
+
+  override componentDidUpdate(before: VirtualRowsProps, state: VirtualRowsState): void {
+    const { rowHeight, count, active } = this.props;
+    if (rowHeight !== before.rowHeight) this.#go((this.#place.top / before.rowHeight) * rowHeight);
+    else if (count !== before.count || this.state.viewport !== state.viewport) this.#go(this.#place.top);
+    if (active !== null && active !== before.active) this.#reveal(active);
+    this.#tellRange();
+  }
+
+  override componentWillUnmount(): void {
+    this.#observer.disconnect();
+  }
+
+  focus(): void {
+    this.#box.current?.focus();
+  }
+
+  override render(): JSX.Element {
+    const {
+      role,
+      label,
+      class: name = '',
+      count,
+      rowHeight,
+      active,
+      head,
+      attributes,
+      children,
+    } = this.props;
+    const { viewport, headHeight } = this.state;
+    const { first, last } = this.#window();
+    const idOf = (index: number): string => `${this.#id}-${index}`;
+    const isDrawn = active !== null && active >= first && active <= last;
+    // A row that leaves gives its elements to one that comes, which is faster than to make new ones.
+    const slots = Math.ceil(viewport / rowHeight) + 2 * OVERSCAN + 1;
+    const rows = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+    return (
+      <div
+        role={role}
+        aria-label={label}
+        {...attributes}
+        {...(isDrawn ? { 'aria-activedescendant': idOf(active) } : {})}
+        class={`virtual ${name}`}
+        tabIndex={0}
+        ref={this.#box}
+        onScroll={this.#onScroll}
+        onScrollEnd={() => this.#go(this.#place.top)}
+        onKeyDown={this.#onKeyDown}
+      >
+        {head}
+        <div class="virtual-space" style={{ height: `${spaceOf(this.#extent())}px` }}>
+          <div
+            class="virtual-stay"
+            style={{ top: `${headHeight}px`, height: `${Math.min(viewport, count * rowHeight)}px` }}
+          >
+            <div style={{ transform: `translateY(${first * rowHeight - this.state.top}px)` }}>
+              {rows.map((index) => (
+                <Fragment key={index % slots}>{children(index, idOf(index))}</Fragment>
+              ))}
+            </div>
+          </div>
+        </div>
+      </div>
+    );
+  }
+
+  readonly #onScroll = (): void => {
+    const box = this.#box.current;
+    if (box === null || Math.abs(box.scrollTop - this.#place.scrollTop) < ROUNDING) return;
+    const seen = box.scrollTop;
+    this.#place = follow(this.#extent(), this.#place, seen);
+    if (this.#place.scrollTop !== seen) box.scrollTop = this.#place.scrollTop;
+    this.setState({ top: this.#place.top });
+  };
+
+  readonly #onKeyDown = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const { active, count, rowHeight, onActive, onKey } = this.props;
+    const page = Math.max(1, Math.floor(this.state.viewport / rowHeight) - 1);
+    // Without a row of its own, a key begins with the rows in view.
+    const start = active ?? Math.ceil(this.state.top / rowHeight) - 1;
+    const next = rowAfterKey(event.key, { active: start, count, page });
+    if (next !== null) onActive(next);
+    else if (onKey?.(event) !== true) return;
+    event.preventDefault();
+    // The page may have the same key.
+    event.stopPropagation();
+  };
+
+  #extent(): Extent {
+    return { content: this.props.count * this.props.rowHeight, viewport: this.state.viewport };
+  }
+
+  #window(): { readonly first: number; readonly last: number } {
+    return windowAt(this.state, { ...this.props, overscan: OVERSCAN });
+  }
+
+  #measure(): void {
+    const box = this.#box.current;
+    if (box === null) return;
+    const head = box.firstElementChild;
+    const headHeight = this.props.head === undefined || head === null ? 0 : head.clientHeight;
+    const viewport = Math.max(this.props.rowHeight, box.clientHeight - headHeight);
+    if (viewport !== this.state.viewport || headHeight !== this.state.headHeight) {
+      this.setState({ viewport, headHeight });
+    }
+  }
+
+  /** Goes to a place in the content. */
+  #go(top: number): void {
+    const box = this.#box.current;
+    if (box === null) return;
+    this.#place = placeAt(this.#extent(), top);
+    if (Math.abs(box.scrollTop - this.#place.scrollTop) >= ROUNDING) box.scrollTop = this.#place.scrollTop;
+    if (this.#place.top !== this.state.top) this.setState({ top: this.#place.top });
+  }
+
+  #reveal(index: number): void {
+    const top = topToShow({ ...this.state, top: this.#place.top }, index, this.props.rowHeight);
+    if (top !== this.#place.top) this.#go(top);
+  }
+
+  #tellRange(): void {
+    const { first, last } = this.#window();
+    if (last < first || this.#range === `${first}-${last}`) return;
+    this.#range = `${first}-${last}`;
+    this.props.onRange?.(first, last);
+  }
+}

@@ -1,0 +1,158 @@
+import type { JSX } from 'preact';
+import type { Health, Report } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
+import { CopyLine } from '../components/copy-line.tsx';
+import { TaskProgress } from '../components/task-parts.tsx';
+import { Prose, Time } from '../components/text.tsx';
+import { useApp, type App } from '../state/app.ts';
+import { currentVerdict, verdictState } from '../state/verdict.ts';
+import { counted } from '../text/counted.ts';
+import { absolute, count, duration } from '../text/format.ts';
+import { incidentOf, type Incident } from './incident.ts';
+import { taskAddress } from '../text/addresses.ts';
+
+const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '…', info: '…', unknown: '?' } as const;
+
+/** The problem, above the first row: one cause, one remedy. Nothing while the service is healthy. */
+export function IncidentCard(): JSX.Element | null {
+  const app = useApp();
+  const { tone, title, why, todo, since, until } = currentVerdict(app);
+  if (tone === 'ok') return null;
+  const incident = currentIncident(app);
+  return (
+    <section class={`incident ${tone}`} aria-labelledby="verdict-title">
+      <span class="sign" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>
+      <div>
+        <h2 id="verdict-title">{title}</h2>
+        {since === null ? null : (
+          <p class="muted">
+            Since <Time at={since} />
+          </p>
+        )}
+        {why === '' ? null : <p>{why}</p>}
+        {incident === null ? null : <Files incident={incident} />}
+        {todo === null ? null : (
+          <p class="todo">
+            <strong>What to do: </strong>
+            <Prose text={todo} />
+          </p>
+        )}
+        {incident?.findings.map((finding) => (
+          <p key={finding}>
+            <strong>The doctor has found: </strong>
+            {finding}
+          </p>
+        ))}
+        {incident === null ? <NextTry /> : <Remedies incident={incident} />}
+        {until === null ? null : (
+          <p>
+            {`Files are served until ${absolute(until, app.now())}, for ${duration(until - app.now())}, if the daemon stays away.`}
+          </p>
+        )}
+        {incident === null ? null : <Consequences incident={incident} />}
+      </div>
+    </section>
+  );
+}
+
+function currentIncident({ pool }: App): Incident | null {
+  const { value, failure } = pool.state<{ readonly health: Health }>('verdict');
+  if (value === null || failure !== null) return null;
+  return incidentOf({
+    health: value.health,
+    releases: pool.state<Report<'release.status'>>('release.status').value,
+    doctor: pool.state<Report<'daemon.doctor'>>('daemon.doctor').value,
+    tasks: pool.state<Report<'task.list'>>('task.list').value,
+  });
+}
+
+function Files({ incident: { files, fileCount } }: { readonly incident: Incident }): JSX.Element | null {
+  if (fileCount === 0) return null;
+  const more = fileCount - files.length;
+  return (
+    <div>
+      <p>{`${counted(fileCount, 'file is', 'files are')} damaged or missing:`}</p>
+      <ul class="files">
+        {files.map((file) => (
+          <li key={file}>
+            <code>{file}</code>
+          </li>
+        ))}
+      </ul>
+      {more > 0 ? (
+        <p>
+          and {count(more)} more, see <a href="#/releases">Releases</a>
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+/** The one remedy, or the task that already is it; a command that does the same; and the runbook. */
+function Remedies({ incident }: { readonly incident: Incident }): JSX.Element {
+  const { contract } = useApp();
+  const { remedy, task, command, reason } = incident;
+  return (
+    <>
+      {task === null ? null : (
+        <div>
+          <p>
+            <strong>{`${task.kind} is ${task.status === 'queued' ? 'about to run' : 'running'}. `}</strong>
+            <a href={taskAddress(task.task_id)}>Watch</a>
+          </p>
+          <TaskProgress task={task} />
+        </div>
+      )}
+      <div class="buttons">
+        {remedy === null || task !== null ? null : (
+          <ActionButton request={remedy.request} class="primary">
+            {remedy.text}
+          </ActionButton>
+        )}
+        <a href={`${contract.runbooks}${reason}.md`} rel="noreferrer">
+          Runbook {reason}
+        </a>
+      </div>
+      {command === null ? null : <CopyLine line={command} />}
+    </>
+  );
+}
+
+/** The answers that clients get, and the things that are unknown because of the cause. */
+function Consequences({ incident }: { readonly incident: Incident }): JSX.Element {
+  const { contract } = useApp();
+  const { state, unknown, unknownSince } = incident;
+  return (
+    <>
+      <details>
+        <summary>Effect on clients</summary>
+        <p>{contract.states[state]}</p>
+      </details>
+      {unknown.length === 0 ? null : (
+        <details>
+          <summary>
+            {`${count(unknown.length)} more unknown since `}
+            <Time at={unknownSince} />
+          </summary>
+          <p>{unknown.join(', ')}</p>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** When the page asks a server again that does not answer. */
+function NextTry(): JSX.Element | null {
+  const app = useApp();
+  const { nextAt, loadedAt } = verdictState(app);
+  if (currentVerdict(app).tone !== 'unknown' || loadedAt === null) return null;
+  const now = app.localNow();
+  const wait = nextAt === null ? 'now' : `in ${Math.max(0, Math.ceil((nextAt - now) / 1000))} s`;
+  return (
+    <p class="muted">
+      It answered <Time at={app.now() - (now - loadedAt) / 1000} />. Next try {wait}.
+    </p>
+  );
+}

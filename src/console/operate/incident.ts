@@ -1,0 +1,144 @@
+/** Puts the state of the service, as the server decides it, into one incident with one remedy; pure. */
+
+import type { Health, Report, Task } from '../api/wire.ts';
+import type { ActionRequest } from '../state/app.ts';
+import { isActive } from '../state/tasks.ts';
+import type { ServiceState } from '../state/service-states.ts';
+import { runLine } from '../text/ctl-line.ts';
+import { counted } from '../text/counted.ts';
+import { bytes } from '../text/format.ts';
+
+/** The answers that describe an incident. Those of the daemon may be missing. */
+export interface IncidentFacts {
+  readonly health: Health;
+  readonly releases: Report<'release.status'> | null;
+  readonly doctor: Report<'daemon.doctor'> | null;
+  readonly tasks: Report<'task.list'> | null;
+}
+
+/** The remedy that the server names, with its object. */
+export interface Remedy {
+  /** Such as `Repair 1 file`. */
+  readonly text: string;
+  readonly request: ActionRequest;
+}
+
+/** The problem and its remedy. */
+export interface Incident {
+  /** A file of the runbooks. */
+  readonly reason: string;
+  readonly state: ServiceState['state'];
+  /** The first damaged files, and how many there are. */
+  readonly files: readonly string[];
+  readonly fileCount: number;
+  readonly remedy: Remedy | null;
+  /** The remedy to copy; `null` without an action. */
+  readonly command: string | null;
+  /** The task that already works on it. */
+  readonly task: Task | null;
+  /** The messages of the checks that the next step names, if they are not ok. */
+  readonly findings: readonly string[];
+  /** The things that are unknown because of the cause. */
+  readonly unknown: readonly string[];
+  /** Since when they are, Unix seconds. */
+  readonly unknownSince: number | null;
+}
+
+/** More files would hide the rest of the page. */
+const SHOWN_FILES = 3;
+
+/** After these causes a publication without `resume=true` is refused, or leaves automatic publishing stopped. */
+const ROLLED_BACK: ReadonlySet<string> = new Set(['PublishingStopped', 'ReleaseWithdrawn']);
+
+/** The tasks that end a state by themselves, beside the remedy. */
+const WORK_ON: Readonly<Partial<Record<ServiceState['state'], readonly string[]>>> = {
+  damaged: ['repair', 'damage-repair'],
+  starting: ['sync'],
+  unpublished: ['sync'],
+  stale: ['localized-publish', 'localized-follow'],
+};
+
+/** @returns `null` while the service is healthy, and for a server that does not tell its state */
+export function incidentOf(facts: IncidentFacts): Incident | null {
+  const { service } = facts.health;
+  if (service === undefined || service.state === 'healthy' || service.reason === null) return null;
+  const channel = service.channels.official.state === 'healthy' ? 'localized' : 'official';
+  const release = facts.releases?.[channel] ?? null;
+  const { state, reason, next_step: next, caused } = service;
+  const request = next === null || next.action === null ? null : requestOf(next.action, reason, release);
+  const unknown = caused.filter(({ since }) => since !== null);
+  return {
+    reason,
+    state,
+    files: release?.damaged.slice(0, SHOWN_FILES) ?? [],
+    fileCount: release?.damaged_count ?? 0,
+    remedy: request === null ? null : { text: remedyText(request.action, facts, channel), request },
+    command: request === null ? null : runLine(request.action, stringsOf(request.initial)),
+    task: workOn(facts, [request?.action ?? '', ...(WORK_ON[service.channels[channel].state] ?? [])]),
+    findings: findingsOf(next, facts.doctor),
+    unknown: unknown.map(({ what }) => what),
+    unknownSince: unknown[0]?.since ?? null,
+  };
+}
+
+/** @param next names checks as in `the check "verification" of the doctor` */
+function findingsOf(next: ServiceState['next_step'], doctor: IncidentFacts['doctor']): readonly string[] {
+  const advice = next?.text ?? '';
+  const named = new Set([...advice.matchAll(/\bcheck "([^"]+)"/g)].map(([, id = '']) => id));
+  const found = doctor?.checks.filter(({ id, status }) => status !== 'ok' && named.has(id)) ?? [];
+  return found.map(({ message }) => message);
+}
+
+type Release = NonNullable<Report<'release.status'>['official']>;
+
+/** The action with the values that make it the remedy of this cause. */
+function requestOf(action: string, reason: string, release: Release | null): ActionRequest {
+  switch (action) {
+    case 'repair':
+      return release === null
+        ? { action }
+        : { action, initial: { args: `release_id=${release.release_id}` } };
+    case 'localized-publish':
+      return {
+        action,
+        initial: { from_worker: true, ...(ROLLED_BACK.has(reason) ? { args: 'resume=true' } : {}) },
+      };
+    default:
+      return { action };
+  }
+}
+
+function remedyText(
+  action: string,
+  { releases, doctor }: IncidentFacts,
+  channel: 'official' | 'localized',
+): string {
+  const damaged = releases?.[channel]?.damaged_count ?? 0;
+  const freed = doctor?.storage?.reclaimable_bytes ?? 0;
+  switch (action) {
+    case 'sync':
+      return 'Sync now';
+    case 'verify':
+      return 'Verify the release';
+    case 'repair':
+      return damaged === 0 ? 'Repair the release' : `Repair ${counted(damaged, 'file')}`;
+    case 'refresh':
+      return 'Renew the attestation';
+    case 'restart':
+      return 'Restart the daemon';
+    case 'localized-publish':
+      return 'Publish a localized release';
+    case 'release-cleanup':
+      return freed === 0 ? 'Clean up releases' : `Free ${bytes(freed)}`;
+    default:
+      return `Run ${action}`;
+  }
+}
+
+function workOn({ tasks }: IncidentFacts, kinds: readonly string[]): Task | null {
+  return tasks?.items.find((task) => isActive(task) && kinds.includes(task.kind)) ?? null;
+}
+
+function stringsOf(values: ActionRequest['initial'] = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+}

@@ -1,0 +1,76 @@
+import type { JSX } from 'preact';
+import { StorageBar, type StoragePart } from '../charts/storage-bar.tsx';
+import type { AdminIndex, Report } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Empty, Time } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { verdictState } from '../state/verdict.ts';
+import { bytes, count, percent } from '../text/format.ts';
+
+type Storage = NonNullable<Report<'daemon.doctor'>['storage']>;
+
+/** The parts of the volume. The rest is `other`: manifests, databases, other programs. */
+export function storageParts(storage: Storage): readonly StoragePart[] {
+  const known =
+    storage.current_bytes + storage.retained_bytes + storage.reclaimable_bytes + storage.quarantine_bytes;
+  return [
+    { kind: 'current', text: 'Current', size: storage.current_bytes },
+    { kind: 'retained', text: 'Retained', size: storage.retained_bytes },
+    { kind: 'reclaimable', text: 'Reclaimable', size: storage.reclaimable_bytes },
+    { kind: 'quarantine', text: 'Quarantine', size: storage.quarantine_bytes },
+    { kind: 'other', text: 'Other', size: Math.max(0, storage.total_bytes - storage.free_bytes - known) },
+    { kind: 'free', text: 'Free', size: storage.free_bytes },
+  ];
+}
+
+/** The use of the snapshot volume, and the bytes that a cleanup frees. */
+export function StoragePanel(): JSX.Element {
+  const feed = useApp().pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const tools =
+    (feed.value?.storage?.reclaimable_bytes ?? 0) === 0 ? null : (
+      <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>
+    );
+  return (
+    <Panel title="Storage" feed={feed} tools={tools} report="daemon.doctor">
+      {({ storage }) =>
+        storage === undefined || storage === null ? (
+          <Empty>Not measured yet.</Empty>
+        ) : (
+          <StorageBar label="Use of the volume" parts={storageParts(storage)} format={bytes} />
+        )
+      }
+    </Panel>
+  );
+}
+
+/** How far the continuous check of all served files is. */
+export function ScrubPanel(): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<AdminIndex>('index');
+  const channels = verdictState(app).value?.health.service?.channels;
+  const isDamaged = [channels?.official, channels?.localized].some((channel) => channel?.state === 'damaged');
+  return (
+    <Panel title="Scrub" feed={feed}>
+      {({ scrub }) =>
+        scrub === null ? (
+          <Empty>This server runs no scrub, or it has just started.</Empty>
+        ) : (
+          <>
+            <div class="progress">
+              <progress aria-label="Coverage of this pass" max={1} value={scrub.share} />
+              <p>{`${percent(scrub.share)} of pass ${count(scrub.pass)} · ${count(scrub.damage_found)} damaged since the server started`}</p>
+            </div>
+            <p class="muted">
+              {isDamaged ? 'Every file that it reads was checked by ' : 'Every file was checked by '}
+              <Time at={scrub.completed_at} otherwise="no pass yet: the first one runs" />
+            </p>
+            {isDamaged ? (
+              <p class="muted">It leaves out a release that is withdrawn; verify and repair read that one.</p>
+            ) : null}
+          </>
+        )
+      }
+    </Panel>
+  );
+}

@@ -1,0 +1,86 @@
+/** The course of a task as steps with their speed; pure. */
+
+import type { Report, Task } from '../api/wire.ts';
+import type { ProgressSample } from '../charts/throughput.ts';
+import { secondsLeft, speedsOf, meanRate } from '../charts/throughput.ts';
+import { isActive } from '../state/tasks.ts';
+import { bytes, count, duration } from '../text/format.ts';
+
+export type TaskStatus = Report<'task.status'>;
+export type CoursePhase = NonNullable<TaskStatus['course']>[number];
+
+/** One phase in words. */
+export interface TaskStep {
+  readonly key: string;
+  readonly text: string;
+  readonly state: 'done' | 'now' | 'failed' | 'stopped';
+  /** Amount, speed and time left. */
+  readonly detail: string;
+}
+
+/** The mean reaches this far back, so that the time left does not jump, seconds. */
+const RECENT_SECONDS = 20;
+
+/** An amount of a unit: `12 MiB`, `3 entries`. */
+export function amount(value: number, unit: string): string {
+  return unit === 'bytes' ? bytes(value) : `${count(Math.round(value))} ${unit}`;
+}
+
+/** A speed of a unit: `12 MiB/s`. */
+export function speedText(rate: number, unit: string): string {
+  if (unit === 'bytes') return `${bytes(Math.round(rate))}/s`;
+  return `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} ${unit}/s`;
+}
+
+/** The samples of one phase for the curve. */
+export function samplesOf({ phase, samples }: CoursePhase): readonly ProgressSample[] {
+  return samples.map(({ at, done }) => ({ at, done, phase }));
+}
+
+/** The phase whose speed says most: the one that took longest. */
+export function mainPhase(course: readonly CoursePhase[]): CoursePhase | null {
+  const seconds = ({ samples }: CoursePhase): number => (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0);
+  return course.reduce<CoursePhase | null>(
+    (longest, phase) => (longest === null || seconds(phase) > seconds(longest) ? phase : longest),
+    null,
+  );
+}
+
+/** The phases of a task, the last one with how the task goes or ended. */
+export function taskSteps({ task, course = [] }: TaskStatus): readonly TaskStep[] {
+  return course.map((phase, index) => {
+    const isLast = index === course.length - 1;
+    const state = isLast ? stateOf(task) : 'done';
+    return { key: `${index} ${phase.phase}`, text: phase.phase, state, detail: detailOf(phase, state) };
+  });
+}
+
+function stateOf(task: Task): TaskStep['state'] {
+  if (isActive(task)) return task.status === 'queued' ? 'stopped' : 'now';
+  if (task.status === 'succeeded') return 'done';
+  return task.status === 'failed' ? 'failed' : 'stopped';
+}
+
+function detailOf(phase: CoursePhase, state: TaskStep['state']): string {
+  const { unit, total, samples } = phase;
+  const done = samples.at(-1)?.done ?? 0;
+  const speeds = speedsOf(samplesOf(phase));
+  const rate = meanRate(speeds, state === 'now' ? RECENT_SECONDS : Infinity);
+  const left = state === 'now' ? secondsLeft({ done, total }, speeds, RECENT_SECONDS) : null;
+  const of = state === 'done' || total === null ? '' : ` of ${amount(total, unit)}`;
+  const spent = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0);
+  return [
+    // A phase reports its amount at intervals, so one that is done says how much there was.
+    state === 'done' && total !== null ? amount(total, unit) : `${amount(done, unit)}${of}`,
+    rate === null || rate === 0 ? null : speedText(rate, unit),
+    state === 'now'
+      ? left === null
+        ? null
+        : `about ${duration(left)} left`
+      : spent < 1
+        ? 'in under 1 s'
+        : `in ${duration(spent)}`,
+  ]
+    .filter((part) => part !== null)
+    .join(' · ');
+}

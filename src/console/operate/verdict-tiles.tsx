@@ -1,0 +1,198 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { Ring, shareLeft } from '../charts/ring.tsx';
+import type { Report } from '../api/wire.ts';
+import { Badge, Time } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import type { ServiceState } from '../state/service-states.ts';
+import { currentVerdict, verdictState } from '../state/verdict.ts';
+import { absolute, bytes, count, duration, words } from '../text/format.ts';
+import { releaseAddress } from '../text/addresses.ts';
+
+type ReleaseStatus = Report<'release.status'>;
+type CurrentRelease = NonNullable<ReleaseStatus['official']>;
+/** An attestation that was not renewed when a tenth of its time is left needs attention. */
+const LATE_SHARE = 0.1;
+
+/** The state in figures: each channel, the attestation, and the free space. */
+export function VerdictTiles(): JSX.Element {
+  const { tone, title } = currentVerdict(useApp());
+  // While something is wrong, the incident above has the verdict.
+  const titleId = tone === 'ok' ? 'verdict-title' : 'figures-title';
+  return (
+    <section class="tiles" aria-labelledby={titleId}>
+      <h2 id={titleId} class="unseen">
+        {tone === 'ok' ? title : 'The state in figures'}
+      </h2>
+      <ChannelTile name="official" />
+      <ChannelTile name="localized" />
+      <AttestationTile />
+      <SpaceTile />
+    </section>
+  );
+}
+
+function Tile({
+  title,
+  children,
+}: {
+  readonly title: ComponentChildren;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <article class="card tile">
+      <h3>{title}</h3>
+      {children}
+    </article>
+  );
+}
+
+function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX.Element {
+  const app = useApp();
+  const health = verdictState(app).value?.health;
+  const verdict = health?.verdicts[name];
+  const state = health?.service?.channels[name];
+  const report = app.pool.state<ReleaseStatus>('release.status').value;
+  const release = report?.[name] ?? null;
+  const isAbsent = name === 'localized' && state?.reason === 'NothingPublished';
+  return (
+    <Tile
+      title={
+        <>
+          {words(name)}{' '}
+          {verdict === undefined ? null : servedBadge(state?.state, isAbsent, verdict.distributable)}
+        </>
+      }
+    >
+      <p class="figure">
+        {release === null ? (
+          <span class="muted">{report === null ? '…' : 'no release'}</span>
+        ) : (
+          <a href={releaseAddress(release.release_id)}>
+            <code>{release.release_id}</code>
+          </a>
+        )}
+      </p>
+      {isAbsent || state === undefined ? null : (
+        <p class="muted">{state.reason === null ? <Since at={state.since} /> : state.message}</p>
+      )}
+      {release === null ? null : (
+        <p class="muted">
+          {integrity(release, state?.state)}
+          {release.verified_at === null ? null : (
+            <>
+              {' oldest check '}
+              <Time at={release.verified_at} />
+            </>
+          )}
+        </p>
+      )}
+    </Tile>
+  );
+}
+
+function Since({ at }: { readonly at: number }): JSX.Element {
+  return (
+    <>
+      healthy since <Time at={at} />
+    </>
+  );
+}
+
+function servedBadge(
+  state: ServiceState['state'] | undefined,
+  isAbsent: boolean,
+  isDistributable: boolean,
+): JSX.Element {
+  if (isAbsent) return <Badge tone="idle">None</Badge>;
+  // A rollback withdrew it on purpose; nothing is broken.
+  if (state === 'withdrawn') return <Badge tone="idle">Withdrawn</Badge>;
+  return isDistributable ? <Badge tone="ok">Served</Badge> : <Badge tone="bad">Not served</Badge>;
+}
+
+/**
+ * The integrity of a release. The server's verdict may include damage that the daemon is still checking.
+ *
+ * @param channelState of the channel, as the server decides it
+ */
+function integrity(
+  { integrity: state, damaged_count: damaged }: CurrentRelease,
+  channelState: ServiceState['state'] | undefined,
+): JSX.Element {
+  if (state === 'damaged' && damaged > 0) return <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>;
+  if (state === 'damaged' || channelState === 'damaged') return <Badge tone="bad">Damaged</Badge>;
+  if (state === 'ok') return <Badge tone="ok">Whole</Badge>;
+  return <Badge tone="idle">Not verified</Badge>;
+}
+
+function AttestationTile(): JSX.Element {
+  const app = useApp();
+  const attestation = verdictState(app).value?.health.attestation ?? null;
+  if (attestation === null) {
+    return (
+      <Tile title="Attestation">
+        <p class="muted">none yet</p>
+      </Tile>
+    );
+  }
+  const { issued_at: from, expires_at: to, version } = attestation;
+  const now = app.now();
+  const share = shareLeft(from, to, now);
+  const left = duration(Math.max(0, to - now));
+  const tone = share === 0 ? 'bad' : share < LATE_SHARE ? 'warn' : 'ok';
+  return (
+    <Tile title="Attestation">
+      <div class="beside">
+        <Ring
+          share={share}
+          tone={tone}
+          label={share === 0 ? 'The attestation has expired' : `The attestation expires in ${left}`}
+        >
+          {share === 0 ? 'over' : shortTime(to - now)}
+        </Ring>
+        <p class="muted">
+          {`Version ${version}`}
+          <br />
+          {share === 0 ? 'expired ' : 'valid until '}
+          {absolute(to, now)}
+          {share === 0 ? null : (
+            <>
+              <br />
+              and renewed before then
+            </>
+          )}
+        </p>
+      </div>
+    </Tile>
+  );
+}
+
+/** A short time for the middle of a ring: `9:12`, `3 h`, `2 d`. */
+function shortTime(seconds: number): string {
+  const left = Math.max(0, Math.floor(seconds));
+  if (left >= 2 * 86_400) return `${Math.floor(left / 86_400)} d`;
+  if (left >= 2 * 3600) return `${Math.floor(left / 3600)} h`;
+  return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
+}
+
+function SpaceTile(): JSX.Element {
+  const { pool } = useApp();
+  const feed = pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const storage = feed.value?.storage ?? null;
+  return (
+    <Tile title="Free space">
+      {storage === null ? (
+        <p class="muted">{feed.value === null ? '…' : 'not measured yet'}</p>
+      ) : (
+        <>
+          <p class="figure">{bytes(storage.free_bytes)}</p>
+          <p class="muted">
+            {`of ${bytes(storage.total_bytes)}`}
+            {storage.reclaimable_bytes === 0
+              ? null
+              : `, ${bytes(storage.reclaimable_bytes)} more can be freed`}
+          </p>
+        </>
+      )}
+    </Tile>
+  );
+}

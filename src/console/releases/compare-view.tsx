@@ -1,0 +1,93 @@
+import type { JSX } from 'preact';
+import type { ReleaseRow, Report } from '../api/wire.ts';
+import { Button, Select } from '../components/controls.tsx';
+import { Panel } from '../components/panel.tsx';
+import { useApp } from '../state/app.ts';
+import { reportFeed } from '../state/report-feed.ts';
+import type { View } from '../state/view.ts';
+import { words } from '../text/format.ts';
+import { Difference } from './difference-panel.tsx';
+import { servingOf, type ReleaseStatus } from './release-facts.ts';
+
+/** The difference of the two releases that the address names. */
+export const compareView: View = {
+  feeds: (app) => [reportFeed(app, 'release.status'), reportFeed(app, 'release.list')],
+  Body: Compare,
+};
+
+function Compare(): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<Report<'release.list'>>('release.list');
+  const status = app.pool.state<ReleaseStatus>('release.status').value;
+  return (
+    <>
+      <p>
+        <a href="#/releases">← All releases</a>
+      </p>
+      <Panel title="Difference of two releases" feed={feed}>
+        {({ releases }) => <Pair rows={releases} status={status} />}
+      </Panel>
+    </>
+  );
+}
+
+function Pair({
+  rows,
+  status,
+}: {
+  readonly rows: readonly ReleaseRow[];
+  readonly status: ReleaseStatus | null;
+}): JSX.Element {
+  const app = useApp();
+  const [left, right] = [app.query('left'), app.query('right')];
+  const found = [left, right].map((id) => rows.find((row) => row.release_id === id));
+  const [first, second] = found;
+  return (
+    <>
+      <div class="filter-bar">
+        <Side name="left" label="Before" rows={rows} status={status} />
+        <Side name="right" label="After" rows={rows} status={status} />
+        <Button onClick={() => app.setQuery({ left: right, right: left })}>Swap</Button>
+      </div>
+      {first === undefined || second === undefined ? (
+        <p class="empty">
+          {[left, right].some((id, index) => id !== '' && found[index] === undefined)
+            ? 'No release has the id that the address names. Choose two releases.'
+            : 'Choose two releases.'}
+        </p>
+      ) : (
+        <Difference left={first} right={second} status={status} />
+      )}
+    </>
+  );
+}
+
+/** Only releases that servers serve can be read. */
+function Side({
+  name,
+  label,
+  rows,
+  status,
+}: {
+  readonly name: 'left' | 'right';
+  readonly label: string;
+  readonly rows: readonly ReleaseRow[];
+  readonly status: ReleaseStatus | null;
+}): JSX.Element {
+  const app = useApp();
+  const chosen = app.query(name);
+  const served = rows.filter(
+    (row) => row.release_id === chosen || (servingOf(row, status) ?? 'none') !== 'none',
+  );
+  return (
+    <Select
+      label={label}
+      value={chosen}
+      options={[
+        ['', 'Choose …'],
+        ...served.map(({ release_id: id, channel }) => [id, `${id} (${words(channel)})`] as const),
+      ]}
+      onChange={(id) => app.setQuery({ [name]: id })}
+    />
+  );
+}

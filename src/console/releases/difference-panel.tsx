@@ -1,0 +1,199 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiFailure } from '../api/api-client.ts';
+import type { ReleaseRow } from '../api/wire.ts';
+import { Button } from '../components/controls.tsx';
+import { FailureText } from '../components/failure-text.tsx';
+import { Tree } from '../components/tree.tsx';
+import { useApp } from '../state/app.ts';
+import { bytes, count } from '../text/format.ts';
+import type { Totals } from './difference/changed-folders.ts';
+import type { Comparison } from './difference/comparison.ts';
+import {
+  folderNode,
+  growthText,
+  nodesIn,
+  totalsText,
+  type DifferenceNode,
+} from './difference/difference-rows.ts';
+import { useComparison, type ComparisonControl } from './difference/use-comparison.ts';
+import { servingOf, type ReleaseStatus } from './release-facts.ts';
+
+interface DifferenceProps {
+  readonly left: ReleaseRow;
+  readonly right: ReleaseRow;
+  readonly status: ReleaseStatus | null;
+}
+
+/** The files that differ between two releases, folded to folders. */
+export function Difference({ left, right, status }: DifferenceProps): JSX.Element {
+  const unread = [left, right].filter((row) => servingOf(row, status) === 'none');
+  if (status === null) return <p class="empty">Loading …</p>;
+  if (unread.length > 0) {
+    return (
+      <p class="note idle">
+        {`${unread.map(({ release_id: id }) => id).join(' and ')} cannot be compared: servers list the files of releases that they serve, and the attestation does not name ${unread.length === 1 ? 'this one' : 'these'}.`}
+      </p>
+    );
+  }
+  // Another pair is another comparison.
+  const key = [left, right].map(({ channel, release_id: id }) => `${channel}/${id}`).join(' ');
+  return <Compared key={key} left={left} right={right} />;
+}
+
+function Compared({ left, right }: Pick<DifferenceProps, 'left' | 'right'>): JSX.Element {
+  const control = useComparison(useApp(), left, right);
+  const { comparison, start } = control;
+  if (comparison === null) {
+    const entries = (left.manifest?.entry_count ?? 0) + (right.manifest?.entry_count ?? 0);
+    return (
+      <p class="buttons">
+        <Button class="primary" onClick={start}>{`Compare ${count(entries)} entries`}</Button>
+        <span class="muted">The browser reads both lists; this can take a minute.</span>
+      </p>
+    );
+  }
+  const { phase } = comparison.state.value;
+  const { totals } = comparison.folders.root;
+  const isSame = phase === 'done' && totals.added + totals.changed + totals.removed === 0;
+  return (
+    <div class="difference">
+      <Progress comparison={comparison} control={control} />
+      {isSame ? <p class="empty">Both releases have the same files.</p> : <Totalled totals={totals} />}
+      {isSame ? null : <DifferenceTree comparison={comparison} />}
+    </div>
+  );
+}
+
+function Progress({
+  comparison,
+  control,
+}: {
+  readonly comparison: Comparison;
+  readonly control: ComparisonControl;
+}): JSX.Element | null {
+  const { phase, read, total, failure } = comparison.state.value;
+  if (phase === 'done') return null;
+  if (phase === 'failed' && failure !== null) {
+    return (
+      <div class="note bad" role="alert">
+        <p>{failure instanceof ApiFailure ? <FailureText failure={failure} /> : failure.message}</p>
+        <Button onClick={control.start}>Compare again</Button>
+      </div>
+    );
+  }
+  const amount = total === null ? '' : `${count(read)} of ${count(total)} entries`;
+  if (phase === 'cancelled') {
+    return (
+      <p class="buttons">
+        <span class="muted">{`Stopped after ${amount}. The changes so far:`}</span>
+        <Button onClick={control.start}>Compare again</Button>
+      </p>
+    );
+  }
+  return (
+    <div class="difference-progress">
+      <progress
+        aria-label="Progress of the comparison"
+        {...(total === null ? {} : { max: total || 1, value: read })}
+      />
+      <span class="muted">{amount}</span>
+      <Button onClick={comparison.cancel}>Stop</Button>
+    </div>
+  );
+}
+
+function Totalled({ totals }: { readonly totals: Totals }): JSX.Element {
+  return (
+    <p>
+      <Counts totals={totals} />
+      <span class="muted">{` ${bytes(totals.newBytes)} of new content, ${growthText(totals.growth)} in all`}</span>
+    </p>
+  );
+}
+
+/** `+12 ~40 −3`; a count of 0 is left out. */
+function Counts({ totals }: { readonly totals: Totals }): JSX.Element {
+  const { added, changed, removed } = totals;
+  return (
+    <span class="changes">
+      <span class="unseen">{totalsText(totals)}</span>
+      <span aria-hidden="true">
+        {added === 0 ? null : <span class="ok">{`+${count(added)} `}</span>}
+        {changed === 0 ? null : <span class="info">{`~${count(changed)} `}</span>}
+        {removed === 0 ? null : <span class="bad">{`−${count(removed)}`}</span>}
+      </span>
+    </span>
+  );
+}
+
+function DifferenceTree({ comparison }: { readonly comparison: Comparison }): JSX.Element {
+  const { folders } = comparison;
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const { phase } = comparison.state.value;
+  useEffect(() => {
+    if (phase !== 'reading' && folders.root.files > 0) comparison.open(folders.root);
+  }, [comparison, phase]);
+  const roots = nodesIn(folders.root, folders, comparison.entries(''));
+  const toggle = (node: DifferenceNode): void => {
+    const next = new Set(open);
+    if (next.delete(node.key)) comparison.close(node.key);
+    else {
+      next.add(node.key);
+      // While lists are read, the end of the folder may not be known.
+      if (node.kind === 'folder' && phase !== 'reading') comparison.open(node.folder);
+    }
+    setOpen(next);
+  };
+  return (
+    <Tree
+      label="Changed files"
+      roots={roots}
+      open={open}
+      onToggle={toggle}
+      onPick={(node) => {
+        if (node.kind === 'more' && phase !== 'reading') comparison.open(node.folder);
+      }}
+      childrenOf={(node) =>
+        node.kind === 'folder' ? nodesIn(node.folder, folders, comparison.entries(node.key)) : null
+      }
+    >
+      {(node) => <NodeText node={node} />}
+    </Tree>
+  );
+}
+
+function NodeText({ node }: { readonly node: DifferenceNode }): JSX.Element {
+  if (node.kind === 'more') return <span class="link">{node.text}</span>;
+  if (node.kind === 'folder') {
+    const { totals } = node.folder;
+    return (
+      <>
+        <span class="path">{folderNode(node.folder).name}</span>
+        <Counts totals={totals} />
+        <span class="muted number">{growthText(totals.growth)}</span>
+      </>
+    );
+  }
+  const { left, right } = node.pair;
+  const [sign, tone, word] =
+    left === null
+      ? ['+', 'ok', 'added']
+      : right === null
+        ? ['−', 'bad', 'removed']
+        : ['~', 'info', 'changed'];
+  return (
+    <>
+      <span class={`change ${tone}`} aria-hidden="true">
+        {sign}
+      </span>
+      <span class="path">{node.name}</span>
+      <span class="unseen">{` ${word} `}</span>
+      <span class="muted number">
+        {left !== null && right !== null
+          ? `${bytes(left.size)} → ${bytes(right.size)}`
+          : bytes((left ?? right)?.size ?? 0)}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import type { ReleaseRow, Report } from '../api/wire.ts';
+import { Time } from '../components/text.tsx';
+import type { VirtualColumn } from '../components/virtual-table.tsx';
+import { bytes, count, words } from '../text/format.ts';
+import { coverageOf, type ReleaseStatus } from './release-facts.ts';
+import { Integrity, ServedBadge, StateBadge } from './release-parts.tsx';
+import { releaseAddress } from '../text/addresses.ts';
+
+/** Characters of an id that are always shown, such as `r90_demo-l12`. */
+const ID_END = 12;
+
+/** The columns of the list of releases. */
+export function releaseColumns(
+  status: ReleaseStatus | null,
+  translation: Report<'translation.status'> | null,
+): ReadonlyArray<VirtualColumn<ReleaseRow>> {
+  return [
+    {
+      id: 'release',
+      head: 'Release',
+      least: 230,
+      grow: 3,
+      narrow: 'title',
+      isSortable: true,
+      cell: ({ release_id: id }) => <ReleaseLink id={id} />,
+    },
+    {
+      id: 'channel',
+      head: 'Channel',
+      least: 92,
+      grow: 0,
+      narrow: 'detail',
+      isSortable: true,
+      cell: ({ channel }) => words(channel),
+    },
+    {
+      id: 'state',
+      head: 'State',
+      least: 122,
+      grow: 0,
+      narrow: 'aside',
+      isSortable: true,
+      cell: (row) => <StateBadge release={row} translation={translation} />,
+    },
+    {
+      id: 'served',
+      head: 'Served',
+      least: 112,
+      grow: 0,
+      narrow: 'none',
+      cell: (row) => <ServedBadge release={row} status={status} />,
+    },
+    {
+      id: 'published',
+      head: 'Published',
+      least: 120,
+      grow: 1,
+      narrow: 'detail',
+      isSortable: true,
+      cell: ({ published_at: at }) => <Time at={at} otherwise="never" isBrief />,
+    },
+    ...measuredColumns(translation),
+  ];
+}
+
+/** The end of the id tells releases apart, so a narrow column cuts it before the end. */
+function ReleaseLink({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <a class="cut" href={releaseAddress(id)} tabIndex={-1} aria-label={id} title={id}>
+      <span>{id.slice(0, -ID_END)}</span>
+      <span>{id.slice(-ID_END)}</span>
+    </a>
+  );
+}
+
+function measuredColumns(
+  translation: Report<'translation.status'> | null,
+): ReadonlyArray<VirtualColumn<ReleaseRow>> {
+  return [
+    {
+      id: 'size',
+      head: 'Size',
+      least: 90,
+      grow: 0,
+      class: 'number',
+      narrow: 'detail',
+      isSortable: true,
+      cell: ({ manifest }) => (manifest === null ? '–' : bytes(manifest.total_bytes)),
+    },
+    {
+      id: 'integrity',
+      head: 'Integrity',
+      least: 170,
+      grow: 1,
+      narrow: 'none',
+      cell: (row) => <Integrity release={row} isBrief />,
+    },
+    {
+      id: 'coverage',
+      head: 'Localized',
+      least: 96,
+      grow: 0,
+      class: 'number',
+      narrow: 'none',
+      cell: (row) => localizedCell(row, translation),
+    },
+  ];
+}
+
+function localizedCell(
+  row: ReleaseRow,
+  translation: Report<'translation.status'> | null,
+): JSX.Element | string {
+  if (row.stale === true) return 'stale';
+  const coverage = coverageOf(row, translation);
+  if (coverage === null) return '–';
+  const { publishable, units } = coverage;
+  return (
+    <span
+      title={`${count(publishable)} of ${count(units)} units`}
+    >{`${Math.floor((publishable / units) * 100)} %`}</span>
+  );
+}

@@ -1,0 +1,88 @@
+/** The facts of one release that follow from the reports; pure. */
+
+import type { ReleaseRow, Report } from '../api/wire.ts';
+import type { Tone } from '../components/text.tsx';
+
+export type ReleaseStatus = Report<'release.status'>;
+
+/** States of releases whose files are complete and on the volume. */
+const KEPT: ReadonlySet<ReleaseRow['state']> = new Set([
+  'verified',
+  'current',
+  'superseded',
+  'rolled_back',
+  'damaged',
+]);
+
+/** Whether the files of a release are on the volume. */
+export function isKept({ state, manifest }: ReleaseRow): boolean {
+  return manifest !== null && KEPT.has(state);
+}
+
+/** Whether a localized release was taken back and is not current again; its state alone does not tell it. */
+export function isRolledBack(
+  { release_id: id, state }: Pick<ReleaseRow, 'release_id' | 'state'>,
+  translation: Report<'translation.status'> | null,
+): boolean {
+  if (state === 'rolled_back') return true;
+  const published = translation?.history.find((row) => row.localized_release_id === id);
+  return state !== 'current' && published !== undefined && published.rolled_back !== null;
+}
+
+/** Whether the page Publish offers to take the release back, or to make it current again. */
+export function canRollBack(row: ReleaseRow, status: ReleaseStatus | null): boolean {
+  if (row.channel !== 'localized' || status === null || status.localized === null) return false;
+  if (row.state === 'current') return true;
+  return (
+    row.state === 'superseded' && row.manifest !== null && status.official?.release_id === row.base_release_id
+  );
+}
+
+/** How the servers may serve a release. */
+export type Serving = 'current' | 'retained' | 'none';
+
+/** How the attestation lets servers serve a release; `null` while it is not known. */
+export function servingOf(
+  { release_id: id }: Pick<ReleaseRow, 'release_id'>,
+  status: ReleaseStatus | null,
+): Serving | null {
+  if (status === null) return null;
+  const authorized = status.attestation?.authorizes;
+  if (authorized === undefined) return 'none';
+  if (authorized.official === id || authorized.localized === id) return 'current';
+  return authorized.retained.includes(id) ? 'retained' : 'none';
+}
+
+/** Servers in words, and their tone. */
+export const SERVING_WORDS: Readonly<Record<Serving, readonly [text: string, tone: Tone]>> = {
+  current: ['As current', 'ok'],
+  retained: ['Retained', 'info'],
+  none: ['Not served', 'idle'],
+};
+
+/**
+ * The release that was published before this one, in its channel; `null` for the first one.
+ *
+ * @param rows newest first
+ */
+export function predecessorOf(row: ReleaseRow, rows: readonly ReleaseRow[]): ReleaseRow | null {
+  const published = (each: ReleaseRow): number => each.published_at ?? each.created_at;
+  const earlier = rows.filter(
+    (each) =>
+      each.channel === row.channel &&
+      each.release_id !== row.release_id &&
+      each.manifest !== null &&
+      published(each) < published(row),
+  );
+  return earlier.toSorted((left, right) => published(right) - published(left))[0] ?? null;
+}
+
+/** The part of the texts of a release that its localization covers, from 0 to 1; `null` where no report tells it. */
+export function coverageOf(
+  { release_id: id }: Pick<ReleaseRow, 'release_id'>,
+  status: Report<'translation.status'> | null,
+): { readonly publishable: number; readonly units: number } | null {
+  const coverage = status?.coverage;
+  if (coverage === undefined || coverage.release_id !== id || coverage.units === 0) return null;
+  return coverage.publishable === null ? null : { publishable: coverage.publishable, units: coverage.units };
+}

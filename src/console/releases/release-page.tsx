@@ -1,0 +1,225 @@
+import type { JSX } from 'preact';
+import type { ReleaseRow, Report } from '../api/wire.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Facts, Time } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { verdictState } from '../state/verdict.ts';
+import { bytes, count, words } from '../text/format.ts';
+import { Difference } from './difference-panel.tsx';
+import { IntegrityHistory } from './integrity-history.tsx';
+import { coverageOf, predecessorOf, servingOf, type ReleaseStatus } from './release-facts.ts';
+import { compareHref, Integrity, ReleaseButtons, ServedBadge, StateBadge } from './release-parts.tsx';
+import { releaseAddress } from '../text/addresses.ts';
+
+/** One release: its facts, its provenance, its integrity, and its difference to the previous release. */
+export function ReleasePage({ id }: { readonly id: string }): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<Report<'release.list'>>('release.list');
+  const status = app.pool.state<ReleaseStatus>('release.status').value;
+  const release = feed.value?.releases.find((row) => row.release_id === id);
+  const tools =
+    release === undefined ? null : (
+      <ReleaseButtons release={release} rows={feed.value?.releases ?? []} status={status} />
+    );
+  return (
+    <>
+      <p>
+        <a href="#/releases">← All releases</a>
+      </p>
+      <Panel title={`Release ${id}`} feed={feed} tools={tools}>
+        {() =>
+          release === undefined ? (
+            <EmptyState title="No release has this id" actions={<a href="#/releases">All releases</a>}>
+              It may have been deleted long ago.
+            </EmptyState>
+          ) : (
+            <Summary release={release} status={status} />
+          )
+        }
+      </Panel>
+      {release === undefined ? null : (
+        <>
+          <div class="columns">
+            <Provenance release={release} status={status} />
+            <IntegrityPanel release={release} status={status} />
+          </div>
+          <Changes release={release} rows={feed.value?.releases ?? []} status={status} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface PartProps {
+  readonly release: ReleaseRow;
+  readonly status: ReleaseStatus | null;
+}
+
+function Summary({ release, status }: PartProps): JSX.Element {
+  const { manifest, created_at: created, published_at: published, base_release_id: base, stale } = release;
+  const translation = useApp().pool.state<Report<'translation.status'>>('translation.status').value;
+  const coverage = coverageOf(release, translation);
+  return (
+    <div class="columns">
+      <Facts
+        rows={[
+          ['Channel', words(release.channel)],
+          ['State', <StateBadge key="state" release={release} translation={translation} />],
+          ['Served', <ServedBadge key="served" release={release} status={status} />],
+          ['Entries', manifest === null ? 'not known yet' : count(manifest.entry_count)],
+          ['Size', manifest === null ? null : bytes(manifest.total_bytes)],
+        ]}
+      />
+      <Facts
+        rows={[
+          ['Made', <Time key="made" at={created} />],
+          ['Published', <Time key="published" at={published} otherwise="never" />],
+          [
+            'Base',
+            base === undefined ? null : (
+              <>
+                <a href={releaseAddress(base)}>{base}</a>
+                {stale === true ? ' (no longer the official release)' : ''}
+              </>
+            ),
+          ],
+          [
+            'Localized',
+            coverage === null
+              ? null
+              : `${count(coverage.publishable)} of ${count(coverage.units)} units can be published`,
+          ],
+        ]}
+      />
+    </div>
+  );
+}
+
+/** The statement that lets servers serve it. */
+function Provenance({ release, status }: PartProps): JSX.Element {
+  const serving = servingOf(release, status);
+  const attestation = serving === null || serving === 'none' ? null : (status?.attestation ?? null);
+  const { manifest, channel } = release;
+  return (
+    <section class="panel" aria-labelledby="provenance">
+      <div class="panel-head">
+        <h2 id="provenance">Provenance</h2>
+      </div>
+      <Facts
+        rows={[
+          [
+            'Source',
+            channel === 'official'
+              ? 'Fetched from upstream by a sync'
+              : `Built from ${release.base_release_id ?? 'an official release'} and its translations`,
+          ],
+          ['Manifest', manifest === null ? null : <code key="manifest">{`blake3:${manifest.blake3}`}</code>],
+          [
+            'Attestation',
+            attestation === null ? 'No valid one names this release' : `version ${attestation.version}`,
+          ],
+          ['Upstream', channel === 'official' ? <Upstream key="upstream" status={status} /> : null],
+          [
+            'Signed by',
+            attestation?.key_ids === undefined ? null : (
+              <code key="keys">{attestation.key_ids.join(', ')}</code>
+            ),
+          ],
+          ['Signed', attestation === null ? null : <Time key="signed" at={attestation.issued_at} />],
+          ['Valid until', attestation === null ? null : <Time key="until" at={attestation.expires_at} />],
+        ]}
+      />
+    </section>
+  );
+}
+
+/** Where a sync fetches from now; releases before may have come from another place. */
+function Upstream({ status }: Pick<PartProps, 'status'>): JSX.Element | null {
+  const upstream = status?.upstream;
+  if (upstream === undefined) return null;
+  if (upstream === null) return <>none is configured now</>;
+  return (
+    <>
+      {`${upstream.kind}, now `}
+      <code>{upstream.label}</code>
+    </>
+  );
+}
+
+function IntegrityPanel({ release, status }: PartProps): JSX.Element {
+  const { damaged, damaged_examples: examples = [] } = release.artifact_integrity;
+  const verdict = verdictState(useApp()).value?.health.verdicts[release.channel];
+  const current = [status?.official, status?.localized].find(
+    (each) => each?.release_id === release.release_id,
+  );
+  const isJudged = verdict?.release_id === release.release_id;
+  return (
+    <section class="panel" aria-labelledby="integrity">
+      <div class="panel-head">
+        <h2 id="integrity">Integrity</h2>
+      </div>
+      <Facts
+        rows={[
+          [
+            // Files that it shares with an earlier release may have been read before it was made.
+            'Its files',
+            <Integrity key="integrity" release={release} />,
+          ],
+          [
+            'Oldest check',
+            current === undefined || current === null ? null : (
+              <Time key="oldest" at={current.verified_at} otherwise="not every file was checked" />
+            ),
+          ],
+          [
+            'This server',
+            !isJudged ? null : verdict.distributable ? 'serves it' : `does not serve it: ${verdict.message}`,
+          ],
+        ]}
+      />
+      {examples.length === 0 ? null : (
+        <>
+          <h3>{`Damaged files${damaged > examples.length ? `, ${count(examples.length)} of ${count(damaged)}` : ''}`}</h3>
+          <ul class="rows">
+            {examples.map((destination) => (
+              <li key={destination}>
+                <code>{destination}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <IntegrityHistory releaseId={release.release_id} />
+    </section>
+  );
+}
+
+function Changes({
+  release,
+  rows,
+  status,
+}: PartProps & { readonly rows: readonly ReleaseRow[] }): JSX.Element {
+  const before = predecessorOf(release, rows);
+  const base = rows.find((row) => row.channel === 'official' && row.release_id === release.base_release_id);
+  return (
+    <section class="panel" aria-labelledby="changes">
+      <div class="panel-head">
+        <h2 id="changes">{before === null ? 'Changes' : `Changes since ${before.release_id}`}</h2>
+        <div class="tools">
+          {base === undefined ? null : (
+            <a href={compareHref(base.release_id, release.release_id)}>Compare with its base</a>
+          )}
+          {before === null ? null : (
+            <a href={compareHref(before.release_id, release.release_id)}>Compare with another release</a>
+          )}
+        </div>
+      </div>
+      {before === null ? (
+        <p class="empty">It is the first release of its channel that is known here.</p>
+      ) : (
+        <Difference left={before} right={release} status={status} />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+/** The parts that show a release, on every page of releases. */
+
+import type { JSX } from 'preact';
+import type { ReleaseRow, Report } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
+import { Badge, Time, type Tone } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { count, words } from '../text/format.ts';
+import { releaseActions } from './release-actions.ts';
+import { canRollBack, isRolledBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
+
+const STATE_TONES: Readonly<Partial<Record<ReleaseRow['state'], Tone>>> = {
+  current: 'ok',
+  staging: 'info',
+  building: 'info',
+  damaged: 'bad',
+  failed: 'bad',
+};
+
+/** The state of a release. */
+export function StateBadge({
+  release,
+  translation,
+}: {
+  readonly release: ReleaseRow;
+  readonly translation: Report<'translation.status'> | null;
+}): JSX.Element {
+  const { state } = release;
+  if (isRolledBack(release, translation)) return <Badge tone="warn">Rolled back</Badge>;
+  return <Badge tone={STATE_TONES[state] ?? 'idle'}>{words(state)}</Badge>;
+}
+
+/** Whether the bytes of a release were whole when they were last read. Those that it shares may be older than it. */
+export function Integrity({
+  release,
+  isBrief = false,
+}: {
+  readonly release: ReleaseRow;
+  readonly isBrief?: boolean;
+}): JSX.Element {
+  const { checked_at: at, ok, damaged } = release.artifact_integrity;
+  if (at === null) return <Badge tone="idle">Not verified</Badge>;
+  return (
+    <>
+      {ok ? <Badge tone="ok">Whole</Badge> : <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>}{' '}
+      <Time at={at} isBrief={isBrief} />
+    </>
+  );
+}
+
+/** Whether servers may serve a release. */
+export function ServedBadge({
+  release,
+  status,
+}: {
+  readonly release: ReleaseRow;
+  readonly status: ReleaseStatus | null;
+}): JSX.Element {
+  const serving = servingOf(release, status);
+  if (serving === null) return <span class="muted">–</span>;
+  const [text, tone] = SERVING_WORDS[serving];
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+/** The actions that can succeed on a release. */
+export function ReleaseButtons({
+  release,
+  rows,
+  status,
+}: {
+  readonly release: ReleaseRow;
+  readonly rows: readonly ReleaseRow[];
+  readonly status: ReleaseStatus | null;
+}): JSX.Element {
+  const app = useApp();
+  const { release_id: id, channel, state } = release;
+  return (
+    <>
+      {releaseActions(release, rows, status).map(({ title, request, class: name }) => (
+        <ActionButton key={title} request={request} class={name} about={id}>
+          {title}
+        </ActionButton>
+      ))}
+      {canRollBack(release, status) && app.mayRun('localized-rollback') ? (
+        <a class="button" href="#/publish">
+          {state === 'current' ? 'Take back …' : 'Roll back to this …'}
+          <span class="unseen">{` ${id}`}</span>
+        </a>
+      ) : null}
+      {channel === 'official' && state === 'current' && app.mayRun('localized-publish') ? (
+        <a class="button" href="#/publish">
+          Publish a localization
+        </a>
+      ) : null}
+    </>
+  );
+}
+
+/** The address of a comparison. */
+export function compareHref(left: string, right: string): string {
+  return `#/compare?${new URLSearchParams({ left, right }).toString()}`;
+}

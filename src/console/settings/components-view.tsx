@@ -1,0 +1,52 @@
+import type { JSX } from 'preact';
+import type { View } from '../state/view.ts';
+import { badgeSample } from './component-samples/badge-sample.tsx';
+import {
+  ribbonSample,
+  ringSample,
+  sparklineSample,
+  storageSample,
+  throughputSample,
+  treemapSample,
+} from './component-samples/chart-sample.tsx';
+import { chipTextSample } from './component-samples/chip-text-sample.tsx';
+import { controlSample } from './component-samples/control-sample.tsx';
+import { formSample } from './component-samples/form-sample.tsx';
+import { listAndTreeSample } from './component-samples/list-and-tree-sample.tsx';
+import { longTableSample } from './component-samples/long-table-sample.tsx';
+import { jsonSample, stepperSample } from './component-samples/work-sample.tsx';
+import type { ComponentSample } from './component-samples/sample.ts';
+
+/** Add a row here for a new component. */
+const SAMPLES: readonly ComponentSample[] = [
+  badgeSample,
+  controlSample,
+  formSample,
+  longTableSample,
+  listAndTreeSample,
+  stepperSample,
+  jsonSample,
+  ribbonSample,
+  sparklineSample,
+  ringSample,
+  storageSample,
+  treemapSample,
+  throughputSample,
+  chipTextSample,
+];
+
+/** All components in every state, for those who change them. */
+export const componentsView: View = { feeds: () => [], Body: Components };
+
+function Components(): JSX.Element {
+  return (
+    <>
+      {SAMPLES.map(({ title, Body }, index) => (
+        <section class="panel" aria-labelledby={`sample-${index}`} key={title}>
+          <h2 id={`sample-${index}`}>{title}</h2>
+          <Body />
+        </section>
+      ))}
+    </>
+  );
+}

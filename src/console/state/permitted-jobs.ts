@@ -1,0 +1,27 @@
+/** The jobs that a token may schedule, run and cancel; pure. */
+
+import type { ConsoleContract } from '../../contract/console/console-contract.ts';
+import type { App } from './app.ts';
+
+/**
+ * Whether the token may use an action on a schedule or a task of a job. The server decides by the job, and tells only
+ * whether the token may use the action on any.
+ *
+ * @param action such as `schedule-run`
+ * @param kind of the job
+ */
+export function mayRunOn(
+  app: Pick<App, 'contract' | 'mayRun' | 'hasScope'>,
+  action: string,
+  kind: string,
+): boolean {
+  const { jobs, actions } = app.contract;
+  const scope = jobs[kind]?.scope ?? actions[kind]?.scope ?? 'operate';
+  return app.mayRun(action) && (scope === 'named' || app.hasScope(scope));
+}
+
+/** The contract with the jobs that the token may schedule. */
+export function permittedContract(app: Pick<App, 'contract' | 'hasScope'>): ConsoleContract {
+  const jobs = Object.entries(app.contract.jobs).filter(([, { scope }]) => app.hasScope(scope));
+  return { ...app.contract, jobs: Object.fromEntries(jobs) };
+}

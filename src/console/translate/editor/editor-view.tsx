@@ -1,0 +1,161 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { FeedRequest } from '../../api/feed-pool.ts';
+import type { Report } from '../../api/wire.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureText } from '../../components/failure-text.tsx';
+import { isNarrow } from '../../components/narrow.ts';
+import { Empty } from '../../components/text.tsx';
+import { useApp, type App } from '../../state/app.ts';
+import { reportFeed } from '../../state/report-feed.ts';
+import { useReportPages } from '../../state/report-pages.ts';
+import type { View } from '../../state/view.ts';
+import { TaskHead, type EditorMode, type TranslationTask } from './task-head.tsx';
+import { UnitDesk } from './unit-desk.tsx';
+import { unitReader, type ReadUnits } from './scan-units.ts';
+import { SeekNote } from './seek-note.tsx';
+import { UnitList } from './unit-list.tsx';
+import type { UnitSource } from './unit-source.ts';
+import { NOTHING, useMoves } from './use-moves.ts';
+import { useShownUnits, type ShownUnits } from './use-shown-units.ts';
+import { containerQuery, type Unit } from './unit.ts';
+import { useSelection, type Selection } from './use-selection.ts';
+
+/** The translator's editor of one task: `translate-task/ID`. */
+export const editorView: View = { feeds: (app) => [taskFeedOf(app)], Body: EditorBody };
+
+const TASK_EVERY_MS = 10_000;
+
+function taskKey(app: App): string {
+  return `translation-task:${app.route.argument ?? ''}`;
+}
+
+function taskFeedOf(app: App): FeedRequest {
+  return reportFeed(app, 'translation.tasks', {
+    key: taskKey(app),
+    query: { task_id: app.route.argument ?? '-' },
+    everyMs: TASK_EVERY_MS,
+  });
+}
+
+function EditorBody(): JSX.Element {
+  const app = useApp();
+  const { value, failure } = app.pool.state<Report<'translation.tasks'>>(taskKey(app));
+  const [task] = value?.items ?? [];
+  if (task !== undefined) return <TaskEditor task={task} key={task.task_id} />;
+  if (failure !== null) {
+    return (
+      <p class="note bad" role="alert">
+        <FailureText failure={failure} />
+      </p>
+    );
+  }
+  if (value === null) return <Empty>Loading …</Empty>;
+  return (
+    <EmptyState title="There is no such task" actions={<a href="#/translate">All tasks</a>}>
+      It may belong to a release that was removed. Choose a task from the list.
+    </EmptyState>
+  );
+}
+
+function TaskEditor({ task }: { readonly task: TranslationTask }): JSX.Element {
+  const app = useApp();
+  const container = containerQuery(task);
+  const source = useReportPages(app, 'parse.text_units', { query: container, stamp: task.updated_at });
+  const read = unitReader(app, container);
+  const selection = useSelection(source, read);
+  const list = useShownUnits(source, read, task);
+  const mode: EditorMode =
+    app.query('mode') === 'review' && app.mayRun('translation-proofread') ? 'review' : 'translate';
+  return (
+    <div class="editor full-width">
+      <TaskHead
+        task={task}
+        mode={mode}
+        onMode={(next) => app.setQuery({ mode: next === 'review' ? 'review' : null })}
+      />
+      <Columns source={source} selection={selection} list={list} read={read} mode={mode} />
+    </div>
+  );
+}
+
+function Columns({
+  source,
+  selection,
+  list: shown,
+  read,
+  mode,
+}: {
+  readonly source: UnitSource;
+  readonly selection: Selection;
+  readonly list: ShownUnits;
+  readonly read: ReadUnits;
+  readonly mode: EditorMode;
+}): JSX.Element {
+  const { value: list, failure } = source.state.value;
+  const { index, isPlaced, search } = selection;
+  const isPhone = isNarrow();
+  const unit = useSelectedUnit(source, isPlaced ? index : null);
+  const total = list?.total ?? 0;
+  /** Whether the next unit is edited immediately, because the person was editing. */
+  const goesOn = useRef(false);
+  const moves = useMoves({ selection, shown, read, mode, goesOn });
+  const showsList = !isPhone || index === null;
+  return (
+    <>
+      {failure === null ? null : (
+        <p class="note bad" role="alert">
+          <FailureText failure={failure} /> The texts below may be old.
+        </p>
+      )}
+      <SeekNote
+        state={search}
+        what="the unit of this address"
+        absent="The unit of this address is no longer in this task."
+      />
+      <SeekNote state={moves.search} what="the next unit that needs work" absent={NOTHING[mode]} />
+      {list !== null && total === 0 ? (
+        <EmptyState title="This task has no text" actions={<a href="#/translate">All tasks</a>}>
+          A newer release may have removed its file.
+        </EmptyState>
+      ) : (
+        <div class="editor-columns">
+          {showsList ? (
+            <UnitList list={shown} active={index} onActive={moves.select} onOpen={focusTarget} />
+          ) : null}
+          {index === null ? null : unit === undefined ? (
+            <Empty>Loading …</Empty>
+          ) : (
+            <UnitDesk
+              key={unit.unit_id}
+              unit={unit}
+              index={index}
+              before={index === 0 ? undefined : source.row(index - 1)}
+              after={source.row(index + 1)}
+              mode={mode}
+              goesOn={goesOn}
+              onMove={moves.move}
+              onBack={isPhone ? () => moves.select(null) : null}
+            />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The unit at a position. It stays when the list forgets its page because the reader scrolls far away. */
+function useSelectedUnit(source: UnitSource, index: number | null): Unit | undefined {
+  const last = useRef<{ readonly index: number; readonly unit: Unit; readonly edition: number } | null>(null);
+  const edition = source.state.value.value?.edition ?? 0;
+  const row = index === null ? undefined : source.row(index);
+  if (index !== null && row !== undefined) last.current = { index, unit: row, edition };
+  const { current } = last;
+  return current !== null && current.index === index && current.edition === edition
+    ? current.unit
+    : undefined;
+}
+
+function focusTarget(): void {
+  document.getElementById('target')?.focus();
+}

@@ -1,0 +1,186 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { FailureText } from '../../components/failure-text.tsx';
+import { useApp } from '../../state/app.ts';
+import { personOf } from './editor-session.ts';
+import { toneOf } from './glossary-hits.tsx';
+import type { UnitFinding } from './unit.ts';
+import type { UnitWork } from './use-unit-work.ts';
+import { overrideBody, waiveBody } from './update-bodies.ts';
+
+/** A decision that is being written: the check to waive, or everything that the Glossary says. */
+type Opened = { readonly waive: string } | { readonly override: string } | null;
+
+/** The findings of the checks in the stored target, and how a reviewer accepts them. */
+export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element {
+  const app = useApp();
+  const [opened, setOpened] = useState<Opened>(null);
+  const { unit, text } = work;
+  const { translation } = unit;
+  if (translation === null) return <p class="muted">Not available.</p>;
+  const { findings, waivers, glossary_override: override, qa_identity: identity } = translation;
+  const isOld = text !== (translation.target_text ?? '');
+  const mayDecide = app.mayRun('translation-task-update') && work.obstacle === null && !isOld;
+  const isWaived = (check: string): boolean => waivers.some((each) => each.check === check);
+  const mayOverride =
+    mayDecide &&
+    override === null &&
+    findings.some(({ origin, severity }) => origin === 'glossary' && severity === 'error');
+  const close = (isDone: boolean): void => {
+    if (isDone) setOpened(null);
+  };
+  return (
+    <>
+      {findings.length === 0 ? <p class="muted">The checks found nothing.</p> : null}
+      {isOld && findings.length > 0 ? (
+        <p class="muted">About the text that is stored; yours is newer.</p>
+      ) : null}
+      <ul class="findings">
+        {findings.map((finding, at) => (
+          <Finding key={at} finding={finding} isWaived={isWaived(finding.check)}>
+            {mayDecide && finding.waivable && !isWaived(finding.check) ? (
+              <button type="button" class="plain" onClick={() => setOpened({ waive: finding.check })}>
+                Waive …<span class="unseen"> {finding.check}</span>
+              </button>
+            ) : null}
+          </Finding>
+        ))}
+      </ul>
+      {mayOverride && identity !== null ? (
+        <button type="button" class="plain" onClick={() => setOpened({ override: identity })}>
+          Accept what the Glossary says …
+        </button>
+      ) : null}
+      {opened === null ? null : (
+        <DecisionForm
+          title={'waive' in opened ? `Waive ${opened.waive}` : 'Accept what the Glossary says'}
+          onCancel={() => setOpened(null)}
+          onDecide={async (reason) => {
+            const decision = { reviewer: personOf(app), reason };
+            close(
+              await work.decide('translation-task-update', (target) =>
+                'waive' in opened
+                  ? waiveBody(target, opened.waive, decision)
+                  : overrideBody(target, { qaIdentity: opened.override, at: app.now() }, decision),
+              ),
+            );
+          }}
+        />
+      )}
+      {work.refusal === null ? null : (
+        <p class="note bad" role="alert">
+          <FailureText failure={work.refusal} />
+        </p>
+      )}
+      <Decisions work={work} />
+    </>
+  );
+}
+
+function Finding({
+  finding: { check, severity, message, origin },
+  isWaived,
+  children,
+}: {
+  readonly finding: UnitFinding;
+  readonly isWaived: boolean;
+  readonly children: JSX.Element | null;
+}): JSX.Element {
+  const tone = isWaived ? 'idle' : toneOf(severity);
+  return (
+    <li class={tone}>
+      <span class="sign" aria-hidden="true">
+        {tone === 'bad' ? '!' : tone === 'warn' ? '△' : '·'}
+      </span>
+      <span>
+        <span class="unseen">{isWaived ? 'waived' : severity}: </span>
+        <bdi>{message}</bdi>{' '}
+        <span class="muted">
+          {check.replaceAll('_', ' ')}
+          {origin === 'target' ? '' : `, ${origin}`}
+          {isWaived ? ', waived' : ''}
+        </span>
+      </span>
+      {children}
+    </li>
+  );
+}
+
+/** The reviewers who accepted findings, and their reasons. */
+function Decisions({ work }: { readonly work: UnitWork }): JSX.Element | null {
+  const { waivers = [], glossary_override: override = null } = work.unit.translation ?? {};
+  if (waivers.length === 0 && override === null) return null;
+  return (
+    <ul class="decisions muted">
+      {waivers.map(({ check, reviewer, reason }) => (
+        <li key={check}>
+          <bdi>{reviewer}</bdi> waived {check.replaceAll('_', ' ')}: <bdi>{reason}</bdi>
+        </li>
+      ))}
+      {override === null ? null : (
+        <li>
+          <bdi>{override.reviewer}</bdi> accepted what the Glossary says: <bdi>{override.reason}</bdi>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** Asks for the reason of a decision. */
+export function DecisionForm({
+  title,
+  onCancel,
+  onDecide,
+}: {
+  readonly title: string;
+  readonly onCancel: () => void;
+  readonly onDecide: (reason: string) => Promise<void>;
+}): JSX.Element {
+  const app = useApp();
+  const [reason, setReason] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  // The attribute `autofocus` counts in a page that is loaded only.
+  useEffect(() => field.current?.focus(), []);
+  const person = personOf(app);
+  const isReady = reason.trim() !== '' && person !== '' && !isBusy;
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (!isReady) return;
+    setBusy(true);
+    await onDecide(reason.trim());
+    setBusy(false);
+  };
+  return (
+    <form
+      class="decision"
+      aria-label={title}
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={(event) => {
+        const { key, ctrlKey, metaKey, isComposing, currentTarget } = event;
+        if (key !== 'Enter' || !(ctrlKey || metaKey) || isComposing) return;
+        event.preventDefault();
+        currentTarget.requestSubmit();
+      }}
+    >
+      <label for="decision-reason">
+        Reason, as {person === '' ? 'nobody yet: give your name above' : person}
+      </label>
+      <textarea
+        id="decision-reason"
+        rows={2}
+        value={reason}
+        onInput={(event) => setReason(event.currentTarget.value)}
+        ref={field}
+      />
+      <p class="buttons">
+        <button type="submit" class="primary" disabled={!isReady}>
+          {title}
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  );
+}

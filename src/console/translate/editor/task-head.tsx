@@ -1,0 +1,170 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { type ApiFailure, failureOf } from '../../api/api-client.ts';
+import type { Report } from '../../api/wire.ts';
+import { FailureText } from '../../components/failure-text.tsx';
+import { useApp } from '../../state/app.ts';
+import { count } from '../../text/format.ts';
+import { sessionOf } from './editor-session.ts';
+import { UnsavedCount } from './save-state.tsx';
+import { lookOf } from './unit.ts';
+import { handInBody } from './update-bodies.ts';
+
+/** A translation task. */
+export type TranslationTask = Report<'translation.tasks'>['items'][number];
+
+/** The work of a person in the editor: to write targets, or to accept them. */
+export type EditorMode = 'translate' | 'review';
+
+const STATES = ['untranslated', 'stale', 'blocked', 'draft', 'translated', 'proofread'] as const;
+
+/** Which task this is, how far it is, who works here, and whether everything is stored. */
+export function TaskHead({
+  task,
+  mode,
+  onMode,
+}: {
+  readonly task: TranslationTask;
+  readonly mode: EditorMode;
+  readonly onMode: (mode: EditorMode) => void;
+}): JSX.Element {
+  const app = useApp();
+  const { destination, archive_entry: entry, unit_counts: counts } = task;
+  return (
+    <div class="editor-head">
+      <p class="editor-path">
+        <a href="#/translate">Tasks</a> <span aria-hidden="true">›</span> <bdi>{destination}</bdi>
+        {entry === null ? null : (
+          <>
+            {' '}
+            <span aria-hidden="true">›</span> <bdi>{entry}</bdi>
+          </>
+        )}
+      </p>
+      <ul class="state-counts" aria-label="Units by state">
+        {STATES.filter((state) => (counts[state] ?? 0) > 0).map((state) => (
+          <li class={lookOf(state).tone} key={state}>
+            <span aria-hidden="true">{lookOf(state).sign} </span>
+            {count(counts[state] ?? 0)} {state}
+          </li>
+        ))}
+      </ul>
+      <div class="editor-tools">
+        <UnsavedCount />
+        <PersonField />
+        {app.mayRun('translation-proofread') ? <ModeSwitch mode={mode} onMode={onMode} /> : null}
+        <HandIn task={task} />
+      </div>
+      <TaskNotes task={task} />
+    </div>
+  );
+}
+
+function ModeSwitch({
+  mode,
+  onMode,
+}: {
+  readonly mode: EditorMode;
+  readonly onMode: (mode: EditorMode) => void;
+}): JSX.Element {
+  return (
+    <fieldset class="segments">
+      <legend class="unseen">Your work</legend>
+      {(['translate', 'review'] as const).map((each) => (
+        <label key={each}>
+          <input type="radio" name="editor-mode" checked={mode === each} onChange={() => onMode(each)} />
+          {each === 'translate' ? 'Translate' : 'Review'}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The name under which claims and decisions are recorded. */
+export function PersonField(): JSX.Element {
+  const app = useApp();
+  const session = sessionOf(app);
+  const [typed, setTyped] = useState<string | null>(null);
+  return (
+    <label class="person">
+      Your name
+      <input
+        type="text"
+        autocomplete="name"
+        maxLength={200}
+        value={typed ?? session.person.value}
+        placeholder={app.index()?.token.id ?? ''}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        // Units are claimed under this name, so that no half of it counts.
+        onChange={() => {
+          if (typed !== null) session.setPerson(typed.trim());
+          setTyped(null);
+        }}
+      />
+    </label>
+  );
+}
+
+/** Hands the task to the review when every unit has a target. */
+function HandIn({ task }: { readonly task: TranslationTask }): JSX.Element | null {
+  const app = useApp();
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const { unit_counts: counts } = task;
+  const open = (counts['untranslated'] ?? 0) + (counts['stale'] ?? 0) + (counts['blocked'] ?? 0);
+  const isOffered = app.mayRun('translation-task-update') && open === 0 && (counts['draft'] ?? 0) > 0;
+  const handIn = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await sessionOf(app).act('translation-task-update', handInBody(task.task_id));
+      app.toast('The task was handed to the review.');
+      app.pool.refresh();
+    } catch (error) {
+      setFailure(failureOf(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      {isOffered ? (
+        <button type="button" disabled={isBusy} onClick={() => void handIn()}>
+          Hand in for review
+        </button>
+      ) : null}
+      {failure === null ? null : (
+        <p class="note bad" role="alert">
+          <FailureText failure={failure} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function TaskNotes({ task }: { readonly task: TranslationTask }): JSX.Element | null {
+  const { status, reason, failure_reason: failed, destination } = task;
+  const isOver = status === 'superseded';
+  if (!isOver && reason === null && failed === null && status !== 'skipped') return null;
+  return (
+    <div class={`note ${isOver || status === 'skipped' ? 'warn' : 'info'}`}>
+      {isOver ? (
+        <p>
+          A newer release has replaced this task. The units below are those of the newer one, and what you
+          write goes there.{' '}
+          <a href={`#/translate?destination=${encodeURIComponent(destination)}`}>Tasks of this file</a>
+        </p>
+      ) : null}
+      {status === 'skipped' ? <p>Someone decided against a translation of this task.</p> : null}
+      {reason === null ? null : (
+        <p>
+          Reason: <bdi>{reason}</bdi>
+        </p>
+      )}
+      {failed === null ? null : (
+        <p>
+          Workers gave up: <bdi>{failed}</bdi>
+        </p>
+      )}
+    </div>
+  );
+}

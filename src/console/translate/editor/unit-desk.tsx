@@ -1,0 +1,207 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { usePageKeys } from '../../components/page-keys.ts';
+import { useApp } from '../../state/app.ts';
+import type { PageKey } from '../../state/keyboard.ts';
+import { personOf, sessionOf } from './editor-session.ts';
+import { DecisionForm, FindingsList } from './findings-list.tsx';
+import { GlossaryHits } from './glossary-hits.tsx';
+import { MATCH_LIMIT, MemoryMatches } from './memory-matches.tsx';
+import type { EditorMode } from './task-head.tsx';
+import { UnitHistoryList } from './unit-history-list.tsx';
+import { UnitPane } from './unit-pane.tsx';
+import { acceptBody, returnBody } from './update-bodies.ts';
+import { useUnitWork, type PlacedUnit, type UnitWork } from './use-unit-work.ts';
+
+interface UnitDeskProps extends PlacedUnit {
+  readonly mode: EditorMode;
+  /** Whether the person was editing another unit before, and continues with this one; it is used up. */
+  readonly goesOn: { current: boolean };
+  /** Selects another unit: the next or the previous one, or the next one that needs work. */
+  readonly onMove: (step: 1 | -1 | 'open') => void;
+  /** Back to the list, on a narrow page. */
+  readonly onBack: (() => void) | null;
+}
+
+/** The middle and the right column of the editor: one unit, and what helps with it. */
+export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskProps): JSX.Element {
+  const app = useApp();
+  const work = useUnitWork(placed);
+  const { unit, mayEdit: canInsert, memory, glossary, detail } = work;
+  const finish = useFinish(work, mode, () => onMove('open'));
+  useEffect(() => {
+    if (goesOn.current) work.field.current?.focus();
+    goesOn.current = false;
+  }, []);
+  useEffect(() => () => sessionOf(app).desk.saveNow(unit.unit_id), [unit.unit_id]);
+  usePageKeys(keysOf(work, { finish, mayFinish: mode === 'review' ? work.mayReview : work.mayEdit, onMove }));
+  return (
+    <>
+      <section class="unit-pane" aria-label="Unit">
+        {onBack === null ? null : (
+          <button type="button" class="plain" onClick={onBack}>
+            ‹ All units
+          </button>
+        )}
+        <UnitPane work={work} before={placed.before} after={placed.after}>
+          <UnitActions work={work} mode={mode} finish={finish} onMove={onMove} />
+        </UnitPane>
+      </section>
+      <aside class="help-pane" aria-label="Help for this unit">
+        <Help title="Findings">
+          <FindingsList work={work} />
+        </Help>
+        <Help title="Memory">
+          <MemoryMatches
+            answer={memory}
+            source={unit.source_text}
+            canInsert={canInsert}
+            onInsert={work.replace}
+          />
+        </Help>
+        <Help title="Glossary">
+          <GlossaryHits answer={glossary} canInsert={canInsert} onInsert={work.insert} />
+        </Help>
+        <Help title="History" isClosed>
+          <UnitHistoryList history={detail?.history ?? null} canInsert={canInsert} onInsert={work.replace} />
+        </Help>
+      </aside>
+    </>
+  );
+}
+
+function Help({
+  title,
+  isClosed = false,
+  children,
+}: {
+  readonly title: string;
+  readonly isClosed?: boolean;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <details class="help" open={!isClosed}>
+      <summary>
+        <h3>{title}</h3>
+      </summary>
+      {children}
+    </details>
+  );
+}
+
+/** The end of the work on a unit. */
+interface Finish {
+  readonly label: string;
+  readonly isBusy: boolean;
+  readonly run: () => void;
+}
+
+/** A translator stores the text and continues; a reviewer accepts it, too. */
+function useFinish(work: UnitWork, mode: EditorMode, goOn: () => void): Finish {
+  const app = useApp();
+  const [isBusy, setBusy] = useState(false);
+  const accept = async (): Promise<void> => {
+    setBusy(true);
+    const isDone = await work.decide('translation-proofread', (target) =>
+      acceptBody([target], personOf(app)),
+    );
+    setBusy(false);
+    if (isDone) goOn();
+  };
+  return {
+    label: mode === 'review' ? 'Accept, next' : 'Done, next',
+    isBusy,
+    run: () => {
+      if (isBusy) return;
+      if (mode === 'review') {
+        void accept();
+      } else {
+        work.save();
+        goOn();
+      }
+    },
+  };
+}
+
+function UnitActions({
+  work,
+  mode,
+  finish,
+  onMove,
+}: {
+  readonly work: UnitWork;
+  readonly mode: EditorMode;
+  readonly finish: Finish;
+  readonly onMove: UnitDeskProps['onMove'];
+}): JSX.Element {
+  const app = useApp();
+  const [isReturning, setReturning] = useState(false);
+  const isOff = !work.mayEdit;
+  const mayFinish = mode === 'review' ? work.mayReview : work.mayEdit;
+  const hasTarget = (work.unit.translation?.target_text ?? '') !== '';
+  return (
+    <>
+      <div class="buttons unit-actions">
+        <button type="button" class="primary" disabled={!mayFinish || finish.isBusy} onClick={finish.run}>
+          {finish.label} <kbd>Ctrl Enter</kbd>
+        </button>
+        {mode === 'review' ? (
+          <button type="button" disabled={!work.mayReview || !hasTarget} onClick={() => setReturning(true)}>
+            Return …
+          </button>
+        ) : null}
+        <button type="button" disabled={isOff} onClick={work.save}>
+          Save <kbd>Ctrl S</kbd>
+        </button>
+        <button type="button" disabled={isOff} onClick={work.copySource}>
+          Copy source <kbd>{app.keyboard.nameOf('Alt+C')}</kbd>
+        </button>
+        <span class="unit-moves">
+          <button type="button" class="plain" onClick={() => onMove(-1)}>
+            <span aria-hidden="true">↑</span> Previous
+          </button>
+          <button type="button" class="plain" onClick={() => onMove(1)}>
+            <span aria-hidden="true">↓</span> Next
+          </button>
+        </span>
+      </div>
+      {isReturning ? (
+        <DecisionForm
+          title="Return to the translator"
+          onCancel={() => setReturning(false)}
+          onDecide={async (reason) => {
+            const isDone = await work.decide('translation-proofread', (target) =>
+              returnBody([target], { reviewer: personOf(app), reason }),
+            );
+            if (isDone) setReturning(false);
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function keysOf(
+  work: UnitWork,
+  { finish, mayFinish, onMove }: { finish: Finish; mayFinish: boolean; onMove: UnitDeskProps['onMove'] },
+): readonly PageKey[] {
+  const whenOpen = (run: () => void) => (): void => {
+    if (work.mayEdit) run();
+  };
+  const matches = Array.from({ length: MATCH_LIMIT }, (_, at) => ({
+    keys: `Alt+${at + 1}`,
+    text: `Insert match ${at + 1} of the memory`,
+    run: whenOpen(() => work.insertMatch(at)),
+  }));
+  return [
+    { keys: 'Control+Enter', text: finish.label, run: () => (mayFinish ? finish.run() : undefined) },
+    { keys: 'Control+s', text: 'Save this unit now', run: whenOpen(work.save) },
+    { keys: 'Alt+ArrowDown', text: 'Next unit', run: () => onMove(1) },
+    { keys: 'Alt+ArrowUp', text: 'Previous unit', run: () => onMove(-1) },
+    { keys: 'Alt+n', text: 'Next unit that needs work', run: () => onMove('open') },
+    { keys: 'Alt+e', text: 'Edit the target', run: () => work.field.current?.focus() },
+    { keys: 'Alt+t', text: 'Insert the next missing tag or placeholder', run: whenOpen(work.insertMark) },
+    { keys: 'Alt+c', text: 'Copy the source into the target', run: whenOpen(work.copySource) },
+    ...matches,
+  ];
+}

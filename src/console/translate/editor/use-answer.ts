@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type ApiFailure, failureOf } from '../../api/api-client.ts';
+
+/** The answer to a question that changes while a person types. */
+export interface Answer<T> {
+  /** The last answer; of an older question while `isOld`. */
+  readonly value: T | null;
+  readonly isOld: boolean;
+  readonly failure: ApiFailure | null;
+}
+
+/**
+ * Asks when the question has rested for a while; a newer question ends an older one.
+ *
+ * @param question identifies the question; `null` asks nothing
+ * @param ask @throws ApiFailure
+ * @param restMs milliseconds
+ */
+export function useAnswer<T>(
+  question: string | null,
+  ask: (signal: AbortSignal) => Promise<T>,
+  restMs: number,
+): Answer<T> {
+  const [known, setKnown] = useState<{ readonly question: string | null } & Omit<Answer<T>, 'isOld'>>({
+    question: null,
+    value: null,
+    failure: null,
+  });
+  useEffect(() => {
+    if (question === null) return undefined;
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      void (async () => {
+        try {
+          const value = await ask(stop.signal);
+          if (!stop.signal.aborted) setKnown({ question, value, failure: null });
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          const failure = failureOf(error);
+          setKnown({ question, value: null, failure });
+        }
+      })();
+    }, restMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [question]);
+  if (question === null) return { value: null, isOld: false, failure: null };
+  const { value, failure } = known;
+  return { value, failure, isOld: known.question !== question };
+}

@@ -1,0 +1,89 @@
+import { useApp } from '../../state/app.ts';
+import { sessionOf } from './editor-session.ts';
+import type { ReadUnits } from './scan-units.ts';
+import type { EditorMode } from './task-head.tsx';
+import { needsReview, needsWork, stateOf, type Unit } from './unit.ts';
+import { useSeek, type SeekState } from './use-seek.ts';
+import type { Selection } from './use-selection.ts';
+import type { ShownUnits } from './use-shown-units.ts';
+
+/** The ways from one unit to another. */
+export interface Moves {
+  /** Selects the unit of a position. */
+  readonly select: Selection['select'];
+  /** Selects the next or the previous unit of the list, or the next one that needs work. */
+  readonly move: (step: 1 | -1 | 'open') => void;
+  /** The search for the next unit that needs work, in units that are not loaded. */
+  readonly search: SeekState;
+}
+
+/** Said where no unit is left, by the work of the person. */
+export const NOTHING: Readonly<Record<EditorMode, string>> = {
+  translate: 'No other unit here needs work.',
+  review: 'No unit behind this one needs work.',
+};
+
+/** The moves in a task. @param parts `goesOn`: set to whether the person was editing */
+export function useMoves({
+  selection,
+  shown,
+  read,
+  mode,
+  goesOn,
+}: {
+  readonly selection: Selection;
+  readonly shown: ShownUnits;
+  readonly read: ReadUnits;
+  readonly mode: EditorMode;
+  readonly goesOn: { current: boolean };
+}): Moves {
+  const app = useApp();
+  const { state: search, seek, stop } = useSeek(read);
+  const { index } = selection;
+  const isOpen = (unit: Unit): boolean => {
+    const draft = sessionOf(app).desk.drafts.peek().get(unit.unit_id);
+    return mode === 'review' ? needsReview(stateOf(unit, draft)) : needsWork(unit, draft);
+  };
+  const select = (next: number | null): void => {
+    // A search that ends later must not take the person away.
+    stop();
+    selection.select(next);
+  };
+  /** @param from the position that the person leaves; `isAgain`: the end is reached, and the search continues with the first unit */
+  const moveToOpen = (from: number, isAgain = false): void => {
+    const next = shown.nextOpen(isAgain ? -1 : from, isOpen);
+    const onAbsent = (): void => {
+      // A reviewer reads a file from its beginning to its end; a translator leaves gaps.
+      if (!isAgain && mode === 'translate') moveToOpen(from, true);
+      else app.toast(NOTHING[mode]);
+    };
+    if (next.kind === 'search') {
+      seek({
+        from: next.from,
+        isWanted: isOpen,
+        onFound: (found) => selection.select(found.index),
+        onAbsent,
+      });
+    } else if (next.index === null && !isAgain) onAbsent();
+    else if (next.index === null || next.index === from) app.toast(NOTHING[mode]);
+    else {
+      if (isAgain) app.toast('No unit behind it needs work; this is the first one before it.');
+      select(next.index);
+    }
+  };
+  return {
+    select,
+    search,
+    move: (step) => {
+      if (index === null) return;
+      goesOn.current = document.activeElement?.id === 'target';
+      stop();
+      if (step === 'open') {
+        moveToOpen(index);
+        return;
+      }
+      const next = shown.beside(index, step);
+      if (next !== null) select(next);
+    },
+  };
+}

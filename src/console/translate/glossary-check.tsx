@@ -1,0 +1,130 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Report } from '../api/wire.ts';
+import { ChipText } from '../components/chip-text.tsx';
+import { useTypedQuery } from '../components/use-typed-query.ts';
+import { Badge, Empty } from '../components/text.tsx';
+import { useApp } from '../state/app.ts';
+import { readReport } from '../state/read-report.ts';
+import { termAddress } from '../text/addresses.ts';
+import { words } from '../text/format.ts';
+
+type Diagnosis = Report<'translation.glossary.diagnose'>;
+
+/** Pause of typing after which the text is checked, milliseconds. */
+const PAUSE_MS = 300;
+const SEVERITY_TONES = { error: 'bad', warning: 'warn', info: 'info' } as const;
+
+/** Checks any text against the Glossary while it is typed. */
+export function GlossaryCheck(): JSX.Element {
+  const source = useTypedQuery('check');
+  const target = useTypedQuery('target');
+  const { diagnosis, failure } = useDiagnosis(source.typed, target.typed);
+  return (
+    <section class="panel" aria-labelledby="check-title">
+      <h2 id="check-title">Check a text</h2>
+      <div class="columns">
+        <div class="field">
+          <label for="check-source">Source text</label>
+          <textarea
+            id="check-source"
+            rows={3}
+            value={source.typed}
+            onInput={(event) => source.onInput(event.currentTarget.value)}
+            onChange={(event) => source.onChange(event.currentTarget.value)}
+          />
+        </div>
+        <div class="field">
+          <label for="check-target">Translation, if there is one</label>
+          <textarea
+            id="check-target"
+            rows={3}
+            value={target.typed}
+            onInput={(event) => target.onInput(event.currentTarget.value)}
+            onChange={(event) => target.onChange(event.currentTarget.value)}
+          />
+        </div>
+      </div>
+      {failure === null ? null : <p class="problem">{failure}</p>}
+      <div aria-live="polite">
+        {source.typed === '' || diagnosis === null ? (
+          <Empty>Type a text to see which terms it has, and what they demand.</Empty>
+        ) : (
+          <Findings diagnosis={diagnosis} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function useDiagnosis(
+  source: string,
+  target: string,
+): { readonly diagnosis: Diagnosis | null; readonly failure: string | null } {
+  const app = useApp();
+  const [diagnosis, setDiagnosis] = useState<Diagnosis | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    if (source === '') {
+      setDiagnosis(null);
+      setFailure(null);
+      return undefined;
+    }
+    let isCurrent = true;
+    const context = target === '' ? {} : { context: JSON.stringify({ translated_text: target }) };
+    const timer = setTimeout(() => {
+      readReport(app, 'translation.glossary.diagnose', { source_text: source, ...context }).then(
+        (found) => {
+          if (!isCurrent) return;
+          setDiagnosis(found);
+          setFailure(null);
+        },
+        (error: unknown) => {
+          if (isCurrent) setFailure(error instanceof Error ? error.message : String(error));
+        },
+      );
+    }, PAUSE_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [source, target]);
+  return { diagnosis, failure };
+}
+
+function Findings({ diagnosis }: { readonly diagnosis: Diagnosis }): JSX.Element {
+  const { source_text: text, constraints, diagnostics, decision } = diagnosis;
+  return (
+    <>
+      <p class="checked-text">
+        <ChipText
+          text={text}
+          spans={constraints.map(({ source_span: span, recommended_translation: wanted, requirement }) => ({
+            ...span,
+            tone: requirement === 'forbidden' ? 'bad' : 'info',
+            note: `${requirement}: ${wanted}`,
+          }))}
+        />
+      </p>
+      <p>
+        {decision.blocked ? <Badge tone="bad">Blocked</Badge> : <Badge tone="ok">Nothing blocks it</Badge>}
+      </p>
+      {constraints.length === 0 ? <p class="muted">The text has no term of the Glossary.</p> : null}
+      <ul class="rows">
+        {constraints.map((each, index) => (
+          <li key={index}>
+            <a href={termAddress(each.term_id, each.matched_text)}>{each.matched_text}</a>
+            {` ${each.requirement} be `}
+            <strong>{each.recommended_translation}</strong>
+            {each.allowed_translations.length === 0 ? '' : `, or ${each.allowed_translations.join(', ')}`}
+          </li>
+        ))}
+        {diagnostics.map(({ code, severity, message }, index) => (
+          <li key={`finding-${index}`}>
+            <Badge tone={SEVERITY_TONES[severity]}>{words(severity)}</Badge> {message} <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,260 @@
+import type { JSX } from 'preact';
+import type { Report } from '../api/wire.ts';
+import { ActionButton } from '../components/controls.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Table } from '../components/table.tsx';
+import { Badge, Empty, Time, type Tone } from '../components/text.tsx';
+import { useApp, type App } from '../state/app.ts';
+import { reportFeed } from '../state/report-feed.ts';
+import type { View } from '../state/view.ts';
+import { counted } from '../text/counted.ts';
+import { count, words } from '../text/format.ts';
+import { ExchangeHelp } from './exchange-help.tsx';
+
+type Match = Report<'translation.memory.query'>['matches'][number];
+type Group = Report<'translation.memory.conflicts'>['groups'][number];
+type MemoryRecord = Match['record'];
+
+const STATE_TONES = {
+  candidate: 'info',
+  trusted: 'ok',
+  superseded: 'idle',
+  rejected: 'idle',
+} as const satisfies Record<MemoryRecord['state'], Tone>;
+const MATCHES: Readonly<Record<Match['match_type'], string>> = {
+  context: 'same text and place',
+  exact: 'same text',
+  normalized: 'same, in another form',
+  numbers: 'same, with other numbers',
+  fuzzy: 'similar',
+  concordance: 'contains it',
+};
+
+/** The Translation Memory: a search by source text, conflicts, and counts by pair of languages. */
+export const memoryView: View = {
+  feeds: (app) => [
+    reportFeed(app, 'translation.memory.summary'),
+    reportFeed(app, 'translation.memory.conflicts'),
+    ...(app.query('text') === ''
+      ? []
+      : [
+          reportFeed(app, 'translation.memory.query', {
+            key: searchKey(app),
+            query: { source_text: app.query('text'), limit: '50' },
+          }),
+          reportFeed(app, 'translation.memory.query', {
+            key: partsKey(app),
+            query: { source_text: app.query('text'), source_context: CONCORDANCE, limit: '50' },
+          }),
+        ]),
+  ],
+  Body: () => (
+    <>
+      <Search />
+      <Conflicts />
+      <Summary />
+      <ExchangeHelp kind="memory" />
+    </>
+  ),
+};
+
+/** Asks for texts that contain the words, in place of similar texts. */
+const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
+
+function partsKey(app: App): string {
+  return `translation.memory.concordance:${app.query('text')}`;
+}
+
+function searchKey(app: App): string {
+  return `translation.memory.query:${app.query('text')}`;
+}
+
+function Search(): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<Report<'translation.memory.query'>>(searchKey(app));
+  const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value?.matches ?? [];
+  const found = matchesOf(feed.value?.matches ?? [], parts);
+  const isAsked = app.query('text') !== '';
+  return (
+    <div class="filtered-list">
+      <FilterBar
+        label="Search the Translation Memory"
+        filters={[{ kind: 'text', name: 'text', label: 'Text', hint: 'A text, or a part of one' }]}
+        {...(isAsked && feed.value !== null ? { count: counted(found.length, 'match', 'matches') } : {})}
+      />
+      {isAsked ? (
+        <Panel title="Matches" feed={feed}>
+          {() =>
+            found.length === 0 ? (
+              <EmptyState title="Nothing like it is known">
+                Targets come into the memory when they are proofread, and from imported files.
+              </EmptyState>
+            ) : (
+              <Matches matches={found} />
+            )
+          }
+        </Panel>
+      ) : (
+        <Empty>Type a text, or a part of one, to see how it was translated before.</Empty>
+      )}
+    </div>
+  );
+}
+
+/** Similar texts, then the other ones that contain the text. */
+function matchesOf(similar: readonly Match[], parts: readonly Match[]): readonly Match[] {
+  const known = new Set(similar.map(({ record }) => record.record_id));
+  return [...similar, ...parts.filter(({ record }) => !known.has(record.record_id))];
+}
+
+function Matches({ matches }: { readonly matches: readonly Match[] }): JSX.Element {
+  return (
+    <Table
+      caption="Matches, the best first"
+      rows={matches}
+      keyOf={({ record }) => record.record_id}
+      columns={[
+        {
+          head: 'Source',
+          cell: ({ record }) => <span lang={record.source_language}>{record.source_text}</span>,
+        },
+        {
+          head: 'Translation',
+          cell: ({ record, proposed_text: text }) => <span lang={record.target_language}>{text}</span>,
+        },
+        {
+          head: 'Match',
+          cell: ({ score, match_type: type }) =>
+            type === 'concordance' ? MATCHES[type] : `${Math.min(score, 100)} % · ${MATCHES[type]}`,
+        },
+        {
+          head: 'State',
+          cell: ({ record: { state } }) => <Badge tone={STATE_TONES[state]}>{words(state)}</Badge>,
+        },
+        { head: 'From', cell: ({ record }) => <Origin record={record} /> },
+        { head: 'Used', cell: ({ record }) => count(record.use_count) },
+        { head: 'Actions', class: 'tools', cell: ({ record }) => <Confirm record={record} /> },
+      ]}
+    />
+  );
+}
+
+function Origin({ record }: { readonly record: MemoryRecord }): JSX.Element {
+  const { provenance, reviewer, created_at: at } = record;
+  return (
+    <>
+      {words(reviewer ?? provenance.provider ?? provenance.origin)} <Time at={at} />
+    </>
+  );
+}
+
+function Confirm({ record }: { readonly record: MemoryRecord }): JSX.Element {
+  if (record.state !== 'candidate') return <>–</>;
+  return (
+    <ActionButton
+      request={{
+        action: 'translation-memory-confirm',
+        about: record.target_text,
+        fixed: { record_id: record.record_id },
+      }}
+      about={record.target_text}
+    >
+      Confirm
+    </ActionButton>
+  );
+}
+
+function Conflicts(): JSX.Element {
+  const feed = useApp().pool.state<Report<'translation.memory.conflicts'>>('translation.memory.conflicts');
+  return (
+    <Panel title="Conflicts" feed={feed}>
+      {({ groups, total }) =>
+        groups.length === 0 ? (
+          <Empty>No text has several trusted translations.</Empty>
+        ) : (
+          <>
+            <p class="muted">{`${counted(total, 'text has', 'texts have')} several trusted translations. Keep one of each.`}</p>
+            <ul class="rows">
+              {groups.map((group) => (
+                <li key={group.identity}>
+                  <Conflict group={group} />
+                </li>
+              ))}
+            </ul>
+          </>
+        )
+      }
+    </Panel>
+  );
+}
+
+/** The translations side by side, each with the button that makes it the winner. */
+function Conflict({
+  group: { source_text: source, context, records },
+}: {
+  readonly group: Group;
+}): JSX.Element {
+  const trusted = records.filter(({ state }) => state === 'trusted').map(({ record_id: id }) => id);
+  const place = Object.entries(context).map(([key, value]) => `${words(key)}: ${value}`);
+  return (
+    <article class="memory-conflict">
+      <h3>{source}</h3>
+      {place.length === 0 ? null : <p class="muted">{place.join(', ')}</p>}
+      <div class="columns">
+        {records.map((record) => (
+          <div class="card" key={record.record_id}>
+            <p lang={record.target_language}>{record.target_text}</p>
+            <p class="muted">
+              <Origin record={record} />
+              {` · used ${count(record.use_count)}`}
+            </p>
+            <ActionButton
+              request={{
+                action: 'translation-memory-resolve-conflict',
+                about: `“${record.target_text}”`,
+                fixed: {
+                  winner_record_id: record.record_id,
+                  expected_trusted_record_ids: trusted.join('\n'),
+                },
+              }}
+              about={record.target_text}
+            >
+              Keep this
+            </ActionButton>
+          </div>
+        ))}
+      </div>
+    </article>
+  );
+}
+
+function Summary(): JSX.Element {
+  const feed = useApp().pool.state<Report<'translation.memory.summary'>>('translation.memory.summary');
+  const states = useApp().contract.vocabulary.memory_state;
+  return (
+    <Panel title="Records by pair of languages" feed={feed}>
+      {({ available, reason, pairs }) => {
+        if (!available) return <Empty>{`The Translation Memory is not available: ${reason ?? ''}.`}</Empty>;
+        if (pairs.length === 0)
+          return <Empty>It is empty. Import a TMX file, or proofread translations.</Empty>;
+        return (
+          <Table
+            caption="Records by pair of languages"
+            rows={pairs}
+            keyOf={(pair) => `${pair.source_language} ${pair.target_language}`}
+            columns={[
+              { head: 'Languages', cell: (pair) => `${pair.source_language} → ${pair.target_language}` },
+              ...states.map((state) => ({
+                head: words(state),
+                class: 'number',
+                cell: ({ counts }: (typeof pairs)[number]) => count(counts[state] ?? 0),
+              })),
+            ]}
+          />
+        );
+      }}
+    </Panel>
+  );
+}

@@ -1,0 +1,52 @@
+import type { JSX } from 'preact';
+import type { Tone } from '../../components/text.tsx';
+import { count, percent, words } from '../../text/format.ts';
+
+/** States of units and outcomes of a publication, in the order of the bar, with their tones. */
+const PARTS: readonly (readonly [name: string, look: Tone | `${Tone} faint`])[] = [
+  ['proofread', 'ok'],
+  ['published', 'ok'],
+  ['translated', 'info'],
+  ['below_min_state', 'info faint'],
+  ['draft', 'info faint'],
+  ['stale', 'warn'],
+  ['held', 'warn faint'],
+  ['blocked', 'bad'],
+  ['untranslated', 'idle'],
+  ['skipped', 'idle faint'],
+];
+const WIDTH = 1000;
+
+/** How many units there are of each kind: a bar, and the same in words. */
+export function CoverageBar({
+  units,
+}: {
+  readonly units: Readonly<Record<string, number>>;
+}): JSX.Element | null {
+  const parts = PARTS.map(([name, tone]) => ({ name, tone, units: units[name] ?? 0 })).filter(
+    (part) => part.units > 0,
+  );
+  const total = parts.reduce((sum, part) => sum + part.units, 0);
+  if (total === 0) return null;
+  let from = 0;
+  const bars = parts.map(({ name, tone, units: each }) => {
+    const x = (from / total) * WIDTH;
+    from += each;
+    return <rect key={name} class={tone} x={x} width={(each / total) * WIDTH} height="10" />;
+  });
+  return (
+    <div class="coverage">
+      <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+        {bars}
+      </svg>
+      <ul>
+        {parts.map(({ name, tone, units: each }) => (
+          <li key={name}>
+            <span class={`dot ${tone}`} aria-hidden="true" /> {words(name)} <strong>{count(each)}</strong>{' '}
+            <span class="muted">{percent(each / total)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import type { JSX } from 'preact';
+import { Badge, Empty } from '../../components/text.tsx';
+import { bytes, count } from '../../text/format.ts';
+import type { ChangedFile } from './publish-results.ts';
+
+/** Rows of the list of files. */
+const SHOWN_FILES = 50;
+
+/** Files, folded. */
+export function FileList({
+  title,
+  files,
+  total,
+}: {
+  readonly title: string;
+  readonly files: readonly ChangedFile[];
+  readonly total: number;
+}): JSX.Element {
+  if (files.length === 0) return <Empty>No file changes.</Empty>;
+  return (
+    <details class="file-list">
+      <summary>
+        {title} <Badge tone="idle">{count(total)}</Badge>
+      </summary>
+      <ul class="rows">
+        {files.slice(0, SHOWN_FILES).map(({ destination, units, size }) => (
+          <li key={destination}>
+            <code>{destination}</code>{' '}
+            <span class="muted">
+              {units === null ? '' : `${count(units)} units`}
+              {size === null ? '' : bytes(size)}
+            </span>
+          </li>
+        ))}
+        {total > SHOWN_FILES ? <li class="muted">{`and ${count(total - SHOWN_FILES)} more`}</li> : null}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,233 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Report, Task } from '../../api/wire.ts';
+import { Select } from '../../components/controls.tsx';
+import { Facts } from '../../components/text.tsx';
+import { useApp } from '../../state/app.ts';
+import { percent, words } from '../../text/format.ts';
+import { CoverageBar } from './coverage-bar.tsx';
+import { hasChangedSince, mustResume, readPublishResult, type PublishResult } from './publish-results.ts';
+import { FileList } from './file-list.tsx';
+import { RunState, useRun, type Run } from './task-run.tsx';
+import { TextLine } from './text-line.tsx';
+import { editorAddress } from '../../text/addresses.ts';
+
+const STATES = [
+  ['', 'As configured'],
+  ['proofread', 'Proofread'],
+  ['translated', 'Translated'],
+  ['draft', 'Draft'],
+] as const;
+
+/** Chooses what goes in, tries it, and publishes. */
+export function PublishPanel(): JSX.Element | null {
+  const app = useApp();
+  const [reviewer, setReviewer] = useState('');
+  const [reason, setReason] = useState('');
+  const dryRun = useRun('dry');
+  const run = useRun('run');
+  if (!app.mayRun('localized-publish')) return null;
+  const choice = [
+    ...(app.query('state') === '' ? [] : [`min_state=${app.query('state')}`]),
+    ...(app.query('include') === '' ? [] : [`include=${app.query('include')}`]),
+  ];
+  const status = app.pool.state<Report<'translation.status'>>('translation.status').value;
+  const resumes = status !== null && status !== undefined && mustResume(status);
+  const args = [...choice, ...(resumes ? ['resume=true'] : [])];
+  const tried = dryRun.task?.status === 'succeeded' ? readPublishResult(dryRun.task.result ?? {}) : null;
+  const isTried = tried !== null && isStillTrue({ task: dryRun.task, result: tried }, choice, status);
+  const publish = (): void => {
+    void run.start('localized-publish', {
+      from_worker: true,
+      ...(reviewer.trim() === '' ? {} : { reviewer }),
+      ...(reason.trim() === '' ? {} : { reason }),
+      ...(args.length === 0 ? {} : { args }),
+    });
+  };
+  return (
+    <section class="panel" aria-labelledby="panel-publish">
+      <div class="panel-head">
+        <h2 id="panel-publish">Publish</h2>
+      </div>
+      <Choice />
+      <p class="buttons">
+        <button
+          type="button"
+          disabled={dryRun.isBusy}
+          onClick={() =>
+            void dryRun.start('localized-publish', { from_worker: true, args: ['dry_run=true', ...args] })
+          }
+        >
+          {dryRun.isBusy ? 'Dry run …' : 'Start a dry run'}
+        </button>
+      </p>
+      <RunState run={dryRun} title="Dry run: nothing is published">
+        {(task) => <DryRunResult result={readPublishResult(task.result ?? {})} />}
+      </RunState>
+      {isTried && tried.blockers.length === 0 ? (
+        <form
+          class="publish-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            publish();
+          }}
+        >
+          <TextLine label="Your name" value={reviewer} onInput={setReviewer} />
+          <TextLine label="Reason" value={reason} onInput={setReason} />
+          {resumes ? (
+            <p class="note warn">A rollback has stopped publishing. This publication resumes it.</p>
+          ) : null}
+          <p class="buttons">
+            <button type="submit" class="primary" disabled={run.isBusy}>
+              {run.isBusy ? 'Publishing …' : 'Publish'}
+            </button>
+          </p>
+        </form>
+      ) : (
+        <p class="muted">
+          {tried === null || isTried
+            ? 'A dry run without blockers opens the publication.'
+            : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
+        </p>
+      )}
+      <Publication run={run} status={status} />
+    </section>
+  );
+}
+
+type Status = Report<'translation.status'> | null | undefined;
+
+/** How a publication is going, and its result. */
+function Publication({ run, status }: { readonly run: Run; readonly status: Status }): JSX.Element {
+  return (
+    <RunState run={run} title="Publication">
+      {(task) => (
+        <PublishedResult
+          result={readPublishResult(task.result ?? {})}
+          isOutdated={isOutdated(task, status)}
+        />
+      )}
+    </RunState>
+  );
+}
+
+/** Whether a dry run tells what a publication would do now. */
+function isStillTrue(
+  { task, result }: { readonly task: Task | null; readonly result: PublishResult },
+  choice: readonly string[],
+  status: Status,
+): boolean {
+  const isSameBase = result.baseReleaseId === status?.coverage.release_id;
+  return isSameBase && sameChoice(task, choice) && !isOutdated(task, status);
+}
+
+/** Whether a release was published or taken back after a task had ended. */
+function isOutdated(task: Task | null, status: Status): boolean {
+  const ended = task?.finished_at ?? null;
+  return ended !== null && status !== null && status !== undefined && hasChangedSince(status, ended);
+}
+
+/** Whether a dry run had the choice of the form. */
+function sameChoice(task: Task | null, choice: readonly string[]): boolean {
+  const { min_state: state, include } = (task?.args ?? {}) as Readonly<Record<string, unknown>>;
+  const tried = [
+    ...(typeof state === 'string' ? [`min_state=${state}`] : []),
+    ...(typeof include === 'string' ? [`include=${include}`] : []),
+  ];
+  return tried.join('\n') === choice.join('\n');
+}
+
+/** The choice of the texts; kept in the address. */
+function Choice(): JSX.Element {
+  const app = useApp();
+  return (
+    <div class="tools">
+      <Select
+        label="Lowest state"
+        value={app.query('state')}
+        options={STATES}
+        onChange={(value) => app.setQuery({ state: value })}
+      />
+      <div class="inline">
+        <label for="publish-include">Files</label>
+        <input
+          id="publish-include"
+          type="text"
+          placeholder="as configured"
+          spellcheck={false}
+          value={app.query('include')}
+          onChange={(event) => app.setQuery({ include: event.currentTarget.value.trim() })}
+        />
+      </div>
+      <span class="muted">A glob such as Scenario/**. Other files keep the official text.</span>
+    </div>
+  );
+}
+
+function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Element {
+  const { baseReleaseId, coverage, units, blockers, blocked, files, fileCount } = result;
+  return (
+    <>
+      <Facts
+        rows={[
+          ['Base', baseReleaseId === null ? null : <code key="base">{baseReleaseId}</code>],
+          ['Coverage', coverage === null ? null : percent(coverage)],
+        ]}
+      />
+      <CoverageBar units={units} />
+      {blockers.map(({ code, message }) => (
+        <div class="note bad" key={code}>
+          <p>
+            <strong>{words(code)}. </strong>
+            <span>{message}</span>
+          </p>
+        </div>
+      ))}
+      {blocked.length === 0 ? null : (
+        <ul class="rows">
+          {blocked.map((unit) => (
+            <li key={unit.unitId}>
+              <a href={editorAddress(unit.taskId, { unit: unit.unitId })}>
+                <code>{unit.unitId.slice(0, 16)}</code>
+              </a>{' '}
+              <span>{unit.destination}</span> {unit.codes.map((code) => words(code)).join(', ')}
+            </li>
+          ))}
+        </ul>
+      )}
+      <FileList title="All files with translations" files={files} total={fileCount} />
+      <p class="muted">
+        The list has every file that differs from the official release, also those that the current localized
+        release has as they are. Catalogs that state the size or the checksum of these files get the new
+        figures.
+      </p>
+    </>
+  );
+}
+
+function PublishedResult({
+  result,
+  isOutdated: isOld,
+}: {
+  readonly result: PublishResult;
+  /** Whether another release was published, or this one taken back, since. */
+  readonly isOutdated: boolean;
+}): JSX.Element {
+  if (isOld) {
+    return (
+      <p class="note info">
+        <code>{result.localizedReleaseId}</code> was published then. The current release has changed since.
+      </p>
+    );
+  }
+  return (
+    <>
+      <p class="note ok">
+        <strong>Published. </strong>
+        <code>{result.localizedReleaseId}</code>
+        {' is current. The servers turn to it with the next attestation, within seconds.'}
+      </p>
+      <FileList title="Replaced files and catalogs" files={result.files} total={result.fileCount} />
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import type { FeedRequest } from '../../api/feed-pool.ts';
+import { useApp, type App } from '../../state/app.ts';
+import { reportFeed } from '../../state/report-feed.ts';
+import { taskFeed } from '../../state/tasks.ts';
+import type { View } from '../../state/view.ts';
+import { PublishPanel } from './publish-panel.tsx';
+import { RollbackPanel } from './rollback-panel.tsx';
+import { StatePanel } from './state-panel.tsx';
+import { RUN_NAMES } from './task-run.tsx';
+import { BlockersPanel } from './blockers-panel.tsx';
+
+/** From the translations to a localized release, and back. */
+export const publishView: View = { feeds, Body: Publish };
+
+function feeds(app: App): readonly FeedRequest[] {
+  const runs = RUN_NAMES.map((name) => app.query(name)).filter((id) => id !== '');
+  return [
+    reportFeed(app, 'translation.status', { everyMs: 3000 }),
+    reportFeed(app, 'translation.handoff'),
+    ...[...new Set(runs)].map((id) => taskFeed(app, id)),
+  ];
+}
+
+function Publish(): JSX.Element {
+  const app = useApp();
+  return (
+    <>
+      {app.mayRun('localized-publish') ? null : (
+        <p class="note info">
+          {app.canControl()
+            ? 'This token does not publish: it lacks the scope publish. You see what a publication would have.'
+            : 'This server forwards no actions, so nothing is published from this page.'}
+        </p>
+      )}
+      <StatePanel />
+      <BlockersPanel />
+      <PublishPanel />
+      <RollbackPanel />
+    </>
+  );
+}

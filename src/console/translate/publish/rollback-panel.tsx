@@ -1,0 +1,260 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Report } from '../../api/wire.ts';
+import { Button } from '../../components/controls.tsx';
+import { DiffText } from '../../components/diff-text.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Table } from '../../components/table.tsx';
+import { Badge, Empty, Time } from '../../components/text.tsx';
+import { useApp } from '../../state/app.ts';
+import { counted } from '../../text/counted.ts';
+import { count } from '../../text/format.ts';
+import { FileList } from './file-list.tsx';
+import { TextLine } from './text-line.tsx';
+import {
+  readRollbackResult,
+  type ReadText,
+  type RollbackResult,
+  type TextChange,
+} from './publish-results.ts';
+import { RunState, useRun, type Run } from './task-run.tsx';
+
+type Status = Report<'translation.status'>;
+type Published = Status['history'][number];
+
+/** The published releases, and the rollback to one of them. */
+export function RollbackPanel(): JSX.Element {
+  const app = useApp();
+  const feed = app.pool.state<Status>('translation.status');
+  const preview = useRun('preview');
+  const rollback = useRun('rollback');
+  return (
+    <Panel title="Published releases" feed={feed}>
+      {(status) =>
+        status.history.length === 0 ? (
+          <Empty>Nothing is published yet. Start with a dry run above.</Empty>
+        ) : (
+          <>
+            <Releases status={status} preview={preview} />
+            <RunState run={preview} title="Preview: nothing is rolled back yet">
+              {(task) => (
+                <Preview
+                  result={readRollbackResult(task.result ?? {})}
+                  currentId={status.current?.localized_release_id ?? null}
+                  rollback={rollback}
+                />
+              )}
+            </RunState>
+            <RunState run={rollback} title="Rollback">
+              {(task) => <RolledBack result={readRollbackResult(task.result ?? {})} />}
+            </RunState>
+          </>
+        )
+      }
+    </Panel>
+  );
+}
+
+function Releases({ status, preview }: { readonly status: Status; readonly preview: Run }): JSX.Element {
+  const app = useApp();
+  const { current, coverage, history } = status;
+  const mayRollBack = app.mayRun('localized-rollback') && current !== null;
+  const isTarget = (row: Published): boolean =>
+    row.base_release_id === coverage.release_id &&
+    row.localized_release_id !== current?.localized_release_id &&
+    row.state === 'superseded';
+  const show = (id: string | null): void => {
+    app.setQuery({ rollback: null });
+    void preview.start('localized-rollback', {
+      args: ['dry_run=true'],
+      ...(id === null ? {} : { localized_release_id: id }),
+    });
+  };
+  return (
+    <>
+      <Table
+        caption="Localized releases, that which became current last first"
+        rows={history}
+        keyOf={({ localized_release_id: id }) => id}
+        columns={[
+          { head: 'Release', cell: (row) => <code>{row.localized_release_id}</code> },
+          { head: 'Base', cell: (row) => <code>{row.base_release_id ?? '–'}</code> },
+          { head: 'State', cell: (row) => <ReleaseState row={row} /> },
+          { head: 'Current since', cell: (row) => <Time at={row.at} /> },
+          {
+            head: 'Roll back',
+            class: 'tools',
+            cell: (row) =>
+              mayRollBack && isTarget(row) ? (
+                <Button about={row.localized_release_id} onClick={() => show(row.localized_release_id)}>
+                  Roll back to this …
+                </Button>
+              ) : (
+                '–'
+              ),
+          },
+        ]}
+      />
+      {mayRollBack && !history.some(isTarget) ? (
+        <p class="buttons">
+          <span class="muted">No earlier release of this base can become current again. </span>
+          <Button class="danger" onClick={() => show(null)}>
+            Withdraw the localized channel …
+          </Button>
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function ReleaseState({ row: { state, rolled_back: rollback } }: { readonly row: Published }): JSX.Element {
+  if (rollback === null) return <Badge tone={state === 'current' ? 'ok' : 'idle'}>{state}</Badge>;
+  return (
+    <>
+      <Badge tone="warn">rolled back</Badge>{' '}
+      <span>{[rollback.reviewer, rollback.reason].filter((each) => each !== null).join(': ')}</span>
+    </>
+  );
+}
+
+/** The lines that readers will see change, and the confirmation. */
+function Preview({
+  result,
+  currentId,
+  rollback,
+}: {
+  readonly result: RollbackResult;
+  readonly currentId: string | null;
+  readonly rollback: Run;
+}): JSX.Element {
+  const [reviewer, setReviewer] = useState('');
+  const [reason, setReason] = useState('');
+  const { from, to, changedUnits, changes, files } = result;
+  if (from !== currentId)
+    return <Empty>The current release has changed since. Start the preview again.</Empty>;
+  const canRollBack = reviewer.trim() !== '' && reason.trim() !== '';
+  return (
+    <div class="preview answer">
+      <h3>{to === null ? `Withdraw ${from}` : `From ${from} back to ${to}`}</h3>
+      <p>{changeWords(result)}</p>
+      {changes.length === 0 ? null : (
+        <ol class="changed-lines" tabIndex={0} aria-label="Lines that readers will see change">
+          {changes.map((change) => (
+            <ChangedLine change={change} key={change.unitId} />
+          ))}
+        </ol>
+      )}
+      {changedUnits !== null && changedUnits > changes.length ? (
+        <p class="muted">{`and ${count(changedUnits - changes.length)} more lines`}</p>
+      ) : null}
+      {files.length === 0 ? null : (
+        <FileList title="Files with changed lines" files={files} total={files.length} />
+      )}
+      <form
+        class="publish-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!canRollBack) return;
+          const body = { reviewer, reason, args: [`from=${from}`] };
+          void rollback.start(
+            'localized-rollback',
+            to === null ? body : { ...body, localized_release_id: to },
+          );
+        }}
+      >
+        <p class="note warn">
+          {holdWords(result)} Automatic publishing stops until a publication resumes it.
+          {to === null ? ' Without an earlier release readers get the official texts.' : null}
+        </p>
+        <TextLine label="Reviewer" value={reviewer} onInput={setReviewer} />
+        <TextLine label="Reason of the rollback" value={reason} onInput={setReason} />
+        <p class="buttons">
+          <button type="submit" class="danger" disabled={rollback.isBusy || !canRollBack}>
+            {rollback.isBusy ? 'Rolling back …' : to === null ? 'Withdraw the channel' : 'Roll back'}
+          </button>
+          {canRollBack ? null : <span class="muted">Both are kept in the history, so both are needed.</span>}
+        </p>
+      </form>
+    </div>
+  );
+}
+
+/** Says which units are put on hold. A withdrawal holds only those that differ from the localized release before. */
+function holdWords({ heldUnits, to }: RollbackResult): string {
+  if (heldUnits === 0) return 'No unit is put on hold.';
+  const units =
+    heldUnits !== null
+      ? counted(heldUnits, 'unit is', 'units are')
+      : to === null
+        ? 'Units whose text differs from that of the localized release before are'
+        : 'The changed units are';
+  return `${units} put on hold until someone reviews them.`;
+}
+
+function changeWords({ changedUnits, to }: RollbackResult): string {
+  if (changedUnits === null) {
+    return 'The texts of one of these releases are not known: it was made from files that were patched outside of Slipway.';
+  }
+  if (changedUnits === 0) return 'Readers will see no line change.';
+  const lines = counted(changedUnits, 'line');
+  return to === null
+    ? `Readers will see ${lines} in the official text again.`
+    : `Readers will see ${lines} change.`;
+}
+
+function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
+  const { before, after } = change;
+  return (
+    <li>
+      <p class="muted">
+        <code>{change.destination}</code>
+      </p>
+      {change.source === null || before.isOfficial || after.isOfficial ? null : (
+        <p class="source">{change.source}</p>
+      )}
+      {before.text !== null && after.text !== null && !before.isOfficial && !after.isOfficial ? (
+        <p>
+          <DiffText before={before.text} after={after.text} />
+        </p>
+      ) : (
+        <>
+          <p>
+            <del>
+              <Read text={before} />
+            </del>
+          </p>
+          <p>
+            <ins>
+              <Read text={after} />
+            </ins>
+          </p>
+        </>
+      )}
+    </li>
+  );
+}
+
+function Read({ text: { isOfficial, text } }: { readonly text: ReadText }): JSX.Element {
+  return (
+    <>
+      <span class="unseen">{isOfficial ? 'official: ' : 'translation: '}</span>
+      <span>{text ?? (isOfficial ? 'the official text' : 'a text that is not stored any longer')}</span>
+      {isOfficial ? <Badge tone="idle">official</Badge> : null}
+    </>
+  );
+}
+
+function RolledBack({ result: { from, to, heldUnits } }: { readonly result: RollbackResult }): JSX.Element {
+  return (
+    <p class="note ok">
+      <strong>{to === null ? 'Withdrawn. ' : 'Rolled back. '}</strong>
+      <code>{from}</code>
+      {to === null
+        ? ' is taken back, and readers get the official texts. '
+        : ' is taken back, and readers get '}
+      {to === null ? null : <code>{to}</code>}
+      {to === null ? null : ' again. '}
+      {heldUnits === null ? null : `${counted(heldUnits, 'unit is', 'units are')} on hold.`}
+    </p>
+  );
+}

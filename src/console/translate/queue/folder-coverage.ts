@@ -1,0 +1,85 @@
+/** How far the texts of each folder are; pure. */
+
+import type { Report } from '../../api/wire.ts';
+
+/** The part of a translation task that counts. */
+export type CountedTask = Pick<
+  Report<'translation.tasks'>['items'][number],
+  'task_id' | 'destination' | 'status' | 'unit_counts'
+>;
+
+/** The texts of one file. */
+export interface FileCoverage {
+  readonly destination: string;
+  /** Its first task. */
+  readonly taskId: string;
+  readonly units: number;
+  readonly proofread: number;
+}
+
+/** The texts of a folder or a file, as a part of the folder that is shown. */
+interface PartCoverage {
+  /** The path of the folder, or the destination of the file. */
+  readonly path: string;
+  readonly units: number;
+  readonly proofread: number;
+  /** The first task of a file; `null` for a folder. */
+  readonly taskId: string | null;
+}
+
+/** Tasks whose units nobody translates. */
+const NOT_COUNTED: ReadonlySet<string> = new Set(['skipped', 'superseded']);
+
+/** Adds a page of tasks to the files that were counted before. */
+export function countFiles(
+  before: ReadonlyMap<string, FileCoverage>,
+  tasks: readonly CountedTask[],
+): ReadonlyMap<string, FileCoverage> {
+  const files = new Map(before);
+  for (const { task_id: id, destination, status, unit_counts: counts } of tasks) {
+    if (NOT_COUNTED.has(status)) continue;
+    const units = Object.values(counts).reduce((sum, some) => sum + some, 0);
+    const known = files.get(destination);
+    files.set(destination, {
+      destination,
+      taskId: known?.taskId ?? id,
+      units: (known?.units ?? 0) + units,
+      proofread: (known?.proofread ?? 0) + (counts['proofread'] ?? 0),
+    });
+  }
+  return files;
+}
+
+/**
+ * The folders and files directly in a folder. A folder that holds only one other folder is shown as that one, because a map
+ * of one tile says nothing.
+ *
+ * @param folder empty for the root, else without a slash at its end
+ */
+export function partsOf(files: Iterable<FileCoverage>, folder: string): readonly PartCoverage[] {
+  const all = [...files];
+  let parts = directPartsOf(all, folder);
+  for (;;) {
+    const [only] = parts;
+    if (parts.length !== 1 || only === undefined || only.taskId !== null) return parts;
+    parts = directPartsOf(all, only.path);
+  }
+}
+
+function directPartsOf(files: readonly FileCoverage[], folder: string): readonly PartCoverage[] {
+  const prefix = folder === '' ? '' : `${folder}/`;
+  const parts = new Map<string, PartCoverage>();
+  for (const { destination, taskId, units, proofread } of files) {
+    if (!destination.startsWith(prefix)) continue;
+    const end = destination.indexOf('/', prefix.length);
+    const path = end < 0 ? destination : destination.slice(0, end);
+    const known = parts.get(path);
+    parts.set(path, {
+      path,
+      taskId: end < 0 ? taskId : null,
+      units: (known?.units ?? 0) + units,
+      proofread: (known?.proofread ?? 0) + proofread,
+    });
+  }
+  return [...parts.values()];
+}

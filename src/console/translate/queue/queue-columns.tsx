@@ -1,0 +1,112 @@
+import type { JSX } from 'preact';
+import type { Report } from '../../api/wire.ts';
+import { Badge, Time, type Tone } from '../../components/text.tsx';
+import type { VirtualColumn } from '../../components/virtual-table.tsx';
+import { useApp } from '../../state/app.ts';
+import { count, duration, words } from '../../text/format.ts';
+import { editorAddress } from '../../text/addresses.ts';
+
+type Task = Report<'translation.tasks'>['items'][number];
+
+const TONES: Readonly<Partial<Record<Task['status'], Tone>>> = {
+  in_progress: 'info',
+  blocked: 'bad',
+  failed: 'bad',
+  translated: 'info',
+  proofread: 'ok',
+  published: 'ok',
+};
+
+/** The columns of the queue. */
+export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
+  {
+    id: 'file',
+    head: 'File',
+    least: 240,
+    grow: 5,
+    narrow: 'title',
+    cell: ({ task_id: id, destination, archive_entry: entry }) => (
+      <a
+        href={editorAddress(id)}
+        tabIndex={-1}
+        title={entry === null ? destination : `${destination} › ${entry}`}
+      >
+        {destination}
+        {entry === null ? null : ` › ${entry}`}
+      </a>
+    ),
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    least: 122,
+    grow: 0,
+    narrow: 'aside',
+    cell: ({ status }) => <Badge tone={TONES[status] ?? 'idle'}>{words(status)}</Badge>,
+  },
+  {
+    id: 'units',
+    head: 'Units done',
+    least: 150,
+    grow: 1,
+    narrow: 'detail',
+    cell: (task) => <Units task={task} />,
+  },
+  { id: 'open', head: 'Open', least: 150, grow: 1, narrow: 'detail', cell: openUnits },
+  {
+    id: 'worker',
+    head: 'Worker',
+    least: 160,
+    grow: 1,
+    narrow: 'none',
+    cell: (task) => <Worker task={task} />,
+  },
+  {
+    id: 'reason',
+    head: 'Reason',
+    least: 140,
+    grow: 2,
+    narrow: 'none',
+    cell: ({ reason, failure_reason: failure }) => {
+      const text = [failure, reason].filter((each) => each !== null && each !== '').join('; ');
+      return text === '' ? '–' : <span title={text}>{text}</span>;
+    },
+  },
+  {
+    id: 'updated',
+    head: 'Changed',
+    least: 150,
+    grow: 0,
+    narrow: 'none',
+    cell: ({ updated_at: at }) => <Time at={at} />,
+  },
+];
+
+function Units({ task }: { readonly task: Task }): JSX.Element {
+  const counts = Object.entries(task.unit_counts);
+  const total = counts.reduce((sum, [, some]) => sum + some, 0);
+  const done = (task.unit_counts['translated'] ?? 0) + (task.unit_counts['proofread'] ?? 0);
+  return (
+    <span class="units-done">
+      <progress aria-label={`Units done of ${task.destination}`} max={total || 1} value={done} />
+      {`${count(done)} of ${count(total)}`}
+    </span>
+  );
+}
+
+function openUnits({ unit_counts: counts }: Task): string {
+  const parts = ['blocked', 'stale', 'untranslated', 'draft'].flatMap((state) => {
+    const some = counts[state] ?? 0;
+    return some === 0 ? [] : [`${state} ${count(some)}`];
+  });
+  return parts.length === 0 ? '–' : parts.join(', ');
+}
+
+/** The worker that has the task, and the time that is left to it. */
+function Worker({ task }: { readonly task: Task }): JSX.Element {
+  const app = useApp();
+  const { worker_status: status, lease_owner: owner, lease_expires_at: until } = task;
+  if (owner === null || until === null) return <span class="muted">{words(status)}</span>;
+  const left = until - app.now();
+  return <span>{`${left > 0 ? `${duration(left)} left` : 'lease ended'}, ${owner}`}</span>;
+}

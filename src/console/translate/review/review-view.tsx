@@ -1,0 +1,168 @@
+import type { JSX } from 'preact';
+import type { FeedRequest } from '../../api/feed-pool.ts';
+import type { Report } from '../../api/wire.ts';
+import { Button, Select } from '../../components/controls.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { isNarrow } from '../../components/narrow.ts';
+import { Panel } from '../../components/panel.tsx';
+import { useApp, type App } from '../../state/app.ts';
+import { reportFeed } from '../../state/report-feed.ts';
+import type { View } from '../../state/view.ts';
+import { count } from '../../text/format.ts';
+import { PersonField, type TranslationTask } from '../editor/task-head.tsx';
+import { HeldList } from './held-list.tsx';
+import { WaitingList } from './waiting-list.tsx';
+
+/** Units that wait for a reviewer: `review?task=ID&status=&scope=`. */
+export const reviewView: View = {
+  feeds: (app) => [tasksFeedOf(app), ...chosenFeedOf(app), handoffFeedOf(app)],
+  Body: ReviewBody,
+};
+
+const EVERY_MS = 15_000;
+/** Tasks that are listed; the filters of the queue find others. */
+const TASK_LIMIT = '200';
+
+const STATUSES = [
+  ['translated', 'handed in'],
+  ['in_progress', 'in progress'],
+  ['blocked', 'blocked'],
+  ['proofread', 'proofread'],
+] as const;
+
+function statusOf(app: App): string {
+  const wanted = app.query('status');
+  return STATUSES.some(([status]) => status === wanted) ? wanted : 'translated';
+}
+
+function tasksKey(app: App): string {
+  return `review-tasks:${statusOf(app)}`;
+}
+
+function tasksFeedOf(app: App): FeedRequest {
+  const query = { status: statusOf(app), limit: TASK_LIMIT };
+  return reportFeed(app, 'translation.tasks', { key: tasksKey(app), query, everyMs: EVERY_MS });
+}
+
+function chosenFeedOf(app: App): readonly FeedRequest[] {
+  const id = app.query('task');
+  if (id === '') return [];
+  const key = `review-task:${id}`;
+  return [reportFeed(app, 'translation.tasks', { key, query: { task_id: id }, everyMs: EVERY_MS })];
+}
+
+function handoffFeedOf(app: App): FeedRequest {
+  return reportFeed(app, 'translation.handoff', { key: 'review-handoff', everyMs: EVERY_MS });
+}
+
+function ReviewBody(): JSX.Element {
+  const app = useApp();
+  const tasks = app.pool.state<Report<'translation.tasks'>>(tasksKey(app));
+  const isPhone = isNarrow();
+  const asked = app.query('task');
+  // A wide page opens the first task by itself; a narrow one has room for the list or the task.
+  const first = asked === '' && !isPhone ? tasks.value?.items[0] : undefined;
+  const chosen = first?.task_id ?? asked;
+  const task = first ?? app.pool.state<Report<'translation.tasks'>>(`review-task:${chosen}`).value?.items[0];
+  if (isPhone && chosen !== '') {
+    return (
+      <div class="review full-width">
+        <Button class="plain" onClick={() => app.setQuery({ task: null })}>
+          ‹ All tasks
+        </Button>
+        <ChosenTask task={task} chosen={chosen} />
+      </div>
+    );
+  }
+  return (
+    <div class="review full-width">
+      <div class="review-side">
+        <Panel
+          title="Tasks"
+          feed={tasks}
+          tools={
+            <Select
+              label="Status"
+              value={statusOf(app)}
+              options={STATUSES}
+              onChange={(status) => app.setQuery({ status: status === 'translated' ? null : status })}
+            />
+          }
+        >
+          {({ items, total }) => <TaskList tasks={items} total={total} chosen={chosen} />}
+        </Panel>
+        <Panel title="On hold" feed={app.pool.state<Report<'translation.handoff'>>('review-handoff')}>
+          {({ releases }) => <HeldList release={releases[0]} />}
+        </Panel>
+        <PersonField />
+        <p class="muted">
+          Your reviews are recorded under this name; without one, under the name of your token.
+        </p>
+      </div>
+      {isPhone ? null : <ChosenTask task={task} chosen={chosen} />}
+    </div>
+  );
+}
+
+/** The units of the chosen task. */
+function ChosenTask({
+  task,
+  chosen,
+}: {
+  readonly task: TranslationTask | undefined;
+  readonly chosen: string;
+}): JSX.Element {
+  if (task !== undefined) return <WaitingList task={task} key={task.task_id} />;
+  return (
+    <EmptyState title={chosen === '' ? 'No task is chosen' : 'Loading the task …'}>
+      Its units that wait for a review are shown here, each with what it was before.
+    </EmptyState>
+  );
+}
+
+function TaskList({
+  tasks,
+  total,
+  chosen,
+}: {
+  readonly tasks: readonly TranslationTask[];
+  readonly total: number;
+  readonly chosen: string;
+}): JSX.Element {
+  const app = useApp();
+  if (tasks.length === 0) {
+    return (
+      <EmptyState title="Nothing waits here">
+        Translators hand tasks in when every unit has a target. Choose another status to see other tasks.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <ul class="review-tasks">
+        {tasks.map(({ task_id: id, destination, archive_entry: entry, unit_counts: counts }) => (
+          <li key={id}>
+            <button
+              type="button"
+              class="plain"
+              aria-pressed={id === chosen}
+              onClick={() => app.setQuery({ task: id })}
+            >
+              <bdi class="clip">{entry === null ? destination : `${destination} › ${entry}`}</bdi>
+              <span class="muted">
+                {count(counts['translated'] ?? 0)} handed in, {count(counts['draft'] ?? 0)} drafts,{' '}
+                {count(counts['proofread'] ?? 0)} proofread
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {total > tasks.length ? (
+        <p class="muted">
+          The first {count(tasks.length)} of {count(total)}. <a href="#/translate">The queue</a> finds the
+          others.
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,252 @@
+import { z } from 'zod';
+import { ControlBodySchema } from '../actions/control-body.ts';
+import { channel, flag, releaseId, wholeNumber, word } from '../actions/field-schemas.ts';
+import type { ControlScope } from '../actions/control-scopes.ts';
+import { PUBLISH_ARGUMENTS } from '../actions/publish-arguments.ts';
+import { WORKER_ARGUMENTS } from '../actions/worker-arguments.ts';
+import type { ScheduleGroup } from '../schemas/vocabulary.ts';
+
+/** A job that schedules can run, as a form offers it. */
+export interface SchedulableJob {
+  readonly title: string;
+  /** That a token needs to schedule it, run it or cancel it, as the daemon's job says. */
+  readonly scope: ControlScope;
+  readonly groups: readonly ScheduleGroup[];
+  /** The arguments that `key=value` pairs can give. */
+  readonly arguments: z.ZodObject;
+}
+
+const BODY = ControlBodySchema.shape;
+const NONE = z.strictObject({});
+const force = BODY.force.unwrap();
+const text = z.string();
+
+const SELECTED_RELEASES = z
+  .strictObject({
+    channel: channel.meta({ title: 'Channel', description: 'Only the current release of this channel.' }),
+    release_id: releaseId.meta({ title: 'Release', description: 'Only this release.' }),
+    force,
+  })
+  .partial();
+
+const FORCED = z.strictObject({ force }).partial();
+
+const languages = {
+  source_language: text.meta({ title: 'From language', description: 'Default: the configured one.' }),
+  target_language: text.meta({ title: 'To language', description: 'Default: the configured one.' }),
+};
+const file = text.meta({
+  title: 'File',
+  description: 'A file of the exchange folder, relative to `exchange.root`.',
+});
+const dryRun = flag.meta({ title: 'Dry run', description: 'Only says what would happen.' });
+
+function importArguments(formats: readonly [string, ...string[]]): z.ZodObject {
+  return z.strictObject({
+    file,
+    format: word(formats)
+      .meta({ title: 'Format', description: 'Default: that of the ending of the file.' })
+      .optional(),
+    trusted: flag
+      .meta({
+        title: 'Take the states of the file',
+        description: 'Needs a reviewer. Without it, everything comes in as a draft or candidate.',
+      })
+      .optional(),
+    ...z
+      .strictObject({
+        ...languages,
+        dry_run: dryRun,
+        reviewer: BODY.reviewer.unwrap(),
+        reason: BODY.reason.unwrap(),
+      })
+      .partial().shape,
+  });
+}
+
+function exportArguments(formats: readonly [string, ...string[]], states: string): z.ZodObject {
+  return z.strictObject({
+    file,
+    format: word(formats)
+      .meta({ title: 'Format', description: 'Default: that of the ending of the file.' })
+      .optional(),
+    include: text
+      .meta({ title: 'States', description: `Which ones, with commas. Default: \`${states}\`.` })
+      .optional(),
+    ...z.strictObject(languages).partial().shape,
+  });
+}
+
+const RES = ['res'] as const;
+const PARSE = ['parse'] as const;
+const I18N = ['i18n'] as const;
+
+/**
+ * The jobs that schedules can run, by the name that a schedule gives in `action`. The daemon has its own definitions; a test
+ * compares them.
+ */
+export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
+  sync: { title: 'Fetch the upstream release', scope: 'operate', groups: RES, arguments: FORCED },
+  'catalog-refresh': {
+    title: 'Look for a new upstream release',
+    scope: 'operate',
+    groups: RES,
+    arguments: FORCED,
+  },
+  verify: { title: 'Verify releases', scope: 'operate', groups: RES, arguments: SELECTED_RELEASES },
+  repair: { title: 'Repair releases', scope: 'operate', groups: RES, arguments: SELECTED_RELEASES },
+  refresh: {
+    title: 'Check the releases and renew the attestation',
+    scope: 'operate',
+    groups: RES,
+    arguments: FORCED,
+  },
+  'release-cleanup': {
+    title: 'Delete old releases',
+    scope: 'operate',
+    groups: RES,
+    arguments: z
+      .strictObject({
+        count: wholeNumber({ min: 1 }).meta({
+          title: 'Releases to keep',
+          description: 'Of each channel. Without it, as many as are configured.',
+        }),
+        id: releaseId.meta({ title: 'Official release', description: 'Deletes only this one.' }),
+        localized_release_id: releaseId.meta({
+          title: 'Localized release',
+          description: 'Deletes only this one.',
+        }),
+        force,
+        dry_run: dryRun,
+      })
+      .partial(),
+  },
+  parse: { title: 'Index the text', scope: 'operate', groups: PARSE, arguments: NONE },
+  'parse-full': {
+    title: 'Index the text again from the start',
+    scope: 'operate',
+    groups: PARSE,
+    arguments: NONE,
+  },
+  'text-differences': {
+    title: 'List the texts that differ between two releases',
+    scope: 'operate',
+    groups: PARSE,
+    arguments: z.strictObject({
+      from: releaseId.meta({ title: 'From release' }),
+      to: releaseId.meta({ title: 'To release' }),
+      offset: wholeNumber({ min: 0 }).meta({ title: 'Leave out the first' }).optional(),
+      limit: wholeNumber({ min: 1, max: 1000 }).meta({ title: 'At most' }).optional(),
+    }),
+  },
+  'localized-publish': {
+    title: 'Publish a localized release',
+    scope: 'publish',
+    groups: I18N,
+    arguments: z
+      .strictObject({
+        from_worker: BODY.from_worker.unwrap(),
+        translation_file: BODY.translation_file.unwrap(),
+        patch_manifest: BODY.patch_manifest.unwrap(),
+        localized_release_id: releaseId.meta({ title: 'Name of the new release' }),
+        force,
+        // A schedule cannot resume: that is the decision of a person.
+        ...PUBLISH_ARGUMENTS.omit({ resume: true }).shape,
+      })
+      .partial(),
+  },
+  'localized-follow': {
+    title: 'Publish when something has changed',
+    scope: 'publish',
+    groups: I18N,
+    arguments: NONE,
+  },
+  'task-build': { title: 'Build the translation tasks', scope: 'operate', groups: I18N, arguments: NONE },
+  propagate: {
+    title: 'Carry translations to repeated texts',
+    scope: 'operate',
+    groups: I18N,
+    arguments: NONE,
+  },
+  requalify: { title: 'Judge stored translations again', scope: 'operate', groups: I18N, arguments: NONE },
+  'worker-run': {
+    title: 'Translate with a provider',
+    scope: 'translate',
+    groups: I18N,
+    arguments: z
+      .strictObject({
+        provider: BODY.provider.unwrap(),
+        max_tasks: BODY.max_tasks.unwrap(),
+        max_tokens: WORKER_ARGUMENTS.shape.max_tokens,
+        max_cost: WORKER_ARGUMENTS.shape.max_cost,
+        task_id: BODY.task_id.unwrap(),
+        concurrency: BODY.concurrency.unwrap(),
+        max_attempts: BODY.max_attempts.unwrap(),
+        lease_seconds: BODY.lease_seconds.unwrap(),
+        retry_backoff_seconds: BODY.retry_backoff_seconds.unwrap(),
+        worker_id: BODY.worker_id.unwrap(),
+        fixture_path: BODY.fixture_path.unwrap(),
+        translation_memory_path: BODY.translation_memory_path.unwrap(),
+        glossary_path: BODY.glossary_path.unwrap(),
+        force,
+        dry_run: WORKER_ARGUMENTS.shape.dry_run,
+      })
+      .partial(),
+  },
+  'handoff-export': {
+    title: 'Write the work of translators to a file',
+    scope: 'operate',
+    groups: I18N,
+    arguments: z
+      .strictObject({
+        format: word(['xliff-2.1', 'xliff-1.2', 'csv', 'jsonl']).meta({ title: 'Format' }),
+        states: text.meta({ title: 'States', description: 'States of the units, with commas.' }),
+        include: text.meta({ title: 'Only these files', description: 'A glob of files.' }),
+      })
+      .partial(),
+  },
+  proofread: {
+    title: 'Check translated tasks',
+    scope: 'review',
+    groups: I18N,
+    arguments: z
+      .strictObject({
+        max_tasks: BODY.max_tasks.unwrap(),
+        provider: BODY.provider.unwrap(),
+        fixture_path: BODY.fixture_path.unwrap(),
+        ...WORKER_ARGUMENTS.shape,
+      })
+      .partial(),
+  },
+  'memory-maintain': {
+    title: 'Check the Translation Memory',
+    scope: 'operate',
+    groups: I18N,
+    arguments: NONE,
+  },
+  'memory-import': {
+    title: 'Import a file into the Translation Memory',
+    scope: 'translate',
+    groups: I18N,
+    arguments: importArguments(['tmx', 'jsonl']),
+  },
+  'memory-export': {
+    title: 'Export the Translation Memory to a file',
+    scope: 'translate',
+    groups: I18N,
+    arguments: exportArguments(['tmx', 'jsonl'], 'trusted,candidate'),
+  },
+  'glossary-import': {
+    title: 'Import a file into the Glossary',
+    scope: 'translate',
+    groups: I18N,
+    arguments: importArguments(['tbx', 'csv']),
+  },
+  'glossary-export': {
+    title: 'Export the Glossary to a file',
+    scope: 'translate',
+    groups: I18N,
+    arguments: exportArguments(['tbx', 'csv'], 'draft,approved,deprecated'),
+  },
+  backup: { title: 'Back up the databases', scope: 'operate', groups: I18N, arguments: NONE },
+};

@@ -1,0 +1,56 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
+
+/** Work that follows changes once they have ended. */
+export interface QuietTime {
+  /** Notes a change. */
+  note(): void;
+  /** Whether a change was noted that the work has not followed yet. */
+  isPending(): boolean;
+  /** Forgets the changes. Resolves when work in progress has ended. */
+  stop(): Promise<void>;
+}
+
+export interface QuietTimeOptions {
+  readonly clock: Clock;
+  /** Milliseconds without a change before the work. */
+  readonly quietMs: number;
+  /** Milliseconds after the first change at which the work begins although changes continue. */
+  readonly mostMs: number;
+  /** It handles its own errors. */
+  readonly work: () => Promise<void>;
+}
+
+/** Waits for the end of changes, such as of an editor that stores while somebody types, and then works once for all of them. */
+export function createQuietTime({ clock, quietMs, mostMs, work }: QuietTimeOptions): QuietTime {
+  let pending: { readonly first: number; last: number } | null = null;
+  const loop = createLoop({
+    clock,
+    turn: async () => {
+      if (pending === null) return Infinity;
+      const left = Math.min(pending.last + quietMs, pending.first + mostMs) - clock.monotonic();
+      if (left > 0) return left;
+      pending = null;
+      await work();
+      return 0;
+    },
+    onFailure: () => Infinity,
+  });
+  loop.start();
+  return {
+    note: () => {
+      const now = clock.monotonic();
+      if (pending === null) {
+        pending = { first: now, last: now };
+        loop.wake();
+      } else {
+        pending.last = now;
+      }
+    },
+    isPending: () => pending !== null,
+    stop: async () => {
+      pending = null;
+      await loop.stop();
+    },
+  };
+}

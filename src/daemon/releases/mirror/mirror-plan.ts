@@ -1,0 +1,58 @@
+import type { Channel } from '../../../domain/release/channel.ts';
+import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
+import type { SourceRelease } from '../../../mirror/attested-source.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+
+/** The step of one channel that makes an edge equal to its origin. */
+export type MirrorStep =
+  | { readonly kind: 'none' }
+  /** The files of the origin are damaged: the edge keeps its own. */
+  | { readonly kind: 'wait'; readonly message: string }
+  | { readonly kind: 'withdraw' }
+  | { readonly kind: 'follow'; readonly release: SourceRelease };
+
+/** The facts about one channel of an edge. */
+export interface MirroredChannel {
+  readonly channel: Channel;
+  /** The current release here, or `null`. */
+  readonly current: ReleaseRow | null;
+  /** The current official release here after the steps before this one, or `null`. */
+  readonly officialId: string | null;
+}
+
+/**
+ * Decides the next step of one channel. Only a signed statement that names no release withdraws: damage at the origin is
+ * that of its disk.
+ */
+export function planMirror(
+  statement: AttestationStatement,
+  { channel, current, officialId }: MirroredChannel,
+): MirrorStep {
+  const attested = statement[channel];
+  if (attested === null) return { kind: current === null ? 'none' : 'withdraw' };
+  if (isSame(current, attested)) return { kind: 'none' };
+  if (attested.result === 'FAILED') {
+    return {
+      kind: 'wait',
+      message: `the origin has damaged files of ${channel} release ${attested.release_id}`,
+    };
+  }
+  if (channel === 'localized' && attested.base_release_id !== officialId) {
+    return {
+      kind: 'wait',
+      message: `localized release ${attested.release_id} waits for its base ${attested.base_release_id ?? ''}`,
+    };
+  }
+  return { kind: 'follow', release: { channel, attested } };
+}
+
+/** Whether a release here is exactly the attested one, sound, and can be repaired from the origin. */
+function isSame(current: ReleaseRow | null, attested: NonNullable<AttestationStatement[Channel]>): boolean {
+  if (current?.state !== 'current' || current.revision_id === null) return false;
+  if (current.release_id !== attested.release_id || current.snapshot_id !== attested.snapshot_id)
+    return false;
+  return (
+    attested.server_info === undefined ||
+    (attested.server_info?.blake3 ?? null) === current.server_info_blake3
+  );
+}

@@ -1,0 +1,91 @@
+import { CHANNELS } from '../../../domain/release/channel.ts';
+import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import { SYNC_JOB } from '../jobs/release-jobs.ts';
+import type { HeldOrigin } from '../records/origin-repository.ts';
+import { lookAtCurrent, tidy } from '../sync/sync-steps.ts';
+import { copyRelease, type CopiedRelease, type CopyDependencies } from './copy-release.ts';
+import { planMirror } from './mirror-plan.ts';
+import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
+
+export interface MirrorDependencies extends CopyDependencies, ReadOriginDependencies {}
+
+/**
+ * The task `sync` of an edge: makes the current releases those that the origin attests. Clients get the previous ones
+ * until every byte of the new ones is in the store and checked. A sync that fails changes nothing for them.
+ */
+export function createMirrorTask(deps: MirrorDependencies): Job {
+  return implementJob(SYNC_JOB, async (context) => await mirror(deps, context));
+}
+
+async function mirror(
+  deps: MirrorDependencies,
+  context: TaskContext<ArgumentsOf<typeof SYNC_JOB>>,
+): Promise<TaskResult> {
+  const look = await readOrigin(deps, deps.attested, null, context.signal);
+  if (look === null) throw new Error('the origin answered "not modified" to an unconditional request');
+  const { held } = look;
+  const copied: CopiedRelease[] = [];
+  let version: number | null = null;
+  let hasChanged = false;
+  // The official channel first: a localized release needs its base.
+  for (const channel of CHANNELS.filter((each) => deps.attested.channels.includes(each))) {
+    const step = await nextStep(deps, held, channel, context);
+    if (step.kind === 'none') continue;
+    if (step.kind === 'wait') {
+      context.log('warn', step.message, { channel });
+      continue;
+    }
+    hasChanged = true;
+    if (step.kind === 'withdraw') {
+      version = await deps.publisher.withdraw(channel, context);
+      context.log('warn', 'the origin withdrew the channel', { channel });
+      continue;
+    }
+    const copy = await copyRelease(deps, held, step.release, context);
+    copied.push(copy);
+    version = await deps.publisher.makeCurrent(copy.release, context);
+    context.log('info', 'the release is current', {
+      channel,
+      release_id: copy.release.release_id,
+      attestation_version: version,
+    });
+  }
+  version ??= await deps.attestor.issue('sync: unchanged');
+  await tidy(deps, context.taskId);
+  return resultOf(deps, held, { copied, hasChanged, version });
+}
+
+async function nextStep(
+  deps: MirrorDependencies,
+  { statement }: HeldOrigin,
+  channel: (typeof CHANNELS)[number],
+  context: TaskContext,
+): Promise<ReturnType<typeof planMirror>> {
+  const current = await lookAtCurrent(deps, channel, context);
+  const officialId = deps.releases.pointer('official')?.release_id ?? null;
+  return planMirror(statement, { channel, current, officialId });
+}
+
+function resultOf(
+  { releases }: MirrorDependencies,
+  { version: originVersion }: HeldOrigin,
+  done: {
+    readonly copied: readonly CopiedRelease[];
+    readonly hasChanged: boolean;
+    readonly version: number | null;
+  },
+): TaskResult {
+  const sum = (of: (copy: CopiedRelease) => number): number =>
+    done.copied.reduce((total, copy) => total + of(copy), 0);
+  return {
+    unchanged: !done.hasChanged,
+    release_id: releases.current('official')?.release_id ?? null,
+    localized_release_id: releases.current('localized')?.release_id ?? null,
+    origin_attestation_version: originVersion,
+    downloaded_entries: sum((copy) => copy.downloadedEntries),
+    downloaded_bytes: sum((copy) => copy.downloadedBytes),
+    reused_entries: sum((copy) => copy.reusedEntries),
+    attestation_version: done.version,
+  };
+}

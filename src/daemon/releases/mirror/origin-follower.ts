@@ -1,0 +1,91 @@
+import { CHANNELS } from '../../../domain/release/channel.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
+import { callOf } from '../../tasks/job.ts';
+import type { TaskEngine } from '../../tasks/task-engine.ts';
+import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
+import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
+import type { Attestor } from '../attest/attestor.ts';
+import { SYNC_JOB } from '../jobs/release-jobs.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import { planMirror } from './mirror-plan.ts';
+import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
+
+/** Milliseconds between two looks whether an origin is configured. */
+const IDLE_MS = 5_000;
+/** Milliseconds from a sync that failed to the next one for the same attestation. */
+const RETRY_MS = 30_000;
+/** The part of an interval by which each look is early or late, so that edges do not ask together. */
+const JITTER = 0.1;
+
+export interface OriginFollowerOptions extends ReadOriginDependencies {
+  readonly upstream: UpstreamSource;
+  readonly engine: Pick<TaskEngine, 'submit' | 'historyOf'>;
+  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
+  readonly attestor: Pick<Attestor, 'issue' | 'status'>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** Follows the origin of an edge: it looks for a new attestation, and queues a sync when that names other releases. */
+export interface OriginFollower {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Creates the follower. Without an origin it only looks whether one is configured. */
+export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
+  const { upstream, engine, releases, clock, logger } = options;
+  let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
+  let failure: string | null = null;
+
+  const isBehind = (origin: AttestedUpstream): boolean => {
+    const held = options.origins.held();
+    if (held === null) return true;
+    const officialId = releases.pointer('official')?.release_id ?? null;
+    return CHANNELS.filter((channel) => origin.channels.includes(channel)).some((channel) => {
+      const step = planMirror(held.statement, { channel, current: releases.current(channel), officialId });
+      return step.kind === 'follow' || step.kind === 'withdraw';
+    });
+  };
+
+  const catchUp = async (origin: AttestedUpstream, isNew: boolean): Promise<void> => {
+    if (!isBehind(origin)) {
+      // Nothing is attested without a recent attestation of the origin. Here is one.
+      if (isNew && options.attestor.status().status === 'failing') await options.attestor.issue('origin');
+      return;
+    }
+    const { last } = engine.historyOf(SYNC_JOB.kind);
+    const sinceMs = clock.now() - (last?.finished_at ?? 0) * 1000;
+    if (isNew || last?.status !== 'failed' || sinceMs >= RETRY_MS)
+      engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+  };
+
+  const look = async (origin: AttestedUpstream, signal: AbortSignal): Promise<void> => {
+    const tag = known?.of === origin ? known.tag : null;
+    const found = await readOrigin(options, origin, tag, signal);
+    if (found !== null) known = { of: origin, tag: found.tag };
+    if (failure !== null) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
+    failure = null;
+    await catchUp(origin, found !== null);
+  };
+
+  return createLoop({
+    clock,
+    turn: async (signal) =>
+      await upstream.use(async (connected) => {
+        const origin = connected?.attested;
+        if (origin === undefined) return IDLE_MS;
+        await look(origin, signal);
+        return origin.pollMs * (1 - JITTER + 2 * JITTER * options.random());
+      }),
+    onFailure: (error) => {
+      const message = messageOf(error);
+      if (message !== failure) logger.warn({ err: error }, `the origin cannot be followed: ${message}`);
+      failure = message;
+      return upstream.current()?.attested?.pollMs ?? IDLE_MS;
+    },
+  });
+}

@@ -1,0 +1,57 @@
+import { messageOf } from '../../../platform/errors.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import { acceptOrigin } from '../../../mirror/accept-origin.ts';
+import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
+import type { HeldOrigin, OriginRepository } from '../records/origin-repository.ts';
+import type { ProbeRepository } from '../records/probe-repository.ts';
+
+export interface ReadOriginDependencies {
+  readonly origins: OriginRepository;
+  readonly probes: Pick<ProbeRepository, 'record'>;
+  readonly clock: Clock;
+}
+
+/** The state of the origin after a look at it. */
+export interface OriginLook {
+  readonly held: HeldOrigin;
+  /** To send with the next look, or `null`. */
+  readonly tag: string | null;
+}
+
+/**
+ * Looks at the origin, and records its attestation when it may be followed.
+ *
+ * @param tag of the last look, or `null` for an unconditional one
+ * @returns `null` when nothing has changed since that look
+ * @throws MirrorError, UpstreamError; nothing has changed then
+ */
+export async function readOrigin(
+  { origins, probes, clock }: ReadOriginDependencies,
+  upstream: AttestedUpstream,
+  tag: string | null,
+  signal: AbortSignal,
+): Promise<OriginLook | null> {
+  const { source } = upstream;
+  const note = (ok: boolean, message: string): void => {
+    probes.record({ label: source.label, ok, message, checkedAt: unixSeconds(clock) });
+  };
+  try {
+    const state = await source.current(tag, signal);
+    if (state === null) {
+      note(true, 'nothing has changed');
+      return null;
+    }
+    const accepted = acceptOrigin(state.envelope, await upstream.trustedKeys(), origins, clock.now(), {
+      mayBeExpired: upstream.isCarried ?? false,
+    });
+    if (!accepted.ok) throw accepted.error;
+    origins.record(state, accepted.value.verified);
+    note(true, `attestation version ${accepted.value.verified.statement.version} was accepted`);
+    const held = origins.held();
+    if (held === null) throw new Error('the accepted attestation of the origin cannot be read back');
+    return { held, tag: state.tag };
+  } catch (error) {
+    if (!signal.aborted) note(false, messageOf(error));
+    throw error;
+  }
+}

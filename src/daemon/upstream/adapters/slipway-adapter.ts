@@ -1,0 +1,58 @@
+import { readTokenFile } from '../../../platform/files/token-file.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { createSlipwaySource } from '../../../mirror/slipway-source.ts';
+import type { AttestedUpstream } from '../attested/attested-upstream.ts';
+import { readConfiguredKeys } from '../attested/configured-keys.ts';
+import { createUpstreamHttpClient, type UpstreamHttpClient } from '../http/http-client.ts';
+import { probeUrl } from '../http/http-documents.ts';
+import { openHttpEntry } from '../http/http-entry.ts';
+import type { SlipwayConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
+import { parseUpstreamLocation, redactUrl, withNewAuthorization } from '../upstream-location.ts';
+import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
+
+/** Creates the adapter for another Slipway, the origin of this edge. */
+export function createSlipwayAdapter(
+  configuration: UpstreamConfiguration,
+  section: SlipwayConfiguration,
+  clock: Clock,
+): UpstreamAdapter & { readonly attested: AttestedUpstream; close(): Promise<void> } {
+  const { tokenFile, allowOtherOrigins } = section;
+  const { location, authorize } = withNewAuthorization(parseUpstreamLocation(section.url));
+  const http = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock });
+  const client: UpstreamHttpClient = {
+    ...http,
+    send: async (request, signal) => {
+      if (tokenFile !== undefined) authorize(`Bearer ${await readTokenFile(tokenFile)}`);
+      return await http.send(request, signal);
+    },
+  };
+  const label = redactUrl(location.url);
+  const source = createSlipwaySource({
+    url: location.url,
+    label,
+    send: async (request, signal) => await client.send(request, signal),
+  });
+  return {
+    kind: 'slipway',
+    label,
+    attested: {
+      source,
+      channels: section.channels,
+      pollMs: section.pollSeconds * 1000,
+      maxAgeSeconds: section.maxAttestationAgeSeconds,
+      trustedKeys: async () => await readConfiguredKeys(section.trustedKeys),
+    },
+    probe: async (signal) => await probeUrl(client, `${location.url}/v1/release`, signal),
+    fetchCatalog: async () => {
+      throw new UpstreamError(
+        'catalog_invalid',
+        `${label} has no catalog: an edge copies the releases of its origin as they are signed; run sync`,
+        { retryable: false },
+      );
+    },
+    open: async (entry, resume, signal) => await openHttpEntry(client, entry, entry.locator, resume, signal),
+    close: async () => {
+      await client.close();
+    },
+  };
+}

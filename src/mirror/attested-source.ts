@@ -1,0 +1,52 @@
+import type { Channel } from '../domain/release/channel.ts';
+import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
+import type { AttestedRelease } from '../domain/verdict/attestation.ts';
+
+/** One release as an attestation of the source names it. */
+export interface SourceRelease {
+  readonly channel: Channel;
+  readonly attested: AttestedRelease;
+}
+
+/** The answer of a source about its current releases. Nothing in it has been verified. */
+export interface SourceState {
+  /** The DSSE envelope as it was signed; one statement names the releases of both channels. */
+  readonly envelope: Uint8Array;
+  /** Identifies this answer; sent with the next question, so that an unchanged source costs little. `null`: none. */
+  readonly tag: string | null;
+  /** The fixed first path segment of resource bytes, or `null` where the source has no such paths. */
+  readonly cdnHost: string | null;
+}
+
+/** The description of one release, as the source tells it. Only {@link readManifest} makes it trustworthy. */
+export interface SourceManifest {
+  readonly header: ManifestHeader;
+  /** The server-info document as upstream published it, or `null`. */
+  readonly serverInfo: Uint8Array | null;
+  /** The entries in manifest order, a page at a time. Iterate once. */
+  readonly pages: AsyncIterable<readonly ManifestEntry[]>;
+}
+
+/**
+ * Somewhere that has releases whose attestation is signed by a key that the reader trusts: another Slipway, a folder of
+ * bundles, a registry. A reader believes only that signature and the digests that it leads to.
+ */
+export interface AttestedSource {
+  /** Where it reads from, with credentials removed: for logs and messages. */
+  readonly label: string;
+  /**
+   * Asks for the current state.
+   *
+   * @param tag of the last answer, or `null`
+   * @returns `null` when nothing has changed since that answer
+   */
+  current(tag: string | null, signal: AbortSignal): Promise<SourceState | null>;
+  /**
+   * Describes one release, current or retained.
+   *
+   * @throws MirrorError `origin_not_distributable` while the source cannot give it, for example because of damage
+   */
+  manifest(release: SourceRelease, signal: AbortSignal): Promise<SourceManifest>;
+  /** Where the bytes of an entry are: a text that means something to this source alone. */
+  locatorOf(state: Pick<SourceState, 'cdnHost'>, release: SourceRelease, entry: ManifestEntry): string;
+}

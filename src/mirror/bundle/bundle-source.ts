@@ -1,0 +1,110 @@
+import { blake3Hex } from '../../platform/hashing/blake3.ts';
+import { parseEnvelope, parseStatement } from '../../contract/formats/attestation-format.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { AttestedSource } from '../attested-source.ts';
+import { MirrorError } from '../mirror-error.ts';
+import { BundleError } from './bundle-error.ts';
+import { readBundledObject, type Bundle } from './open-bundle.ts';
+import { describeBundle } from './describe-bundle.ts';
+
+/** A place with bundles. */
+export interface BundleShelf {
+  /** Where it is, with credentials removed. */
+  readonly label: string;
+  /** The remedy for a release that no bundle here holds. */
+  readonly remedy: string;
+  /**
+   * Looks at the bundles that are there now. Those that did not change are not read again.
+   *
+   * @throws BundleError when one of them is damaged
+   */
+  look(signal: AbortSignal): Promise<readonly Bundle[]>;
+}
+
+/** The bytes of an object in one of the bundles. */
+export interface ShelvedObject {
+  /** Bytes. */
+  readonly size: number;
+  /** The bytes from an offset on. They are not verified. */
+  read(start: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** A source over bundles. */
+export interface BundleSource extends AttestedSource {
+  /** @returns the object, or `null` when no bundle of the last look holds it */
+  find(blake3: Blake3Hex): ShelvedObject | null;
+}
+
+/**
+ * Makes the source that reads releases from bundles. The newest attestation among them decides what is current; a release
+ * may be in one bundle and its unchanged objects in another.
+ */
+export function createBundleSource(shelf: BundleShelf): BundleSource {
+  let bundles: readonly Bundle[] = [];
+  const look = async (signal: AbortSignal): Promise<void> => {
+    try {
+      bundles = await shelf.look(signal);
+    } catch (error) {
+      if (!(error instanceof BundleError)) throw error;
+      throw new MirrorError('origin_malformed', error.message, { retryable: true });
+    }
+  };
+  return {
+    label: shelf.label,
+    current: async (tag, signal) => {
+      await look(signal);
+      const now = blake3Hex(Buffer.from(bundles.map(({ digest }) => digest).join('\n')));
+      if (now === tag) return null;
+      const envelope = newestEnvelope(bundles);
+      if (envelope === null) {
+        const message = `${shelf.label} holds no bundle yet; ${shelf.remedy}`;
+        throw new MirrorError('origin_unattested', message, { retryable: true });
+      }
+      return { envelope, tag: now, cdnHost: null };
+    },
+    manifest: async (release, signal) => {
+      const { channel, attested } = release;
+      if (!bundles.some(({ snapshotId }) => snapshotId === attested.snapshot_id)) await look(signal);
+      const bundle = bundles.find(({ snapshotId }) => snapshotId === attested.snapshot_id);
+      if (bundle !== undefined) return await describeBundle(bundle, release, signal);
+      throw new MirrorError(
+        'origin_not_distributable',
+        `no bundle in ${shelf.label} holds ${channel} release ${attested.release_id}, which the newest attestation names; ${shelf.remedy}`,
+        { retryable: true },
+      );
+    },
+    locatorOf: (_state, _release, { blake3 }) => blake3,
+    find: (blake3) => {
+      for (const bundle of bundles) {
+        const id = bundle.objects.find(blake3);
+        if (id < 0) continue;
+        return {
+          size: bundle.objects.size(id),
+          read: (start, signal) => readBundledObject(bundle, blake3, start, signal),
+        };
+      }
+      return null;
+    },
+  };
+}
+
+/** The envelope that was signed last, or `null`. No signature was checked: a wrong one is refused by the reader of the source. */
+function newestEnvelope(bundles: readonly Bundle[]): Buffer | null {
+  let newest: { readonly envelope: Buffer; readonly order: readonly [number, number] } | null = null;
+  for (const { envelope } of bundles) {
+    const parsed = parseEnvelope(envelope);
+    const statement = parsed.ok ? parseStatement(Buffer.from(parsed.value.payload, 'base64')) : null;
+    const order =
+      statement?.ok === true
+        ? ([statement.value.issued_at, statement.value.version] as const)
+        : ([0, 0] as const);
+    if (
+      newest === null ||
+      order[0] > newest.order[0] ||
+      (order[0] === newest.order[0] && order[1] > newest.order[1])
+    ) {
+      newest = { envelope, order };
+    }
+  }
+  return newest?.envelope ?? null;
+}

@@ -1,0 +1,169 @@
+import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
+import {
+  OBJECT_LINE_MAX_BYTES,
+  OCI_MANIFEST_MAX_BYTES,
+  parseBundleManifest,
+  parseListedObject,
+  parseObjectListHeader,
+  type BundleLayers,
+  type Descriptor,
+  type NamedSnapshot,
+  type ObjectListHeader,
+} from '../../contract/formats/bundle-format.ts';
+import { parseManifestEntry, parseManifestHeader } from '../../contract/formats/manifest-format.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import {
+  MANIFEST_MAX_LINE_BYTES,
+  type ManifestEntry,
+  type ManifestHeader,
+} from '../../domain/release/manifest.ts';
+import type { Result } from '../../domain/result.ts';
+import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
+import { checkedBlob, linesOf, readBlob, type BlobReader } from './blob-reader.ts';
+import { BundleError } from './bundle-error.ts';
+
+/** A bundle whose lists were read and have the digests that its image manifest names. Its signature was not looked at. */
+export interface Bundle {
+  readonly reader: BlobReader;
+  /** Of the image manifest. */
+  readonly digest: string;
+  readonly layers: BundleLayers;
+  /** The snapshot that the bundle says it holds; the digest of its manifest decides. */
+  readonly snapshotId: string;
+  readonly envelope: Buffer;
+  /** The release whose objects are left out, or `null`. */
+  readonly since: NamedSnapshot | null;
+  /** The objects, in the order of their bytes in the packs. */
+  readonly objects: ObjectLedger;
+  /** Where each object begins in the sequence of the packs; one more than there are objects: the end. */
+  readonly offsets: Float64Array;
+}
+
+/**
+ * Reads an image manifest and the lists it names.
+ *
+ * @throws BundleError when it is not one of a bundle, or something is damaged
+ */
+export async function openBundle(
+  reader: BlobReader,
+  described: Descriptor,
+  signal: AbortSignal,
+): Promise<Bundle> {
+  const text = await readBlob(reader, described, OCI_MANIFEST_MAX_BYTES, signal);
+  const { layers, snapshotId } = accept(parseBundleManifest(text.toString('utf8')), reader.label);
+  const envelope = await readBlob(reader, layers.attestation, ENVELOPE_MAX_BYTES, signal);
+  const { header, objects, offsets } = await readObjectList(reader, layers.objects, signal);
+  const packed = layers.packs.reduce((sum, { size }) => sum + size, 0);
+  const total = offsets[objects.length] ?? 0;
+  if (header.objects !== objects.length || header.bytes !== total || packed !== total) {
+    throw new BundleError(
+      `${reader.label}: the list of objects announces ${header.objects} objects of ${header.bytes} bytes, names ` +
+        `${objects.length} of ${total}, and the packs have ${packed} bytes`,
+    );
+  }
+  return {
+    reader,
+    digest: described.digest,
+    layers,
+    snapshotId,
+    envelope,
+    since: header.since ?? null,
+    objects,
+    offsets,
+  };
+}
+
+async function readObjectList(
+  reader: BlobReader,
+  blob: Descriptor,
+  signal: AbortSignal,
+): Promise<{ header: ObjectListHeader; objects: ObjectLedger; offsets: Float64Array }> {
+  const objects = new ObjectLedger();
+  let header: ObjectListHeader | null = null;
+  for await (const lines of linesOf(checkedBlob(reader, blob, signal), OBJECT_LINE_MAX_BYTES, reader.label)) {
+    for (const line of lines) {
+      if (header === null) {
+        header = accept(parseObjectListHeader(line), reader.label);
+        continue;
+      }
+      const { blake3, size } = accept(parseListedObject(line), reader.label);
+      if (objects.find(blake3) >= 0)
+        throw new BundleError(`${reader.label}: object ${blake3} is listed twice`);
+      if (objects.length === header.objects)
+        throw new BundleError(`${reader.label}: more objects are listed than announced`);
+      objects.add(blake3, size);
+    }
+  }
+  if (header === null) throw new BundleError(`${reader.label}: the list of objects is empty`);
+  const offsets = new Float64Array(objects.length + 1);
+  for (let id = 0; id < objects.length; id += 1) offsets[id + 1] = (offsets[id] ?? 0) + objects.size(id);
+  return { header, objects, offsets };
+}
+
+/** The release manifest of a bundle, line by line. */
+export interface BundledManifest {
+  readonly header: ManifestHeader;
+  /** Iterate once. Nothing of it counts before its digest was compared. */
+  readonly pages: AsyncGenerator<readonly ManifestEntry[], void>;
+}
+
+/**
+ * Begins to read the release manifest of a bundle.
+ *
+ * @throws BundleError when its first line is not one of a manifest; the iteration, when another line is not
+ */
+export async function readBundledManifest(
+  { reader, layers }: Pick<Bundle, 'reader' | 'layers'>,
+  signal: AbortSignal,
+): Promise<BundledManifest> {
+  const { manifest } = layers;
+  const lines = linesOf(
+    reader.read(manifest, 0, manifest.size, signal),
+    MANIFEST_MAX_LINE_BYTES,
+    reader.label,
+  );
+  const first = await lines.next();
+  const [line = '', ...rest] = first.done === true ? [] : first.value;
+  const header = accept(parseManifestHeader(line), reader.label);
+  return { header, pages: readPages(rest, lines, reader.label) };
+}
+
+async function* readPages(
+  first: readonly string[],
+  lines: AsyncIterable<readonly string[]>,
+  label: string,
+): AsyncGenerator<readonly ManifestEntry[], void> {
+  const entries = (page: readonly string[]): ManifestEntry[] =>
+    page.map((line) => accept(parseManifestEntry(line), label));
+  yield entries(first);
+  for await (const page of lines) yield entries(page);
+}
+
+/**
+ * The bytes of an object of a bundle, from `start` on. They are not verified.
+ *
+ * @throws BundleError when a pack is missing or shorter
+ */
+export async function* readBundledObject(
+  { reader, layers, objects, offsets }: Bundle,
+  blake3: Blake3Hex,
+  start: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const id = objects.find(blake3);
+  if (id < 0) throw new BundleError(`${reader.label} does not hold object ${blake3}`);
+  const [from, to] = [(offsets[id] ?? 0) + start, offsets[id + 1] ?? 0];
+  let packStart = 0;
+  for (const pack of layers.packs) {
+    const packEnd = packStart + pack.size;
+    const [begin, end] = [Math.max(from, packStart), Math.min(to, packEnd)];
+    if (begin < end) yield* reader.read(pack, begin - packStart, end - packStart, signal);
+    if (packEnd >= to) return;
+    packStart = packEnd;
+  }
+}
+
+function accept<T>(parsed: Result<T, string>, label: string): T {
+  if (parsed.ok) return parsed.value;
+  throw new BundleError(`${label}: ${parsed.error}`);
+}

@@ -1,0 +1,112 @@
+import { Header } from 'tar/header';
+import { Pax } from 'tar/pax';
+
+const BLOCK = 512;
+
+/** Longest extended header that is read, bytes. */
+const EXTENSION_MAX_BYTES = 64 * 1024;
+
+/** Most entries of an archive that is read. */
+const MAX_ENTRIES = 100_000;
+
+/** Two empty blocks end an archive. */
+export const TAR_END = Buffer.alloc(2 * BLOCK);
+
+/** A regular file within an archive. */
+export interface TarMember {
+  /** Without a leading `./`. */
+  readonly path: string;
+  /** Offset of its bytes in the archive. */
+  readonly offset: number;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/**
+ * The header of a file in an archive (USTAR). Owner, mode and time are fixed, so that the same files are the same archive.
+ *
+ * @param path at most 100 ASCII characters
+ * @param size bytes, below 8 GiB
+ *
+ * Source: POSIX.1-2024, pax, "ustar Interchange Format".
+ */
+export function tarHeader(path: string, size: number): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const header = new Header({
+    path,
+    size,
+    mode: 0o644,
+    uid: 0,
+    gid: 0,
+    mtime: new Date(0),
+    type: 'File',
+    uname: '',
+    gname: '',
+  });
+  if (header.encode(block)) throw new RangeError(`${path} with ${size} bytes does not fit a USTAR header`);
+  return block;
+}
+
+/** The zero bytes that follow the bytes of a file in an archive. */
+export function tarPadding(size: number): Buffer {
+  return TAR_END.subarray(0, paddedSize(size) - size);
+}
+
+/** Reads the bytes `[start, end)`; fewer where the file ends. */
+export type ReadAt = (start: number, end: number) => Promise<Buffer>;
+
+/** The file is not an archive, or it is cut off. */
+export class TarError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'TarError';
+  }
+}
+
+/**
+ * Lists the regular files of an archive. It reads only headers, so the size of the files does not matter.
+ *
+ * @param fileSize bytes of the archive
+ * @throws TarError; what `read` throws
+ */
+export async function listTar(read: ReadAt, fileSize: number): Promise<readonly TarMember[]> {
+  const members: TarMember[] = [];
+  let extension: Pax | undefined;
+  let entries = 0;
+  for (let at = 0; at < fileSize;) {
+    const block = await read(at, at + BLOCK);
+    if (block.length < BLOCK) throw cutOff(at);
+    const header = new Header(block, 0, extension);
+    if (header.nullBlock) return members;
+    if (!header.cksumValid) {
+      throw new TarError(
+        `the block at ${at} is not a header of a tar archive; is it compressed, or damaged?`,
+      );
+    }
+    entries += 1;
+    if (entries > MAX_ENTRIES) throw new TarError(`the archive has more than ${MAX_ENTRIES} entries`);
+    const { size = 0, path = '', type } = header;
+    const offset = at + BLOCK;
+    if (!Number.isSafeInteger(size)) throw new TarError(`the header at ${offset - BLOCK} states no size`);
+    if (offset + size > fileSize) throw cutOff(offset);
+    at = offset + paddedSize(size);
+    if (type === 'ExtendedHeader') {
+      if (size > EXTENSION_MAX_BYTES) throw new TarError(`an extended header has ${size} bytes`);
+      extension = Pax.parse((await read(offset, offset + size)).toString('utf8'));
+      continue;
+    }
+    extension = undefined;
+    if (type === 'File' || type === 'OldFile')
+      members.push({ path: path.replace(/^\.\//, ''), offset, size });
+  }
+  // Some programs leave the end blocks out.
+  return members;
+}
+
+function paddedSize(size: number): number {
+  return Math.ceil(size / BLOCK) * BLOCK;
+}
+
+function cutOff(at: number): TarError {
+  return new TarError(`the archive is cut off at ${at}: it was not written or copied to its end`);
+}

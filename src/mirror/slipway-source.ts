@@ -1,0 +1,207 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { ENVELOPE_MAX_BYTES, EnvelopeSchema } from '../contract/formats/attestation-format.ts';
+import { entryProblem, headerProblem } from '../contract/formats/manifest-format.ts';
+import { encodePath } from '../domain/release/encode-path.ts';
+import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
+import { SERVER_INFO_MAX_BYTES } from '../domain/release/server-info-document.ts';
+import { collectBounded } from '../platform/memory/collect-bounded.ts';
+import type { AttestedSource, SourceManifest, SourceRelease, SourceState } from './attested-source.ts';
+import { MirrorError } from './mirror-error.ts';
+
+/** Entries of one page; the most that the interface gives. */
+const PAGE_ENTRIES = 1000;
+/** Longest answer of `/v1/release`: the envelope, and a few figures beside it. */
+const STATE_MAX_BYTES = 2 * ENVELOPE_MAX_BYTES;
+/** Longest page: entries with destinations of ordinary length, and on the first page the document, escaped. */
+const PAGE_MAX_BYTES = 16 * 1024 * 1024 + 6 * SERVER_INFO_MAX_BYTES;
+
+/** The head of an answer and its body. One of `chunks` and `discard` is used. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  chunks(): AsyncIterable<Uint8Array>;
+  discard(): void;
+}
+
+/** Sends one request. It throws for statuses that are not accepted, and where the transport fails. */
+export type SendHttp = (
+  request: {
+    readonly method: 'GET';
+    readonly url: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly accept: readonly number[];
+  },
+  signal: AbortSignal,
+) => Promise<HttpAnswer>;
+
+export interface SlipwaySourceOptions {
+  /** Base URL of the service, without a trailing slash and without credentials. */
+  readonly url: string;
+  /** The same for messages. */
+  readonly label: string;
+  readonly send: SendHttp;
+}
+
+const stateSchema = z.object({
+  attestation: EnvelopeSchema.nullable(),
+  cdn_host: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/),
+});
+
+const pageSchema = z.object({
+  release_id: z.string(),
+  channel: z.string(),
+  snapshot_id: z.string(),
+  total: z.int().min(0),
+  offset: z.int().min(0),
+  next_offset: z.int().min(0).nullable(),
+  items: z.array(z.record(z.string(), z.unknown())).max(PAGE_ENTRIES),
+  header: z.record(z.string(), z.unknown()).optional(),
+  server_info: z.string().nullable().optional(),
+});
+
+type Page = z.output<typeof pageSchema>;
+
+/** Makes the source that reads another Slipway by its public interface. */
+export function createSlipwaySource({ url, label, send }: SlipwaySourceOptions): AttestedSource {
+  const readPage = async (
+    { channel, attested }: SourceRelease,
+    offset: number,
+    signal: AbortSignal,
+  ): Promise<Page> => {
+    const query = new URLSearchParams({
+      channel,
+      release_id: attested.release_id,
+      offset: String(offset),
+      limit: String(PAGE_ENTRIES),
+    });
+    const pageUrl = `${url}/v1/distribution?${query.toString()}`;
+    const answer = await send({ method: 'GET', url: pageUrl, accept: [200, 409] }, signal);
+    if (answer.status === 409) {
+      answer.discard();
+      throw new MirrorError(
+        'origin_not_distributable',
+        `${label} does not give ${channel} release ${attested.release_id} now: it is being loaded, damaged or replaced`,
+        { retryable: true },
+      );
+    }
+    return parse(pageSchema, await readJson(answer, PAGE_MAX_BYTES, label), `${label}/v1/distribution`);
+  };
+
+  return {
+    label,
+    current: async (tag, signal) => {
+      const answer = await send(
+        {
+          method: 'GET',
+          url: `${url}/v1/release`,
+          ...(tag === null ? {} : { headers: { 'if-none-match': tag } }),
+          accept: tag === null ? [200] : [200, 304],
+        },
+        signal,
+      );
+      if (answer.status === 304) {
+        answer.discard();
+        return null;
+      }
+      const { etag } = answer.headers;
+      const body = await readJson(answer, STATE_MAX_BYTES, label);
+      return stateOf(parse(stateSchema, body, `${label}/v1/release`), etag ?? null, label);
+    },
+    manifest: async (release, signal) => {
+      const first = await readPage(release, 0, signal);
+      return {
+        header: headerOf(first, label),
+        serverInfo:
+          first.server_info === undefined || first.server_info === null
+            ? null
+            : Buffer.from(first.server_info),
+        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal)),
+      } satisfies SourceManifest;
+    },
+    locatorOf: ({ cdnHost }, { attested }, { destination }) =>
+      `${url}/${cdnHost ?? ''}/${attested.release_id}/${encodePath(destination)}`,
+  };
+}
+
+function stateOf(
+  { attestation, cdn_host: cdnHost }: z.output<typeof stateSchema>,
+  tag: string | null,
+  label: string,
+): SourceState {
+  if (attestation === null) {
+    throw new MirrorError('origin_unattested', `${label} has no attestation yet`, { retryable: true });
+  }
+  return { envelope: Buffer.from(JSON.stringify(attestation)), tag, cdnHost };
+}
+
+function headerOf({ header }: Page, label: string): ManifestHeader {
+  const problem = header === undefined ? 'it is missing' : headerProblem(header);
+  if (problem !== null) throw malformed(`${label}/v1/distribution: header: ${problem}`);
+  return header as unknown as ManifestHeader;
+}
+
+/** The pages of one release from the first on: each continues the previous one, and all are of one snapshot. */
+async function* pagesFrom(
+  first: Page,
+  release: SourceRelease,
+  next: (offset: number) => Promise<Page>,
+): AsyncGenerator<readonly ManifestEntry[], void> {
+  let page = first;
+  for (let offset = 0; ;) {
+    const problem = pageProblem(page, release, offset);
+    if (problem !== null) {
+      throw new MirrorError('origin_pages_mixed', `the page at ${offset} of the manifest ${problem}`);
+    }
+    yield page.items.map(entryOf);
+    offset += page.items.length;
+    if (page.next_offset === null) return;
+    page = await next(offset);
+  }
+}
+
+function pageProblem(page: Page, { channel, attested }: SourceRelease, offset: number): string | null {
+  if (page.release_id !== attested.release_id || page.channel !== channel) {
+    return `is of ${page.channel} release ${page.release_id}, not of ${channel} release ${attested.release_id}`;
+  }
+  if (page.snapshot_id !== attested.snapshot_id) {
+    return `is of snapshot ${page.snapshot_id}, not of ${attested.snapshot_id}`;
+  }
+  if (page.offset !== offset) return `begins at ${page.offset}`;
+  const end = offset + page.items.length;
+  if (page.next_offset === null) {
+    return end === page.total ? null : `is the last, and ${page.total - end} entries are left out`;
+  }
+  return page.next_offset === end && page.items.length > 0 ? null : `continues at ${page.next_offset}`;
+}
+
+function entryOf(fields: Readonly<Record<string, unknown>>): ManifestEntry {
+  const problem = entryProblem(fields);
+  if (problem !== null) throw malformed(`an entry of the manifest is not valid: ${problem}`);
+  return fields as unknown as ManifestEntry;
+}
+
+function parse<T>(schema: z.ZodType<T>, value: unknown, label: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw malformed(
+    `${label}: ${issue === undefined ? 'invalid' : `${issue.path.join('.')}: ${issue.message}`}; is it a Slipway of this version?`,
+  );
+}
+
+/** Reads a bounded JSON document. */
+async function readJson(answer: HttpAnswer, maxBytes: number, label: string): Promise<unknown> {
+  const bytes = await collectBounded(answer.chunks(), maxBytes, () =>
+    malformed(`${label} sent an answer of more than ${maxBytes} bytes`),
+  );
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    throw malformed(`${label} sent an answer that is not JSON`);
+  }
+}
+
+function malformed(message: string): MirrorError {
+  return new MirrorError('origin_malformed', message);
+}

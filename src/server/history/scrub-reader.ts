@@ -1,0 +1,40 @@
+import type { Registry } from '../../platform/metrics/metrics.ts';
+
+/** How far the scrub of a server is. */
+export interface ScrubPosition {
+  /** Number of the pass, from 1. */
+  readonly pass: number;
+  /** The completed share of the pass, 0 to 1. */
+  readonly share: number;
+  /** Damage found since the process started. */
+  readonly damageFound: number;
+  /** When the last pass was completed, Unix seconds; `null` before the first one. */
+  readonly completedAt: number | null;
+}
+
+/**
+ * Makes the function that reads the scrub of this process from its metrics, so that both show the same numbers; it gives
+ * `null` while this process runs no scrub.
+ */
+export function createScrubReader({
+  registry,
+}: {
+  readonly registry: Pick<Registry, 'getSingleMetric'>;
+}): () => Promise<ScrubPosition | null> {
+  const valuesOf = async (name: string): Promise<readonly number[]> =>
+    ((await registry.getSingleMetric(name)?.get())?.values ?? []).map(({ value }) => value);
+  return async () => {
+    const [pass] = await valuesOf('slipway_scrub_pass');
+    const [share = 0] = await valuesOf('slipway_scrub_pass_ratio');
+    const [completedAt = 0] = await valuesOf('slipway_scrub_completed_timestamp_seconds');
+    const damage = await valuesOf('slipway_scrub_damage_total');
+    // The gauges are 0 until the scrub has started.
+    if (pass === undefined || pass === 0) return null;
+    return {
+      pass,
+      share,
+      damageFound: damage.reduce((sum, value) => sum + value, 0),
+      completedAt: completedAt === 0 ? null : completedAt,
+    };
+  };
+}

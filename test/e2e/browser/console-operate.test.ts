@@ -1,0 +1,291 @@
+import { rm } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import {
+  logIn,
+  openConsoleSystem,
+  startConsoleSystem,
+  type ConsoleSystem,
+} from '../../support/console-system.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const LOOKS: ReadonlyArray<readonly [string, Look]> = [
+  ['light-desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['dark-desktop', { viewport: DESKTOP, colorScheme: 'dark' }],
+  ['light-phone', { viewport: PHONE, colorScheme: 'light' }],
+  ['dark-phone', { viewport: PHONE, colorScheme: 'dark' }],
+];
+
+/** States that real processes reach only after long or in a broken machine; each replaces members of the real `/healthz`. */
+const STATES = [
+  {
+    name: 'expired',
+    service: {
+      state: 'expired',
+      reason: 'AttestationExpired',
+      message: 'the attestation has expired',
+      next_step: { text: 'Read the check "attestation" of the doctor, then run refresh.', action: 'refresh' },
+    },
+    title: 'The official release is not being served',
+    button: 'Renew the attestation',
+    command: 'slipway ctl run refresh --wait',
+  },
+  {
+    name: 'volume-full',
+    service: {
+      state: 'degraded',
+      reason: 'VolumeFull',
+      message: 'the snapshot volume has no free space',
+      next_step: { text: 'Run release-cleanup, or enlarge the snapshot volume.', action: 'release-cleanup' },
+    },
+    title: 'but something needs attention',
+    button: 'Clean up releases',
+    command: 'slipway ctl run release-cleanup --wait',
+  },
+  {
+    name: 'syncing',
+    service: {
+      state: 'starting',
+      reason: 'Syncing',
+      message: 'the first sync runs',
+      next_step: { text: 'Wait for the end of the sync.', action: null },
+    },
+    title: 'The service is starting',
+    button: null,
+    command: null,
+  },
+  {
+    name: 'never-synced',
+    service: {
+      state: 'unpublished',
+      reason: 'NeverSynced',
+      message: 'no official release was ever synced',
+      next_step: { text: 'Run sync.', action: 'sync' },
+    },
+    title: 'No release yet',
+    button: 'Sync now',
+    command: 'slipway ctl run sync --wait',
+  },
+] as const;
+
+/** Replaces members of the state that the server tells. */
+async function tellState(page: Page, change: object): Promise<void> {
+  await page.route('**/healthz', async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as { readonly service: { readonly channels: object } };
+    const { channels, ...service } = body.service;
+    const official = { ...service, ...change };
+    await route.fulfill({
+      response,
+      json: { ...body, service: { ...official, channels: { ...channels, official } } },
+    });
+  });
+}
+
+/** Expects no violation, and nothing that makes the page wider. */
+async function expectSound({ page, violations }: TestPage, place: string): Promise<void> {
+  const sideways = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  expect([place, sideways, await violations()]).toEqual([place, 0, []]);
+}
+
+async function removeOneObject(system: ConsoleSystem): Promise<void> {
+  const objects = globSync('objects/*/*', { cwd: system.snapshotRoot });
+  await rm(join(system.snapshotRoot, objects.find((name) => !name.endsWith('.blocks')) ?? ''));
+  await system.run('verify');
+}
+
+describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
+  const reused = reusedFixture(async (atEnd) => {
+    const system = await startConsoleSystem({ atEnd });
+    await system.untilReady(true);
+    return system;
+  });
+
+  it('that is healthy: the channels, the day, the volume and the sync', async () => {
+    const { consoleUrl } = await reused();
+    const { page, troubles } = await openConsoleSystem(consoleUrl);
+    await page.getByRole('heading', { name: 'Official Served' }).waitFor();
+    await page.getByRole('img', { name: /^The attestation expires in \d+ min/ }).waitFor();
+    await page.getByRole('img', { name: /^Official, last 24 hours: .*no record for/ }).waitFor();
+    await page.getByText(/^Recorded by .+ since /).waitFor();
+    await page.getByRole('link', { name: 'Last sync' }).waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^Current/ })
+      .waitFor();
+    await page.getByText(/^\d+ of \d+ checks are ok\./).waitFor();
+    expect(await page.locator('.incident').count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it('with the keyboard alone: its history as a table, and its data as JSON with the command for it', async () => {
+    const { consoleUrl } = await reused();
+    const { page, violations } = await openConsoleSystem(consoleUrl);
+    await page.getByText('As a table: Official').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('cell', { name: 'No record' }).first().waitFor();
+    await page.getByRole('button', { name: 'JSON of Sync' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'JSON of Sync' });
+    await dialog.getByText('slipway ctl report release.status', { exact: true }).waitFor();
+    await dialog.getByText('"report": "release.status"').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('</> JSON of Sync');
+  });
+
+  it.each(STATES)(
+    'that is $name: one cause, one remedy',
+    async ({ service, title, button, command, name }) => {
+      const { consoleUrl } = await reused();
+      const opened = await openPage();
+      const { page } = opened;
+      await tellState(page, { ...service, caused: [{ what: 'syncs', since: 1_800_000_000 }] });
+      await page.goto(consoleUrl);
+      await logIn(opened);
+      const incident = page.getByRole('region', { name: title });
+      await incident.getByText(`(${service.reason})`).waitFor();
+      expect(await incident.locator('.copy-line code').allTextContents()).toEqual(
+        command === null ? [] : [command],
+      );
+      await incident.getByText('1 more unknown since').waitFor();
+      await incident.getByText('Effect on clients').click();
+      await incident.getByText(service.state === 'degraded' ? /^Served, and/ : /^Not served/).waitFor();
+      const runbook = await incident.getByRole('link', { name: /^Runbook/ }).getAttribute('href');
+      expect(runbook).toMatch(new RegExp(`/${service.reason}\\.md$`));
+      expect(await page.locator('button.primary').allTextContents()).toEqual(button === null ? [] : [button]);
+      await opened.screenshot(`incident-${name}`, { fullPage: true });
+      await expectSound(opened, name);
+    },
+  );
+
+  it('as it is when the clock of the browser is wrong', async () => {
+    const { consoleUrl } = await reused();
+    const opened = await openPage();
+    const { page } = opened;
+    await page.clock.setSystemTime(Date.now() + 3 * 3_600_000);
+    await page.goto(consoleUrl);
+    await logIn(opened);
+    await page.getByRole('img', { name: /^The attestation expires in \d+ min/ }).waitFor();
+    await page.getByText(/healthy since (?:now|\d+ (?:s|min) ago)/).waitFor();
+  });
+
+  it('whose names are long, hostile and of both directions, without breaking its layout', async () => {
+    const { consoleUrl } = await reused();
+    const opened = await openPage({ viewport: PHONE });
+    const { page } = opened;
+    const hostile = `<img src=x onerror=alert(1)>\u202E\u0627\u0644${'W'.repeat(10_000)}`;
+    await tellState(page, {
+      state: 'damaged',
+      reason: 'EntryDamaged',
+      message: hostile,
+      next_step: { text: 'Run repair.', action: 'repair' },
+    });
+    await page.route('**/admin/releases/status', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { readonly official: object };
+      const official = { ...body.official, release_id: hostile, damaged: [hostile], damaged_count: 5 };
+      await route.fulfill({ response, json: { ...body, official } });
+    });
+    await page.goto(consoleUrl);
+    await logIn(opened);
+    await page.getByRole('button', { name: 'Repair 5 files' }).waitFor();
+    await page.getByText('and 4 more, see').waitFor();
+    await expectSound(opened, 'hostile');
+    expect(await page.locator('[onerror]').count()).toBe(0);
+    expect(opened.troubles).toEqual([]);
+  });
+
+  it('and filters its tasks by the address', async () => {
+    const system = await reused();
+    await system.run('verify');
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    await page.goto(`${system.consoleUrl}#/tasks?kind=verify&status=succeeded`);
+    await page.getByRole('rowheader', { name: 'verify', exact: true }).first().waitFor();
+    expect(await page.getByRole('rowheader', { name: 'sync', exact: true }).count()).toBe(0);
+    await page.getByLabel('Kind').selectOption('sync');
+    await page.getByRole('rowheader', { name: 'sync', exact: true }).first().waitFor();
+    expect(page.url()).toContain('kind=sync');
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('No task matches the filters.').waitFor();
+    await page.getByRole('button', { name: 'Show all tasks' }).click();
+    await page.getByRole('rowheader', { name: 'verify', exact: true }).first().waitFor();
+    expect(page.url()).not.toContain('kind');
+  });
+});
+
+describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
+  it('that is damaged: names the file, repairs it, and shows the tiles again', async () => {
+    const system = await startConsoleSystem({ daemon: { repair: { automatic: false } } });
+    await system.untilReady(true);
+    await removeOneObject(system);
+    for (const [name, look] of LOOKS) {
+      const opened = await openPage(look);
+      await opened.page.goto(system.consoleUrl);
+      await logIn(opened);
+      await opened.page.getByText('1 file is damaged or missing:').waitFor();
+      await opened.page.getByText('No active tasks').waitFor();
+      await opened.screenshot(`incident-damaged-${name}`, { fullPage: true });
+      await expectSound(opened, name);
+    }
+    const { page, troubles } = await openConsoleSystem(system.consoleUrl);
+    await page.getByText('slipway ctl run repair args=release_id=r90_one --wait').waitFor();
+    await page.getByRole('button', { name: 'Repair 1 file' }).click();
+    await page.getByRole('button', { name: 'Repair releases' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { name: 'Official Served' }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('whose daemon is away: everything that it knows is folded, and opens as it was', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const opened = await openConsoleSystem(system.consoleUrl);
+    const { page } = opened;
+    await page.getByText('No active tasks').waitFor();
+    // Each panel has a report of its own; one whose report has not arrived has nothing to fold.
+    const storage = page.getByRole('region', { name: 'Storage' });
+    await storage.getByText('Reclaimable').waitFor();
+    await system.daemon.kill();
+    await storage.getByText('Unknown since').waitFor();
+    expect(await storage.getByText('Reclaimable').isVisible()).toBe(false);
+    await page.getByRole('region', { name: 'Running now' }).getByText('Unknown since').waitFor();
+    await storage.getByText(/^As it was .* ago$/).click();
+    await storage.getByText('Reclaimable').waitFor();
+    // No button can start a daemon that is away.
+    expect(await page.locator('.incident button.primary').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Sync now' }).isDisabled()).toBe(true);
+    await opened.screenshot('incident-daemon-away', { fullPage: true });
+    await expectSound(opened, 'daemon away');
+  });
+
+  it('whose sync failed: why, what to do, and another try with the same arguments', async () => {
+    const system = await startConsoleSystem({
+      upstream: { kind: 'directory', directory: { path: '/nonexistent/upstream' } },
+      daemon: { sync: { onStart: false } },
+    });
+    const failed = await system.run('sync', { force: true });
+    expect(failed.status).toBe('failed');
+    const opened = await openConsoleSystem(system.consoleUrl);
+    const { page } = opened;
+    await page.goto(`${system.consoleUrl}#/tasks/${failed.task_id}`);
+    const note = page.locator('.note.bad');
+    await note.getByText(failed.failure_code ?? '', { exact: true }).waitFor();
+    await note
+      .getByText(failed.failure_reason ?? '')
+      .first()
+      .waitFor();
+    await opened.screenshot('task-failed', { fullPage: true });
+    await expectSound(opened, 'failed task');
+    await page.getByRole('button', { name: 'Try again … sync' }).click();
+    expect(await page.getByLabel(/^Do it anyway/).isChecked()).toBe(true);
+  });
+});

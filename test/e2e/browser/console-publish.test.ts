@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { PHONE } from '../../support/browser.ts';
+import { openConsole } from '../../support/console-page.ts';
+import { CONSOLE_RELEASES } from '../../support/console-release.ts';
+import { startConsoleWorld } from '../../support/console-world.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const [, BASE] = CONSOLE_RELEASES;
+
+describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
+  it('leads from the blockers over a trial to a publication, and back', async () => {
+    const world = await startConsoleWorld();
+    const { page, troubles, violations, screenshot } = await openConsole(world, '#/publish');
+    const publishing = page.getByRole('region', { name: 'Publish', exact: true });
+    const published = page.getByRole('region', { name: 'Published releases' });
+
+    // The blocked units are there before anything is tried, each with a link to itself.
+    const blockers = page.getByRole('region', { name: 'Blockers' });
+    await blockers.getByText('Blocked units (4)').waitFor();
+    await blockers.getByText('Units on hold (2)').waitFor();
+    const [blocked] = (await world.read('translation.handoff')).releases[0]?.blocked ?? [];
+    await blockers
+      .locator(`a[href="#/translate-task/${blocked?.task_id}?unit=${blocked?.unit_id}"]`)
+      .waitFor();
+    expect(await violations()).toEqual([]);
+
+    // A trial that has drafts too is blocked, so nothing can be published.
+    await publishing.getByLabel('Lowest state').selectOption('draft');
+    await publishing.getByRole('button', { name: 'Start a dry run' }).click();
+    await publishing.getByText('4 units have blocking findings').waitFor();
+    expect(await publishing.getByRole('button', { name: 'Publish', exact: true }).count()).toBe(0);
+    expect(await violations()).toEqual([]);
+
+    // A choice of files without them is not.
+    await publishing.getByLabel('Lowest state').selectOption('');
+    await publishing.getByLabel('Files').fill('Scenario/Main/**');
+    await publishing.getByLabel('Files').press('Tab');
+    await publishing.getByText('has changed since the dry run').waitFor();
+    await publishing.getByRole('button', { name: 'Start a dry run' }).click();
+    await publishing.getByText('Files with translations').click();
+    await publishing.getByText('120 units').waitFor();
+    await publishing.getByLabel('Your name').fill('lead');
+    await publishing.getByLabel('Reason').fill('only the main story');
+    await publishing.getByRole('button', { name: 'Publish', exact: true }).click();
+    await publishing.getByText('Published.').waitFor();
+    await page
+      .locator('.verdict-bar')
+      .getByRole('link', { name: new RegExp(`Localized served ${BASE}-l3`) })
+      .waitFor();
+    await screenshot('publish-done', { fullPage: true });
+
+    // The way back shows the lines that readers will see change.
+    await published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }).click();
+    await published.getByText('Readers will see').waitFor();
+    const changes = published.getByRole('list', { name: 'Lines that readers will see change' });
+    expect(await changes.getByRole('listitem').count()).toBeGreaterThan(60);
+    expect(await violations()).toEqual([]);
+    await screenshot('publish-rollback', { fullPage: true });
+    expect(await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(true);
+    await published.getByLabel('Reviewer').fill('lead');
+    await published.getByLabel('Reason of the rollback').fill('the side stories are missing');
+    await published.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await published.getByText('Rolled back.').waitFor();
+    await published.getByText('lead: the side stories are missing').waitFor();
+    await page
+      .getByRole('region', { name: 'Base and coverage' })
+      .getByText('Stopped', { exact: true })
+      .waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('withdraws the channel when there is no way back, and tells it', async () => {
+    const localized = { minState: 'draft', minCoverage: 0 };
+    const world = await startConsoleWorld({ work: false, daemon: { localized } });
+    const empty = await openConsole(world, '#/publish', { viewport: PHONE, colorScheme: 'dark' });
+    await empty.page.getByText('Nothing is published yet. Start with a dry run above.').waitFor();
+    expect(await empty.violations()).toEqual([]);
+    const destination = 'Tables/Mail.csv';
+    await world.act('admin', 'translation-task-update', {
+      task_id: await world.task(destination),
+      status: 'in_progress',
+      translation_results: (await world.units(destination)).slice(0, 2).map((unit) => ({
+        unit_id: unit.unit_id,
+        source_text: unit.source_text,
+        translated_text: unit.source_text.replaceAll(/[ぁ-んァ-ヶー一-龠々]+/g, '译'),
+      })),
+    });
+    await world.ended(
+      await world.act('admin', 'localized-publish', {
+        from_worker: true,
+        force: true,
+        args: ['min_state=draft'],
+      }),
+    );
+    const { page, violations, troubles } = empty;
+    const published = page.getByRole('region', { name: 'Published releases' });
+    await published.getByRole('button', { name: 'Withdraw the localized channel …' }).click();
+    await published.getByText('Readers will see 2 lines in the official text again.').waitFor();
+    expect(await violations()).toEqual([]);
+    await published.getByLabel('Reviewer').fill('lead');
+    await published.getByLabel('Reason of the rollback').fill('placeholders everywhere');
+    await published.getByRole('button', { name: 'Withdraw the channel' }).click();
+    await published.getByText('Withdrawn.').waitFor();
+    await page
+      .getByRole('region', { name: 'Base and coverage' })
+      .getByText('Readers have the official texts until the next publication.')
+      .waitFor();
+
+    // The automation is off by default, and the next publication still has to resume.
+    const publishing = page.getByRole('region', { name: 'Publish', exact: true });
+    await publishing.getByRole('button', { name: 'Start a dry run' }).click();
+    await publishing.getByText('A rollback has stopped publishing. This publication resumes it.').waitFor();
+    await publishing.getByRole('button', { name: 'Publish', exact: true }).click();
+    await publishing.getByText('Published.').waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('shows a token without the scope what a publication would have, and no button', async () => {
+    const world = await startConsoleWorld({ work: false });
+    const { page, violations } = await openConsole(world, '#/publish', { person: 'translate' });
+    await page.getByText('This token does not publish').waitFor();
+    await page.getByRole('region', { name: 'Blockers' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Start a dry run' }).count()).toBe(0);
+    expect(await violations()).toEqual([]);
+  });
+});

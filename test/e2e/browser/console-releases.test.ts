@@ -1,0 +1,190 @@
+import type { Locator, Page, Route } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { CONSOLE_RELEASES } from '../../support/console-release.ts';
+import { consoleToken, startConsoleWorld, type ConsolePerson } from '../../support/console-world.ts';
+import { logIn } from '../../support/console-system.ts';
+import { measureTasks, pageMemory } from '../../support/page-figures.ts';
+import { sharedFixture } from '../../support/shared-fixture.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const MIB = 1024 * 1024;
+const [FIRST, SECOND] = CONSOLE_RELEASES;
+const LARGE = 200_000;
+const LOOKS: ReadonlyArray<readonly [string, Look]> = [
+  ['light-desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['dark-desktop', { viewport: DESKTOP, colorScheme: 'dark' }],
+  ['light-phone', { viewport: PHONE, colorScheme: 'light' }],
+  ['dark-phone', { viewport: PHONE, colorScheme: 'dark' }],
+];
+
+describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
+  const shared = sharedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
+
+  async function open(hash: string, look: Look = {}, person: ConsolePerson = 'admin'): Promise<TestPage> {
+    const { url } = shared();
+    const opened = await openPage(look);
+    await opened.page.goto(`${url}${hash}`);
+    await logIn(opened, consoleToken(person));
+    return opened;
+  }
+
+  it('say where each one is served, and compare two that are selected', async () => {
+    const { page, troubles } = await open('#/releases');
+    const grid = page.getByRole('grid', { name: 'Releases' });
+    const row = (id: string): Locator =>
+      grid.getByRole('row', { name: new RegExp(`^Select official/${id} `) });
+    await row(SECOND).getByText('As current').waitFor();
+    await row(FIRST).getByText('Retained').waitFor();
+    await row(FIRST).getByRole('checkbox').click();
+    const selection = page.getByRole('group', { name: 'Selected releases' });
+    await selection.getByRole('button', { name: `Verify ${FIRST}` }).waitFor();
+    // A retained release is protected, and an official one cannot be rolled back to.
+    expect(await selection.getByRole('button').count()).toBe(2);
+    await row(SECOND).getByRole('checkbox').click();
+    await selection.getByRole('link', { name: `Compare ${FIRST} with ${SECOND}` }).click();
+    await page.getByRole('heading', { level: 1, name: 'Compare releases' }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/compare?left=${FIRST}&right=${SECOND}`);
+    await page.getByRole('treeitem', { name: /^Scenario\// }).waitFor();
+    await page.getByRole('button', { name: 'Swap' }).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/compare?left=${SECOND}&right=${FIRST}`);
+    expect(troubles).toEqual([]);
+  });
+
+  it('filter and sort by the address', async () => {
+    const { page } = await open('#/releases?channel=localized&sort=release&order=up');
+    const grid = page.getByRole('grid', { name: 'Releases' });
+    await grid.getByRole('link').first().waitFor();
+    const ids = await grid.getByRole('link').allInnerTexts();
+    expect(ids.length).toBeGreaterThan(1);
+    expect(ids).toEqual([...ids].sort());
+    expect(ids.every((id) => /-l\d+$/.test(id))).toBe(true);
+    await grid.getByRole('button', { name: 'Size' }).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/releases?channel=localized&sort=size');
+    await page.getByRole('combobox', { name: 'Channel' }).selectOption('');
+    await page
+      .getByRole('search')
+      .getByText(/^(\d+) of \1$/)
+      .waitFor();
+  });
+
+  it('have a page each, with the files that differ from the previous one, by keyboard alone', async () => {
+    const { page, troubles } = await open('#/releases');
+    const grid = page.getByRole('grid', { name: 'Releases' });
+    await grid.getByRole('link', { name: SECOND, exact: true }).waitFor();
+    await grid.focus();
+    const at = (await grid.getByRole('link').allInnerTexts()).indexOf(SECOND);
+    for (let step = 0; step <= at; step += 1) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `Changes since ${FIRST}` }).waitFor();
+    const tree = page.getByRole('tree', { name: 'Changed files' });
+    await tree.getByRole('treeitem', { name: /^Scenario\// }).waitFor();
+    await tree.focus();
+    await page.keyboard.press('s');
+    await page.keyboard.press('ArrowRight');
+    await tree.getByRole('treeitem', { name: /^Main\/.* changed/ }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('m');
+    await page.keyboard.press('ArrowRight');
+    await tree.getByRole('treeitem', { name: /^Chapter02\.json changed/ }).waitFor();
+    await page.getByText('Valid until').waitFor();
+    await page.getByText('serves it', { exact: true }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('offer what the token may do', async () => {
+    const { page } = await open(`#/releases/${SECOND}`, {}, 'translate');
+    await page.getByRole('heading', { name: `Changes since ${FIRST}` }).waitFor();
+    expect(await page.getByRole('button', { name: /Verify|Repair|Clean up|Roll back/ }).count()).toBe(0);
+    const operator = await open(`#/releases/${SECOND}`, {}, 'operate');
+    await operator.page.getByRole('button', { name: `Verify ${SECOND}` }).waitFor();
+    const publisher = await open(`#/releases/${SECOND}-l1`, {}, 'publish');
+    await publisher.page.getByRole('link', { name: `Roll back to this … ${SECOND}-l1` }).waitFor();
+  });
+
+  it('say plainly which release cannot be compared', async () => {
+    const { page } = await open('#/overview');
+    // As long after the release as the daemon no longer retains it.
+    await page.route('**/admin/releases/status', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { attestation: { authorizes: { retained: string[] } } };
+      body.attestation.authorizes.retained = [];
+      await route.fulfill({ response, json: body });
+    });
+    await page.goto(`${shared().url}#/compare?left=${FIRST}&right=${SECOND}`);
+    await page
+      .getByText(`${FIRST} cannot be compared: servers list the files of releases that they serve`)
+      .waitFor();
+    await page.goto(`${shared().url}#/compare?left=nothing&right=${SECOND}`);
+    await page.getByText('No release has the id that the address names.').waitFor();
+  });
+
+  it('compare 200,000 entries with progress, in bounded memory, and stop when told to', async () => {
+    const { page, troubles } = await open('#/releases');
+    await serveLarge(page);
+    const { url } = shared();
+    const stop = page.getByRole('button', { name: 'Stop' });
+    const { longestTaskMs } = await measureTasks(page, async () => {
+      await page.goto(`${url}#/compare?left=${FIRST}&right=${SECOND}`);
+      await page.getByText(/of 400,000 entries/).waitFor();
+      await page.getByText('2,000 changed').first().waitFor({ state: 'attached' });
+      await stop.waitFor({ state: 'detached' });
+    });
+    const memory = await pageMemory(page);
+    console.log(`longest task ${longestTaskMs.toFixed(1)} ms, memory ${(memory / MIB).toFixed(0)} MiB`);
+    expect(longestTaskMs).toBeLessThan(100);
+    expect(memory).toBeLessThan(150 * MIB);
+    await page.getByRole('treeitem', { name: /^dir003/ }).click();
+    await page.getByRole('treeitem', { name: /^entry-006000\.bin changed/ }).waitFor();
+    await page.getByRole('button', { name: 'Swap' }).click();
+    await stop.click();
+    await page.getByText(/^Stopped after/).waitFor();
+    await page.getByRole('button', { name: 'Compare again' }).waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it.each(LOOKS)('violate no rule, and do not scroll sideways: %s', async (name, look) => {
+    const { page, violations, troubles, screenshot } = await open('#/releases', look);
+    const { url } = shared();
+    const check = async (place: string): Promise<void> => {
+      await screenshot(`${name}-${place}`);
+      const sideways = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([place, sideways, await violations()]).toEqual([place, 0, []]);
+    };
+    await page.getByRole('link', { name: SECOND, exact: true }).first().waitFor();
+    await check('releases');
+    await page.goto(`${url}#/releases/${SECOND}`);
+    const folder = page.getByRole('treeitem', { name: /^Scenario\// });
+    await folder.click();
+    await check('release');
+    await page.goto(`${url}#/compare?left=${FIRST}&right=${SECOND}`);
+    await folder.waitFor();
+    await check('compare');
+    expect(troubles).toEqual([]);
+  });
+});
+
+/** Answers pages of two releases of 200,000 entries, of which every hundredth differs. */
+async function serveLarge(page: Page): Promise<void> {
+  await page.route('**/v1/distribution?*', async (route: Route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const offset = Number(query.get('offset'));
+    const length = Math.max(0, Math.min(Number(query.get('limit')), LARGE - offset));
+    const side = query.get('release_id');
+    const items = Array.from({ length }, (_, index) => {
+      const at = offset + index;
+      const folder = String(Math.floor(at / 2000)).padStart(3, '0');
+      return {
+        destination: `dir${folder}/entry-${String(at).padStart(6, '0')}.bin`,
+        size: at % 5000,
+        blake3: at % 100 === 0 ? `${side}-${at}` : String(at),
+        crc64: '11051210869376104954',
+        source: 'official',
+        media_type: 'application/octet-stream',
+      };
+    });
+    await route.fulfill({ json: { snapshot_id: side, total: LARGE, offset, items } });
+  });
+}

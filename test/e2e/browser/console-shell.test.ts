@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
+import { hasTool } from '../../support/tools.ts';
+
+describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
+  const reused = reusedFixture(async (atEnd) => {
+    const system = await startConsoleSystem({ atEnd });
+    await system.untilReady(true);
+    return system;
+  });
+
+  it('says on every page whether clients get files', async () => {
+    const system = await reused();
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    for (const view of ['overview', 'releases', 'schedules', 'settings', 'components']) {
+      await page.goto(`${system.consoleUrl}#/${view}`);
+      const bar = page.locator('.verdict-bar');
+      await bar.getByRole('link', { name: /Official served r90_one attested for/ }).waitFor();
+      await bar.getByRole('link', { name: 'Localized no release' }).waitFor();
+    }
+  });
+
+  it('finds pages, actions, releases and tasks by a few keys', async () => {
+    const system = await reused();
+    const verified = await system.run('verify');
+    const { page, violations, troubles } = await openConsoleSystem(system.consoleUrl);
+    const search = page.getByRole('combobox', { name: /^Search/ });
+    const find = async (text: string, entry: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await search.fill(text);
+      await page.getByRole('option', { name: entry, selected: true }).waitFor();
+    };
+    await find('sched', 'Page Schedules – Operate');
+    expect(await violations()).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
+    await find(verified.task_id, `Task verify succeeded ${verified.task_id}`);
+    await page.keyboard.press('Enter');
+    await page.getByText('verify succeeded', { exact: true }).waitFor();
+    await find('r90_one', 'Release r90_one official');
+    await page.keyboard.press('Escape');
+    // The closed dialog hides its field a moment before it is gone.
+    await page.locator('dialog.palette').waitFor({ state: 'detached' });
+    await find('catalog ref', 'Action Look for a new upstream release – catalog-refresh');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Look for a new upstream release' }).waitFor();
+    // The keys of the page rest while a dialog is open.
+    await page.keyboard.press('Control+k');
+    expect(await search.count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it('lists its keys, and takes none from a field', async () => {
+    const system = await reused();
+    const { page, violations } = await openConsoleSystem(system.consoleUrl);
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keys of this page' });
+    await dialog.getByText('Ctrl k').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.goto(`${system.consoleUrl}#/diagnostics`);
+    await page.getByLabel('Containing').pressSequentially('why?');
+    expect(await page.getByLabel('Containing').inputValue()).toBe('why?');
+    expect(await dialog.count()).toBe(0);
+  });
+
+  it('keeps every choice in the address, also after a reload', async () => {
+    const system = await reused();
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    await page.goto(`${system.consoleUrl}#/diagnostics`);
+    await page.getByLabel('From level').selectOption('warn');
+    await page.getByLabel('Containing').fill('a&b');
+    await page.waitForURL('**/#/diagnostics?level=warn&text=a%26b');
+    const second = await openConsoleSystem(page.url());
+    expect(await second.page.getByLabel('Containing').inputValue()).toBe('a&b');
+    expect(await second.page.getByLabel('From level').inputValue()).toBe('warn');
+  });
+
+  it('tells the result of an act, and lets the person close it', async () => {
+    const system = await reused();
+    const { page, violations } = await openConsoleSystem(system.consoleUrl);
+    await page.goto(`${system.consoleUrl}#/components`);
+    await page.getByRole('button', { name: 'Destructive' }).click();
+    const toasts = page.getByRole('region', { name: 'Results' });
+    await toasts.getByText('The sample was refused.', { exact: true }).first().waitFor();
+    await page.getByRole('status').getByText('The sample was refused.').waitFor({ state: 'attached' });
+    expect(await violations()).toEqual([]);
+    await toasts.getByRole('button', { name: 'Close' }).click();
+    await toasts.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,106 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { hasTool } from '../../support/tools.ts';
+
+describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
+  it('while the daemon is dead, and its return', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const { page, troubles, screenshot } = await openConsoleSystem(system.consoleUrl);
+    const title = page.locator('#verdict-title');
+    await title.getByText('Release r90_one is being served').waitFor();
+    await page.getByText('Last sync').waitFor();
+    await system.daemon.kill();
+    await title.getByText('but something needs attention').waitFor();
+    await page.getByText('Files are served until').first().waitFor();
+    await page.getByText('The daemon has been unreachable since').first().waitFor();
+    // The incident says it once; the panels are folded.
+    await page.locator('.panel').getByText('The daemon does not answer.').first().waitFor();
+    await page.locator('.panel .note').first().waitFor({ state: 'detached' });
+    // Screen readers announce it too.
+    await page.getByRole('status').getByText('but something needs attention').waitFor({ state: 'attached' });
+    await screenshot('daemon-silent');
+    await system.startDaemon();
+    await title.getByText(/is being served$/).waitFor();
+    await page
+      .locator('.panel')
+      .getByText('The daemon does not answer.')
+      .first()
+      .waitFor({ state: 'detached' });
+    expect(troubles).toEqual([]);
+  });
+
+  it('while the server is gone, with the last known state, and recovers by itself', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const { page, troubles, screenshot } = await openConsoleSystem(system.consoleUrl);
+    await page.getByText('No active tasks').waitFor();
+    await system.server.kill();
+    await page.locator('#verdict-title').getByText('The server does not answer').waitFor();
+    await page.getByText('At its last answer it served the release.').waitFor();
+    await page.getByText('Data from').first().waitFor();
+    await page.getByText('No active tasks').waitFor();
+    await screenshot('server-gone');
+    await system.startServer();
+    await page
+      .locator('#verdict-title')
+      .getByText(/is being served$/)
+      .waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('while the release is damaged: the reason, the remedy, and a repair from the page', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const { page, screenshot } = await openConsoleSystem(system.consoleUrl);
+    const objects = globSync('objects/*/*', { cwd: system.snapshotRoot });
+    const object = objects.find((name) => !name.endsWith('.blocks')) ?? '';
+    await rm(join(system.snapshotRoot, object));
+    await system.run('verify');
+    await page.locator('#verdict-title').getByText('The official release is not being served').waitFor();
+    await page.getByText('What to do:').waitFor();
+    await page.getByText('1 file is damaged or missing:').waitFor();
+    await screenshot('not-served');
+    await page.getByRole('button', { name: 'Repair 1 file' }).click();
+    await page.getByRole('button', { name: 'Repair releases' }).click();
+    await page.getByText('The task has ended.').waitFor();
+    await page.keyboard.press('Escape');
+    await page
+      .locator('#verdict-title')
+      .getByText(/is being served$/)
+      .waitFor();
+  });
+
+  it('where control is not exposed: no action is offered', async () => {
+    const system = await startConsoleSystem({ exposeControl: false });
+    await system.untilReady(true);
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    await page.goto(`${system.consoleUrl}#/actions`);
+    await page.getByText('This server does not forward control actions.').waitFor();
+    for (const view of ['overview', 'releases', 'schedules', 'reports']) {
+      await page.goto(`${system.consoleUrl}#/${view}`);
+      await page.locator('.panel').first().waitFor();
+      expect(await page.getByRole('button', { name: /Sync|Verify|Repair|Add|Run|Clean/ }).count()).toBe(0);
+    }
+  });
+
+  it('where a report is missing: which backend, while everything else works', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    await page.goto(`${system.consoleUrl}#/reports`);
+    await page.getByLabel('Report', { exact: true }).selectOption('translation.memory.query');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('is needed', { exact: true }).waitFor();
+    await system.daemon.kill();
+    await page.getByLabel(/^Source text/).fill('先生');
+    await page.getByRole('button', { name: 'Show' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('Translation Memory').waitFor();
+    await alert.getByText('backend_unavailable').waitFor();
+    await page.locator('.verdict-bar').getByText('served, needs attention').waitFor();
+  });
+});

@@ -1,0 +1,156 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { DESKTOP, PHONE } from '../../support/browser.ts';
+import { openConsole } from '../../support/console-page.ts';
+import { CONSOLE_FILES } from '../../support/console-release.ts';
+import { consoleToken, startConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
+import { logIn } from '../../support/console-system.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
+import { hasTool } from '../../support/tools.ts';
+
+const LOOKS = [
+  { viewport: DESKTOP, colorScheme: 'light' },
+  { viewport: DESKTOP, colorScheme: 'dark' },
+  { viewport: PHONE, colorScheme: 'light' },
+  { viewport: PHONE, colorScheme: 'dark' },
+] as const;
+const HOURS_MS = 3 * 60 * 60 * 1000;
+
+/** The addresses of all pages: those of the rail and of the tabs, and those of single objects. */
+async function addresses(page: Page, world: ConsoleWorld): Promise<readonly string[]> {
+  const hashes = async (selector: string): Promise<string[]> =>
+    (await page
+      .locator(selector)
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')))) as string[];
+  const found = new Set<string>();
+  for (const room of await hashes('.rail a')) {
+    found.add(room);
+    await show(page, world, room);
+    for (const tab of await hashes('.tabs a')) found.add(tab);
+  }
+  const [task] = (await world.read('task.list')).items;
+  found.add(`#/tasks/${task?.task_id}`);
+  found.add(`#/translate-task/${await world.task(CONSOLE_FILES.blocked)}`);
+  found.add('#/components');
+  expect(found.size).toBeGreaterThan(10);
+  return [...found];
+}
+
+/** Opens a page and waits until it has what it shows. */
+async function show(page: Page, { url }: ConsoleWorld, hash: string): Promise<void> {
+  await page.goto(`${url}${hash}`);
+  await page.locator('main .view').waitFor();
+  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' });
+}
+
+/** Whether a request asks for data, and not for the files of the page. */
+const isData = ({ pathname }: URL): boolean =>
+  !pathname.startsWith('/admin/dashboard/') && /^\/(?:admin|healthz|readyz)/.test(pathname);
+
+describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
+  const reused = reusedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
+
+  it.each(LOOKS)(
+    'has no finding of axe-core, fits the screen and causes no trouble ($colorScheme, $viewport.width px)',
+    async (look) => {
+      const world = await reused();
+      const { page, troubles, violations } = await openConsole(world, '', look);
+      const findings: Record<string, unknown> = {};
+      for (const hash of await addresses(page, world)) {
+        await show(page, world, hash);
+        const found = await violations();
+        const overflow = (await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )) as number;
+        if (found.length > 0 || overflow > 0) findings[hash] = { found, overflow };
+      }
+      expect(findings).toEqual({});
+      expect(troubles).toEqual([]);
+    },
+  );
+
+  it('has one heading of the first level, the verdict, and a list of its keys', async () => {
+    const world = await reused();
+    const { page } = await openConsole(world, '');
+    for (const hash of await addresses(page, world)) {
+      await show(page, world, hash);
+      expect([hash, await page.getByRole('heading', { level: 1 }).count()]).toEqual([hash, 1]);
+      await page
+        .locator('.verdict-bar')
+        .getByRole('link', { name: /^Official served/ })
+        .waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys of this page' }).waitFor();
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('says that there is no answer while the server is away, and breaks nowhere', async () => {
+    const world = await reused();
+    const { page, troubles } = await openConsole(world, '');
+    const all = await addresses(page, world);
+    await page.context().route(isData, async (route) => {
+      await route.abort();
+    });
+    await page.locator('.verdict-bar .unknown').first().waitFor();
+    for (const hash of all) {
+      await page.goto(`${world.url}${hash}`);
+      await page.locator('main .view').waitFor();
+      await page.locator('.verdict-bar .unknown').first().waitFor();
+      expect([hash, await page.getByText('This view cannot show the data').count()]).toEqual([hash, 0]);
+    }
+    await page.context().unrouteAll();
+    await page
+      .locator('.verdict-bar')
+      .getByRole('link', { name: /^Official served/ })
+      .waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('asks for a token when the server rejects the one it has, and shows the same page afterwards', async () => {
+    const world = await reused();
+    const { page } = await openConsole(world, '');
+    for (const hash of await addresses(page, world)) {
+      await show(page, world, hash);
+      await page.context().route(isData, async (route) => {
+        await route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"status":401}' });
+      });
+      await page.getByText('The server rejects this token.').waitFor();
+      await page.context().unrouteAll();
+      await logIn({ page }, consoleToken('admin'));
+      expect(new URL(page.url()).hash).toBe(hash);
+      await page.locator('main .view').waitFor();
+    }
+  });
+
+  it('tells times by the clock of the server when that of the reader is wrong', async () => {
+    const world = await reused();
+    const { page } = await openConsole(world, '');
+    await page.clock.install({ time: Date.now() + HOURS_MS });
+    await page.reload();
+    await logIn({ page }, consoleToken('admin'));
+    await show(page, world, '#/tasks');
+    const [first] = await page.locator('main time').allTextContents();
+    expect(first).toMatch(/now|\d+ (?:s|min) ago/);
+  });
+
+  it.each(['translate', 'review', 'publish', 'operate'] as const)(
+    'offers a token of the scope %s only what it may do',
+    async (person) => {
+      const world = await reused();
+      const { page } = await openConsole(world, '#/actions', { person });
+      const answer = await fetch(`${world.system.serverUrl}/admin/`, {
+        headers: { authorization: `Bearer ${consoleToken(person)}` },
+      });
+      const { actions } = (await answer.json()) as { actions: { action: string; allowed: boolean }[] };
+      await show(page, world, '#/actions');
+      for (const { action, allowed } of actions) {
+        const button = page.locator('main').getByRole('button', { name: `Run … ${action}`, exact: true });
+        expect([action, await button.count()]).toEqual([action, allowed ? 1 : 0]);
+      }
+      await show(page, world, '#/publish');
+      const mayPublish = actions.some((each) => each.action === 'localized-publish' && each.allowed);
+      expect(await page.getByRole('button', { name: 'Start a dry run' }).count()).toBe(mayPublish ? 1 : 0);
+    },
+  );
+});

@@ -1,0 +1,239 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
+import { objectPath } from '../../src/snapshot/volume/layout.ts';
+import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
+import { sampleFiles } from '../support/release-tree.ts';
+import type { TestSystem } from '../support/system.ts';
+import { until } from '../support/until.ts';
+
+const MOVIE = 'MediaResources/Movie/Opening.mp4';
+const SERVER_INFO = { AddressablesCatalogUrlRoot: 'https://upstream.example/a' };
+const FILES = sampleFiles(1);
+/** The same release with one other file, and one more file with the bytes of another. */
+const NEXT = new Map([
+  ...FILES,
+  ['TableBundles/Excel.zip', Buffer.from('new excel')],
+  ['TableBundles/Copy.zip', Buffer.from('new excel')],
+]);
+
+async function ask<T>({ serverUrl }: TestSystem, path: string): Promise<T> {
+  return (await (await fetch(`${serverUrl}${path}`)).json()) as T;
+}
+
+interface CurrentRelease {
+  readonly release: {
+    readonly release_id: string;
+    readonly snapshot_id: string;
+    readonly created_at: number;
+  };
+}
+
+/** The paths of files that an edge asked the origin for. */
+function filesAsked({ proxy }: OriginWithEdges): string[] {
+  return proxy.seen.map(({ path }) => path).filter((path) => !path.startsWith('/v1/'));
+}
+
+function asBuffer(bytes: Buffer | number): Buffer {
+  return typeof bytes === 'number' ? Buffer.alloc(0) : bytes;
+}
+
+async function expectSame(
+  edge: TestSystem,
+  origin: TestSystem,
+  files: ReadonlyMap<string, Buffer>,
+): Promise<void> {
+  const [here, there] = await Promise.all(
+    [edge, origin].map(async (system) => await ask<CurrentRelease>(system, '/v1/release')),
+  );
+  expect(here?.release.snapshot_id).toBe(there?.release.snapshot_id);
+  expect(here?.release.created_at).toBe(there?.release.created_at);
+  for (const [destination, bytes] of files) {
+    expect(await bytesOf(edge, here?.release.release_id ?? '', destination)).toEqual(bytes);
+  }
+}
+
+describe('an edge', () => {
+  it('copies the release of its origin byte for byte, follows a switch with the missing files only, and idles cheaply', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES, serverInfo: SERVER_INFO });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    await expectSame(edge, world.origin, FILES);
+    const document = await ask<Record<string, unknown>>(edge, '/v1/server-info');
+    expect(document['AddressablesCatalogUrlRoot']).toMatch(`${edge.serverUrl}/`);
+    expect(filesAsked(world)).toHaveLength(FILES.size);
+
+    // While nothing changes, each look is one small request, whose answer has no body.
+    const before = world.proxy.seen.length;
+    await until(() => world.proxy.seen.length >= before + 3);
+    const idle = world.proxy.seen.slice(before).filter(({ path }) => path === '/v1/release');
+    expect(idle.map(({ status, bytes }) => [status, bytes])).toContainEqual([304, 0]);
+    expect(world.proxy.seen.slice(before).every(({ path }) => path === '/v1/release')).toBe(true);
+
+    world.proxy.seen.length = 0;
+    await world.publish('r2', NEXT);
+    await untilServed(edge, 'r2');
+    await expectSame(edge, world.origin, NEXT);
+    // Two destinations, one object.
+    expect(filesAsked(world)).toHaveLength(1);
+    expect(await bytesOf(edge, 'r1', 'TableBundles/Excel.zip')).toEqual(FILES.get('TableBundles/Excel.zip'));
+  });
+
+  it('continues an interrupted file where it stopped', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    world.proxy.change = (answer) => {
+      if (!answer.path.includes('Opening')) return;
+      answer.cutAfter = 3 * 1024 * 1024;
+      world.proxy.change = null;
+    };
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    expect(await bytesOf(edge, 'r1', MOVIE)).toEqual(FILES.get(MOVIE));
+    const [cut, continued, ...more] = world.proxy.seen.filter(({ path }) => path.includes('Opening'));
+    expect([cut?.status, continued?.status, more]).toEqual([200, 206, []]);
+    expect(continued?.bytes).toBeLessThan(FILES.get(MOVIE)?.length ?? 0);
+  });
+
+  it('serves without its origin for as long as it may, and not longer', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES }, { attestation: { ttlSeconds: 3600 } });
+    const edge = await world.startEdge({
+      slipway: { maxAttestationAgeSeconds: 15 },
+      daemon: { attestation: { ttlSeconds: 10 } },
+    });
+    await untilServed(edge, 'r1');
+    world.proxy.isDown = true;
+    const { attestation } = await ask<{ attestation: { payload: string } }>(world.origin, '/v1/release');
+    const issuedAt = (
+      JSON.parse(Buffer.from(attestation.payload, 'base64').toString()) as {
+        predicate: { issued_at: number };
+      }
+    ).predicate.issued_at;
+    await until(async () => {
+      const response = await fetch(`${edge.serverUrl}/readyz`);
+      const isOver = Date.now() / 1000 >= issuedAt + 15;
+      // It may end late by the granularity of seconds, but never early.
+      if (!isOver && response.status !== 200) throw new Error('it stopped too early');
+      return response.status === 503;
+    }, 90_000);
+    expect(Date.now() / 1000 - issuedAt).toBeGreaterThanOrEqual(15);
+    world.proxy.isDown = false;
+    await world.origin.run('refresh');
+    await untilServed(edge, 'r1');
+  });
+
+  it('copies the localized channel, follows its withdrawal, and makes no localized release itself', async () => {
+    const patched = Buffer.from('{"TextJp":"老师"}');
+    const destination = 'Windows_PatchPack/日本語.json';
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const exchange = join(world.origin.directory, 'data', 'exchange');
+    await mkdir(exchange, { recursive: true });
+    await writeFile(join(exchange, 'patched.json'), patched);
+    const entry = { destination, file: 'patched.json', blake3: blake3Hex(patched), size: patched.length };
+    await writeFile(
+      join(exchange, 'patches.json'),
+      JSON.stringify({ base_release_id: 'r1', entries: [entry] }),
+    );
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    const published = await world.origin.run('localized-publish', {
+      patch_manifest: 'patches.json',
+      localized_release_id: 'r1-l1',
+      reviewer: 'Rin',
+    });
+    expect(published).toMatchObject({ status: 'succeeded' });
+    await until(
+      async () => Buffer.compare(patched, asBuffer(await bytesOf(edge, 'r1-l1', destination))) === 0,
+    );
+    expect(await bytesOf(edge, 'r1-l1', MOVIE)).toEqual(FILES.get(MOVIE));
+    expect(filesAsked(world).filter((path) => path.includes('r1-l1'))).toHaveLength(1);
+    await expect(edge.control('localized-publish', { reviewer: 'Rin' })).rejects.toThrow('channel_mirrored');
+
+    const localized = async (system: TestSystem): Promise<number> =>
+      (await fetch(`${system.serverUrl}/v1/distribution?channel=localized&limit=1`)).status;
+    expect(await localized(edge)).toBe(200);
+    await world.origin.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
+    await until(async () => (await localized(world.origin)) === 409);
+    await until(async () => (await localized(edge)) === 409);
+    await untilServed(edge, 'r1');
+  });
+
+  it('does not copy damage of the disk of its origin', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    const path = objectPath(world.origin.snapshotRoot, blake3Hex(FILES.get(MOVIE) ?? Buffer.alloc(0)));
+    await chmod(path, 0o644);
+    await writeFile(path, (await readFile(path)).fill(1, 0, 100));
+    await world.origin.run('verify', { force: true });
+    await world.origin.untilReady(false);
+    const before = world.proxy.seen.length;
+    await until(() => world.proxy.seen.slice(before).some(({ status }) => status === 200));
+    await until(() => world.proxy.seen.length >= before + 3);
+    await untilServed(edge, 'r1');
+    expect(await bytesOf(edge, 'r1', MOVIE)).toEqual(FILES.get(MOVIE));
+  });
+});
+
+/** The attestation in the answer of `/v1/release`. */
+type Envelope = Readonly<Record<'payload' | 'payloadType', string>>;
+
+/** Changes JSON answers whose path begins like this. */
+function changingJson(
+  world: OriginWithEdges,
+  prefix: string,
+  change: (body: Record<string, unknown>) => void,
+): void {
+  world.proxy.change = (answer) => {
+    if (!answer.path.startsWith(prefix) || answer.status !== 200) return;
+    const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+    change(body);
+    answer.body = Buffer.from(JSON.stringify(body));
+  };
+}
+
+describe('an origin that lies', () => {
+  it('is refused with a named code, and none of it is ever served', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const edge = await world.startEdge({ slipway: { pollSeconds: 3600 } });
+    await untilServed(edge, 'r1');
+    const older = await ask<{ attestation: Envelope }>(world.origin, '/v1/release');
+    await world.publish('r2', NEXT);
+    const refused = async (): Promise<string | null> => {
+      const { failure_code: code } = await edge.run('sync');
+      await untilServed(edge, 'r1');
+      expect(await bytesOf(edge, 'r2', 'TableBundles/Excel.zip')).toBe(404);
+      return code;
+    };
+
+    world.proxy.change = (answer) => {
+      if (answer.path.includes('Excel.zip') || answer.path.includes('Copy.zip')) {
+        answer.body = Buffer.from('new exceL');
+      }
+    };
+    expect(await refused()).toBe('digest_mismatch');
+    const other = await startOrigin({ id: 'r9', files: FILES });
+    const foreign = await ask<{ attestation: Envelope }>(other.origin, '/v1/release');
+    changingJson(world, '/v1/release', (body) => (body['attestation'] = foreign.attestation));
+    expect(await refused()).toBe('origin_untrusted');
+
+    // From here on the manifest must be read again: the edge keeps the one that it has checked.
+    await world.publish('r3', new Map([...NEXT, ['TableBundles/Excel.zip', Buffer.from('third')]]));
+    changingJson(world, '/v1/distribution', (page) => {
+      page['snapshot_id'] = `blake3:${'a'.repeat(64)}`;
+    });
+    expect(await refused()).toBe('origin_pages_mixed');
+    changingJson(world, '/v1/distribution', (page) => {
+      const [entry] = page['items'] as Record<string, unknown>[];
+      if (entry !== undefined) entry['blake3'] = 'a'.repeat(64);
+    });
+    expect(await refused()).toBe('origin_manifest_differs');
+
+    world.proxy.change = null;
+    expect((await edge.run('sync')).status).toBe('succeeded');
+    await untilServed(edge, 'r3');
+    changingJson(world, '/v1/release', (body) => (body['attestation'] = older.attestation));
+    expect((await edge.run('sync')).failure_code).toBe('origin_rolled_back');
+    await untilServed(edge, 'r3');
+  });
+});

@@ -1,0 +1,96 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { startOriginProxy, type OriginProxy } from './origin-proxy.ts';
+import { writeReleaseTree, type ReleaseFiles } from './release-tree.ts';
+import { CDN_HOST, startSystem, type SystemOptions, type TestSystem } from './system.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+import { until } from './until.ts';
+
+/** A running origin with a proxy in front of it, and what starts an edge behind that. */
+export interface OriginWithEdges {
+  readonly origin: TestSystem;
+  readonly proxy: OriginProxy;
+  /** Publishes a release at the origin. */
+  publish(id: string, files: ReleaseFiles): Promise<void>;
+  /** Starts an edge of the origin. */
+  startEdge(settings?: EdgeSettings): Promise<TestSystem>;
+}
+
+/** The settings of an edge that differ between tests. */
+export interface EdgeSettings {
+  /** The public key to trust; by default that of the origin. */
+  readonly trustedKeys?: readonly string[];
+  /** More settings of `upstream.slipway`. */
+  readonly slipway?: object;
+  readonly daemon?: SystemOptions['daemon'];
+  readonly startNothing?: boolean;
+}
+
+/** The public key file of a system. */
+export function publicKeyOf({ directory }: TestSystem): string {
+  return join(directory, 'keys', 'signing.pub');
+}
+
+/** Starts an origin over a folder that holds a release. */
+export async function startOrigin(
+  release: { readonly id: string; readonly files: ReleaseFiles; readonly serverInfo?: object },
+  daemon: SystemOptions['daemon'] = {},
+): Promise<OriginWithEdges> {
+  const folder = await temporaryDirectory();
+  const tree = join(folder, 'upstream');
+  await writeReleaseTree(tree, release);
+  const origin = await startSystem({
+    upstream: { kind: 'directory', directory: { path: tree } },
+    daemon: { ...daemon },
+  });
+  await origin.untilReady(true);
+  const proxy = await startOriginProxy(origin.serverUrl, onTestFinished);
+  return {
+    origin,
+    proxy,
+    publish: async (id, files) => {
+      await writeReleaseTree(tree, { ...release, id, files });
+      const { status, failure_reason: reason } = await origin.run('sync');
+      if (status !== 'succeeded') throw new Error(`the origin did not publish ${id}: ${reason ?? status}`);
+      await untilServed(origin, id);
+    },
+    startEdge: async ({ trustedKeys, slipway, daemon: more = {}, startNothing = false } = {}) => {
+      const key = join(folder, 'origin.pub');
+      await copyFile(publicKeyOf(origin), key);
+      return await startSystem({
+        upstream: {
+          kind: 'slipway',
+          slipway: { url: proxy.url, trustedKeys: trustedKeys ?? [key], pollSeconds: 1, ...slipway },
+          maxAttempts: 3,
+          backoffBaseMs: 5,
+          backoffCapMs: 50,
+        },
+        daemon: more,
+        startNothing,
+      });
+    },
+  };
+}
+
+/** Waits until a system serves this release. */
+export async function untilServed({ serverUrl }: TestSystem, id: string, deadlineMs = 40_000): Promise<void> {
+  await until(async () => {
+    const response = await fetch(`${serverUrl}/readyz`);
+    const body = (await response.json()) as { distributable: boolean; release_id: string | null };
+    if (!body.distributable || body.release_id !== id) throw new Error(JSON.stringify(body));
+    return true;
+  }, deadlineMs);
+}
+
+/** The bytes of a file under the immutable path of a release; the status when it is not served. */
+export async function bytesOf(
+  { serverUrl }: TestSystem,
+  releaseId: string,
+  destination: string,
+): Promise<Buffer | number> {
+  const path = destination.split('/').map(encodeURIComponent).join('/');
+  const response = await fetch(`${serverUrl}/${CDN_HOST}/${releaseId}/${path}`);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return response.status === 200 ? bytes : response.status;
+}

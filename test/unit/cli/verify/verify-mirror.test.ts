@@ -1,0 +1,199 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runVerify } from '../../../../src/cli/verify/verify.ts';
+import type { MirrorReport } from '../../../../src/cli/verify/mirror/mirror-report.ts';
+import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { until } from '../../../support/until.ts';
+
+const BIG = Buffer.alloc(2 * 1024 * 1024 + 7, 'big');
+const now = (): number => Math.floor(Date.now() / 1000);
+
+interface Mirror extends TestServer {
+  readonly keyFile: string;
+}
+
+async function startMirror(releaseId = 'r1'): Promise<Mirror> {
+  const server = await startTestServer({ refresh: false });
+  const files = { 'a b/ü.bin': 'aaa', 'big.bin': BIG, 'c.bin': 'ccc', 'empty.bin': '' };
+  const official = await server.store.addRelease({ releaseId, files, document: '{"ConnectionGroups":[]}' });
+  server.daemon.setEnvelope(server.store.attest({ version: 7, issuedAt: now(), official }));
+  server.parts.room.refresher.start();
+  await until(() => server.parts.room.serving.verdict('official').distributable, 10_000);
+  const keyFile = join(await temporaryDirectory(), 'mirror.pub');
+  await writeFile(keyFile, server.store.publicKeyPem);
+  return { ...server, keyFile };
+}
+
+async function verify(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  const code = await runVerify(argv, {
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+  });
+  return { code, out, err };
+}
+
+async function report(...argv: readonly string[]): Promise<{ code: number; report: MirrorReport }> {
+  const { code, out } = await verify(...argv, '-o', 'json');
+  return { code, report: JSON.parse(out) as MirrorReport };
+}
+
+/** Starts a server between the check and a mirror. @param change the body or the status to answer instead; `null` breaks off */
+async function startProxy(
+  target: string,
+  change: (path: string, body: Buffer) => Buffer | number | null,
+): Promise<{ readonly url: string; readonly paths: string[] }> {
+  const paths: string[] = [];
+  const forward = async ({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> => {
+    paths.push(url);
+    const answer = await fetch(`${target}${url}`);
+    const body = change(url, Buffer.from(await answer.arrayBuffer()));
+    if (body === null) response.destroy();
+    else if (typeof body === 'number') response.writeHead(body).end();
+    else response.writeHead(answer.status, { 'content-length': body.length }).end(body);
+  };
+  const server = createServer((request, response) => void forward(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths };
+}
+
+describe('slipway verify --url', () => {
+  it('reads every byte of a sound mirror by its public interface', async () => {
+    const mirror = await startMirror();
+    const { code, report: found } = await report('--url', `${mirror.url}/`, '--keys', mirror.keyFile);
+    expect(code).toBe(0);
+    expect(found).toMatchObject({ sound: true, complete: true, mode: 'full', attestation: { version: 7 } });
+    expect(found.releases).toMatchObject([
+      {
+        channel: 'official',
+        release_id: 'r1',
+        entries: 4,
+        checked: 4,
+        checked_bytes: BIG.length + 6,
+        damaged: 0,
+      },
+    ]);
+    expect(found.without_release).toEqual([{ channel: 'localized', reason: 'the attestation names none' }]);
+    const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
+    expect(out).toContain('localized: no release (the attestation names none)\nsound\n');
+  });
+
+  it('finds a changed byte, other bytes in all, a missing file and an answer that breaks off', async () => {
+    const mirror = await startMirror();
+    const proxy = await startProxy(mirror.url, (path, body) => {
+      if (path.endsWith('/big.bin')) body[1_500_000] = (body[1_500_000] ?? 0) ^ 1;
+      if (path.endsWith('/c.bin')) return Buffer.from('cccc');
+      if (path.endsWith('/empty.bin')) return null;
+      if (path.endsWith('/%C3%BC.bin')) return 404;
+      return body;
+    });
+    const { code, report: found } = await report('--url', proxy.url, '--keys', mirror.keyFile);
+    expect(code).toBe(1);
+    const [release] = found.releases;
+    expect(release?.damaged).toBe(4);
+    expect(
+      Object.fromEntries(release?.examples.map(({ destination, status }) => [destination, status]) ?? []),
+    ).toEqual({
+      'a b/ü.bin': 'missing',
+      'big.bin': 'digest_mismatch',
+      'c.bin': 'size_mismatch',
+      'empty.bin': 'unreachable',
+    });
+  });
+
+  it('finds a manifest that is not the signed one', async () => {
+    const mirror = await startMirror();
+    const proxy = await startProxy(mirror.url, (path, body) =>
+      path.startsWith('/v1/distribution')
+        ? Buffer.from(body.toString().replace('"size":3,', '"size":4,'))
+        : body,
+    );
+    const { code, report: found } = await report('--url', proxy.url, '--keys', mirror.keyFile);
+    expect(code).toBe(1);
+    expect(found.releases[0]?.problems[0]).toContain('origin_manifest_differs');
+  });
+
+  it('believes no mirror whose key is not trusted, and reads nothing more of it', async () => {
+    const [mirror, other] = [await startMirror(), await startMirror()];
+    const proxy = await startProxy(mirror.url, (_path, body) => body);
+    const { code, report: found } = await report('--url', proxy.url, '--keys', other.keyFile);
+    expect(code).toBe(1);
+    expect(found.attestation).toMatchObject({ status: 'invalid' });
+    expect(found.attestation.problems[0]).toContain('origin_untrusted');
+    expect(proxy.paths).toEqual(['/v1/release']);
+  });
+
+  it('reads as many files as the sample has', async () => {
+    const mirror = await startMirror();
+    const proxy = await startProxy(mirror.url, (_path, body) => body);
+    const { code, report: found } = await report(
+      '--url',
+      proxy.url,
+      '--keys',
+      mirror.keyFile,
+      '--sample',
+      '2',
+    );
+    expect(code).toBe(0);
+    expect(found).toMatchObject({ mode: 'sample', releases: [{ checked: 2 }] });
+    const read = proxy.paths.filter((path) => path.endsWith('.bin'));
+    expect(new Set(read).size).toBe(2);
+  });
+
+  it('compares with another Slipway: the same, another release, or not to be compared', async () => {
+    const [mirror, same, newer] = [await startMirror(), await startMirror(), await startMirror('r2')];
+    const check = async (against: string, ...keys: readonly string[]): ReturnType<typeof report> =>
+      await report(
+        '--url',
+        mirror.url,
+        '--against',
+        against,
+        '--sample',
+        '1',
+        ...keys.flatMap((key) => ['--keys', key]),
+      );
+    expect(await check(same.url, mirror.keyFile, same.keyFile)).toMatchObject({
+      code: 0,
+      report: { against: { status: 'same' } },
+    });
+    const other = await check(newer.url, mirror.keyFile, newer.keyFile);
+    expect(other).toMatchObject({ code: 1, report: { against: { status: 'differs' } } });
+    expect(other.report.against?.problems[0]).toMatch(/^official: the mirror has r1 .* there it is r2 /);
+    expect(await check(same.url, mirror.keyFile)).toMatchObject({
+      code: 3,
+      report: { sound: true, complete: false, against: { status: 'not_checked' } },
+    });
+  });
+
+  it('says that nobody answers', async () => {
+    const mirror = await startMirror();
+    const { code, out } = await verify('--url', 'http://127.0.0.1:1', '--keys', mirror.keyFile);
+    expect(code).toBe(1);
+    expect(out).toContain('ECONNREFUSED');
+  });
+
+  it.each([
+    [['--url', 'http://x'], '--keys is missing'],
+    [['--url', 'ftp://x', '--keys', 'k'], 'is not a URL'],
+    [['--url', 'http://user:pw@x', '--keys', 'k'], 'must not hold a name or a password'],
+    [['--url', 'http://x', '--keys', 'k', 'dir'], 'not both'],
+    [['--url', 'http://x', '--keys', 'k', '--sample', '0'], 'is not a number'],
+    [['--url', 'http://x', '--keys', 'k', '--quick'], 'are for directories'],
+    [['dir', '--against', 'http://x'], '--against compares mirrors'],
+    [['dir', '--sample', '3'], '--sample is for mirrors'],
+  ])('refuses %j', async (argv, message) => {
+    const { code, err } = await verify(...argv);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+});

@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest';
+import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { REPORTS } from '../../../src/contract/reports/reports.ts';
+import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
+import type { Health, Report, Task } from '../../../src/console/api/wire.ts';
+import { byteRates, errorShares, recordText } from '../../../src/console/operate/day-history.ts';
+import { incidentOf, type IncidentFacts } from '../../../src/console/operate/incident.ts';
+import { actionsIn } from '../../../src/console/operate/named-actions.ts';
+import { resultBrief, resultRows } from '../../../src/console/operate/result-rows.ts';
+import { retryRequest } from '../../../src/console/operate/retry-request.ts';
+import { storageParts } from '../../../src/console/operate/storage-panel.tsx';
+import { mainPhase, taskSteps, type TaskStatus } from '../../../src/console/operate/task-steps.ts';
+import { percent } from '../../../src/console/text/format.ts';
+import { reportLine, runLine } from '../../../src/console/text/ctl-line.ts';
+
+const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
+const { actions } = renderConsoleContract();
+const example = <N extends keyof typeof REPORTS>(name: N): Report<N> =>
+  REPORTS[name].answer.schema.parse(REPORTS[name].answer.example) as Report<N>;
+const TASK = example('task.status').task;
+
+function factsOf(
+  change: Partial<NonNullable<Health['service']>>,
+  others: Partial<IncidentFacts> = {},
+): IncidentFacts {
+  const service = { ...HEALTH.service, ...change };
+  const health = {
+    ...HEALTH,
+    service: { ...service, channels: { ...HEALTH.service.channels, official: service } },
+  };
+  return { health, releases: null, doctor: null, tasks: null, ...others };
+}
+
+const DAMAGED = {
+  state: 'damaged',
+  reason: 'EntryDamaged',
+  message: '2 entries are damaged',
+  next_step: { text: 'Run repair.', action: 'repair' },
+} as const;
+
+describe('an incident', () => {
+  it('is none while the service is healthy, and none that the server does not tell', () => {
+    expect(incidentOf(factsOf({}))).toBeNull();
+    const { service: _, ...health } = HEALTH;
+    expect(incidentOf({ ...factsOf({}), health })).toBeNull();
+  });
+
+  it('has the remedy of the server with its object, and the command that does the same', () => {
+    const status = example('release.status');
+    const official = { ...status.official!, damaged: ['a', 'b', 'c', 'd'], damaged_count: 9 };
+    const found = incidentOf(factsOf(DAMAGED, { releases: { ...status, official } }));
+    expect(found).toMatchObject({
+      reason: 'EntryDamaged',
+      files: ['a', 'b', 'c'],
+      fileCount: 9,
+      task: null,
+      remedy: {
+        text: 'Repair 9 files',
+        request: { action: 'repair', initial: { args: `release_id=${official.release_id}` } },
+      },
+      command: `slipway ctl run repair args=release_id=${official.release_id} --wait`,
+    });
+    expect(incidentOf(factsOf(DAMAGED))?.remedy?.text).toBe('Repair the release');
+  });
+
+  it('has what the doctor found in the checks that the next step names, and no command without an action', () => {
+    const text = 'Correct the cause that the check "verification" of the doctor names, then run repair.';
+    const check = { ...example('daemon.doctor').checks[0]!, status: 'failing' as const };
+    const checks = [
+      { ...check, id: 'verification', message: 'the upstream path is not there' },
+      { ...check, id: 'parse', message: 'not indexed' },
+    ];
+    const doctor = { ...example('daemon.doctor'), checks };
+    const found = incidentOf(factsOf({ ...DAMAGED, next_step: { text, action: null } }, { doctor }));
+    expect(found).toMatchObject({ findings: ['the upstream path is not there'], command: null });
+    const healthy = { ...doctor, checks: checks.map((each) => ({ ...each, status: 'ok' as const })) };
+    expect(
+      incidentOf(factsOf({ ...DAMAGED, next_step: { text, action: 'repair' } }, { doctor: healthy })),
+    ).toMatchObject({ findings: [], command: expect.stringContaining('repair') });
+  });
+
+  it('names the task that already mends it', () => {
+    const repair: Task = { ...TASK, kind: 'damage-repair', status: 'running' };
+    const tasks = { ...example('task.list'), items: [{ ...TASK, kind: 'verify' }, repair] };
+    expect(incidentOf(factsOf(DAMAGED, { tasks }))?.task).toBe(repair);
+    const ended = { ...tasks, items: [{ ...repair, status: 'succeeded' as const }] };
+    expect(incidentOf(factsOf(DAMAGED, { tasks: ended }))?.task).toBeNull();
+  });
+
+  it.each(['PublishingStopped', 'ReleaseWithdrawn'] as const)('resumes publishing after %s', (reason) => {
+    const stopped = {
+      state: 'degraded',
+      reason,
+      next_step: { text: 'Publish with args ["resume=true"].', action: 'localized-publish' },
+    } as const;
+    expect(incidentOf(factsOf(stopped))).toMatchObject({
+      remedy: { request: { initial: { from_worker: true, args: 'resume=true' } } },
+      command: 'slipway ctl run localized-publish from_worker=true args=resume=true --wait',
+    });
+  });
+
+  it('says how much a cleanup frees, and what is unknown since when', () => {
+    const full: Parameters<typeof factsOf>[0] = {
+      state: 'degraded',
+      reason: 'VolumeFull',
+      next_step: { text: 'Run release-cleanup.', action: 'release-cleanup' },
+      caused: [
+        { what: 'syncs', since: 7 },
+        { what: 'check x', since: null },
+      ],
+    };
+    expect(incidentOf(factsOf(full, { doctor: example('daemon.doctor') }))).toMatchObject({
+      remedy: { text: 'Free 307.2 MiB' },
+      unknown: ['syncs'],
+      unknownSince: 7,
+    });
+  });
+});
+
+describe('the history of a day', () => {
+  const history = {
+    server: 'pod-0',
+    from: 0,
+    requests: [100, 0, null],
+    server_errors: [1, 0, null],
+    sent_bytes: [6000, 0, null],
+  };
+
+  it('gives rates and shares by minute, and keeps gaps', () => {
+    expect(byteRates(history)).toEqual([100, 0, null]);
+    expect(errorShares(history)).toEqual([0.01, 0, null]);
+    expect([0, 0.00001, 0.0004, 0.05, 0.5].map(percent)).toEqual([
+      '0 %',
+      '< 0.01 %',
+      '0.04 %',
+      '5.0 %',
+      '50 %',
+    ]);
+  });
+
+  it('says which server recorded it and since when', () => {
+    expect(recordText(history, 100)).toMatch(
+      /^Recorded by pod-0 since .*: 100 requests of clients in whole minutes, 1 of them answered with 5xx\. /,
+    );
+    expect(recordText({ ...history, requests: [] }, 100)).toContain('its first minute is not over yet');
+  });
+});
+
+describe('the steps of a task', () => {
+  const course: NonNullable<TaskStatus['course']> = [
+    {
+      phase: 'compare',
+      unit: 'entries',
+      total: 40,
+      samples: [
+        { at: 0, done: 10 },
+        { at: 4, done: 38 },
+      ],
+    },
+    {
+      phase: 'download',
+      unit: 'bytes',
+      total: 9_000_000,
+      samples: [
+        { at: 4, done: 0 },
+        { at: 6, done: 3_000_000 },
+      ],
+    },
+  ];
+
+  it('have amount, speed and time left', () => {
+    expect(taskSteps({ task: { ...TASK, status: 'running' }, course } as TaskStatus)).toMatchObject([
+      { text: 'compare', state: 'done', detail: '40 entries · 7.0 entries/s · in 4 s' },
+      { text: 'download', state: 'now', detail: '2.9 MiB of 8.6 MiB · 1.4 MiB/s · about 4 s left' },
+    ]);
+  });
+
+  it('end as the task did', () => {
+    const last = (status: Task['status']) =>
+      taskSteps({ task: { ...TASK, status }, course } as TaskStatus).at(-1)?.state;
+    expect((['failed', 'cancelled', 'succeeded'] as const).map(last)).toEqual(['failed', 'stopped', 'done']);
+    expect(taskSteps({ task: TASK } as TaskStatus)).toEqual([]);
+    expect(mainPhase(course)?.phase).toBe('compare');
+  });
+});
+
+describe('the result of a task', () => {
+  it('has times, sizes and shares, and leaves out members for programs', () => {
+    const now = new Date(2026, 10, 23, 12).getTime() / 1000;
+    const result = {
+      units: 8420,
+      created_at: now - 60,
+      generation: 1_795_454_545,
+      freed_bytes: 3_000_000,
+      coverage: 0.025,
+      dry_run: false,
+      files: ['a', 'b', 'c', 'd', 'e', 'f'],
+      blocks: { stale: 3 },
+      nothing: null,
+    };
+    expect(resultRows(result, now)).toEqual([
+      ['Units', '8,420'],
+      ['Created', '11:59:00'],
+      ['Freed', '2.9 MiB'],
+      ['Coverage', '2.5 %'],
+      ['Dry run', 'no'],
+      ['Files', 'a, b, c, d, e and 1 more'],
+      ['Blocks stale', '3'],
+    ]);
+    expect(resultBrief(result, now, 3)).toBe('units 8,420 · created 11:59:00 · freed 2.9 MiB');
+    expect(resultBrief({ entry_count: 333, attestation_version: 7, superseded: 0 }, now, 3)).toBe(
+      'entries 333 · attestation version 7',
+    );
+  });
+});
+
+describe('another try of a task', () => {
+  const failed = { ...TASK, kind: 'repair', status: 'failed', failure_code: 'x' } as const;
+
+  it('has the arguments of the first one', () => {
+    expect(
+      retryRequest({ ...failed, args: { force: true, release_id: 'r1', dry_run: false } }, actions),
+    ).toEqual({
+      action: 'repair',
+      initial: { force: true, args: 'release_id=r1' },
+    });
+  });
+
+  it('is not offered for work that continues, succeeded, or has no action', () => {
+    expect(retryRequest({ ...failed, status: 'running' }, actions)).toBeNull();
+    expect(retryRequest({ ...failed, status: 'succeeded', failure_code: null }, actions)).toBeNull();
+    expect(retryRequest({ ...failed, kind: 'propagate' }, actions)).toBeNull();
+  });
+});
+
+describe('the words of Operate', () => {
+  it('find the actions that an advice names', () => {
+    expect(actionsIn('3 MB are free; run release-cleanup or enlarge the volume', actions)).toEqual([
+      'release-cleanup',
+    ]);
+    expect(actionsIn('Run verify, then run verify; run away', actions)).toEqual(['verify']);
+    expect(actionsIn('run constructor', actions)).toEqual([]);
+  });
+
+  it('make commands that a shell takes as they are', () => {
+    expect(reportLine('task.status', { task_id: '01K' })).toBe('slipway ctl report task.status task_id=01K');
+    expect(runLine('sync', { note: `it's $(here)`, none: '' })).toBe(
+      String.raw`slipway ctl run sync 'note=it'\''s $(here)' --wait`,
+    );
+  });
+
+  it('split the volume without a loss', () => {
+    const storage = example('daemon.doctor').storage!;
+    const parts = storageParts(storage);
+    expect(parts.reduce((sum, { size }) => sum + size, 0)).toBe(storage.total_bytes);
+    expect(parts.find(({ kind }) => kind === 'free')?.size).toBe(storage.free_bytes);
+  });
+});

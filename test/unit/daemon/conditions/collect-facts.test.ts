@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { collectFacts, type FactSources } from '../../../../src/daemon/conditions/collect-facts.ts';
+import { conditionsOf } from '../../../../src/daemon/conditions/conditions-of.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+
+/** Sources of a sound daemon whose automation is stopped by a rollback to `to` that has no record of its effect. */
+function sourcesOf(current: string | null, to: string | null, taskStatus: string): FactSources {
+  const rollback = { task_id: 't1', from_release_id: 'l3', to_release_id: to, at: 5, switched_at: null };
+  const sources: Record<keyof FactSources, unknown> = {
+    releases: {
+      current: () => null,
+      pointer: (channel: string) =>
+        channel === 'official' ? { release_id: 'r1' } : current === null ? null : { release_id: current },
+    },
+    attempts: { nextAtMs: () => null },
+    attestor: { status: () => ({ status: 'ok' }), volumeError: () => null },
+    engine: { runningSince: () => null, get: () => ({ status: taskStatus }) },
+    hasUpstream: () => true,
+    syncState: () => ({
+      report: { last: null, next_at: null, consecutive_failures: 0 },
+      failingSince: null,
+      retriedCode: null,
+    }),
+    doctor: { latest: () => [] },
+    lease: { status: () => ({ state: 'held' }) },
+    dataSpace: { fullSince: () => null },
+    crashLoopSince: () => null,
+    automation: () => ({ state: 'stopped', since: 5 }),
+    rollbacks: { stoppedBy: () => rollback, stops: () => [rollback] },
+    repairsAutomatically: () => false,
+    maxVerifyAgeSeconds: () => 100,
+    clock: new FakeClock(),
+  };
+  return sources as unknown as FactSources;
+}
+
+describe('the conditions of a rollback without a record of its effect', () => {
+  const STOPPED = 'automatic publishing is stopped after a rollback';
+  const REPEAT = 'the rollback of localized release l3 took no effect; roll back again';
+  const WITHDRAWN = 'localized release l3 was rolled back, and none is published since';
+
+  it.each<[string, string | null, string | null, string, readonly object[]]>([
+    ['nothing while its task runs', 'l3', 'l2', 'running', []],
+    ['nothing while its task waits', 'l3', 'l2', 'queued', []],
+    [
+      'that it took effect as soon as its release is current',
+      'l2',
+      'l2',
+      'running',
+      [{ code: 'publishing_stopped', message: STOPPED, since: 5 }],
+    ],
+    [
+      'that it took effect after its task failed',
+      'l2',
+      'l2',
+      'failed',
+      [{ code: 'publishing_stopped', message: STOPPED, since: 5 }],
+    ],
+    [
+      'that it took no effect when its task failed',
+      'l3',
+      'l2',
+      'failed',
+      [{ code: 'publishing_stopped', message: REPEAT, since: 5 }],
+    ],
+    [
+      'that the channel is withdrawn, since the rollback',
+      null,
+      null,
+      'running',
+      [{ code: 'localized_withdrawn', message: WITHDRAWN, since: 5 }],
+    ],
+  ])('tell %s', (_what, current, to, status, expected) => {
+    expect(conditionsOf(collectFacts(sourcesOf(current, to, status)))).toMatchObject(expected);
+  });
+});
