@@ -6,6 +6,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseDevUpstream, upstreamSection } from '../../src/cli/dev/dev-upstream.ts';
 import { runImport } from '../../src/cli/bundle/import.ts';
 import { createUpstreamAdapter } from '../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
@@ -209,18 +210,10 @@ describe.skipIf(tools === null)('a bundle in a registry', () => {
   it('is adopted and served by a daemon that follows the registry', async () => {
     push.oras();
     const { registry, store } = world;
-    const system = await startSystem({
-      upstream: {
-        kind: 'oci',
-        oci: {
-          url: `http://${registry}`,
-          repository: 'oras',
-          tags: ['r1'],
-          trustedKeys: [store.keyFile],
-          pollSeconds: 1,
-        },
-      },
-    });
+    // As make run UPSTREAM= writes it.
+    const parsed = parseDevUpstream(`oci+http://${registry}/oras:r1`, store.keyFile);
+    if (!parsed.ok) throw new Error(parsed.error);
+    const system = await startSystem({ upstream: upstreamSection(parsed.value, '') });
     await untilServed(system, 'r1');
     expect(await bytesOf(system, 'r1', 'a.bin')).toEqual(Buffer.from('aaa'));
   });
