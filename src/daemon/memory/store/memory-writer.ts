@@ -17,7 +17,7 @@ export interface ProposedRecord extends LanguagePair {
   readonly target_text: string;
   readonly context: Readonly<Record<string, string>>;
   readonly provenance: MemoryProvenance;
-  /** Who wrote the translation; left out when that is not known. */
+  /** The author of the translation; left out when nobody knows it. */
   readonly author?: TargetAuthor;
 }
 
