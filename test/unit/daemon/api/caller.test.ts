@@ -81,8 +81,7 @@ describe('a token with limits', () => {
     const { schedules, engine } = world;
     engine.jobs.register(implementJob(TEXT_DIFFERENCES_JOB, async () => ({})));
     const reader: Caller = { tokenId: 'kai', allow: [] };
-    const run = async (name: string, body: object) =>
-      await act(schedules.actions, name, { ...body }, reader);
+    const run = async (name: string, body: object) => await act(schedules.actions, name, { ...body }, reader);
     const args = ['from=r1', 'to=r2'];
     const add = { id: 'd', group: 'parse', action: 'text-differences', max_runs: 1, delay_seconds: 60, args };
     await run('schedule-add', add);
