@@ -52,7 +52,8 @@ export interface TranslationOptions extends Omit<TranslationReportDependencies, 
   readonly judging: Judging;
   /** The folder of exchanged files. */
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse' | 'record'> & ReviewOptions['memory'];
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse' | 'record'> &
+    ReviewOptions['memory'];
   readonly onSuperseded: Memory['onSuperseded'];
   readonly glossary: Pick<GlossaryPort, 'diagnose' | 'generation' | 'onChanged'>;
   /** The configured pair of languages. */
