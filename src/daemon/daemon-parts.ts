@@ -121,6 +121,7 @@ function releasesConfiguration({
   verify,
   repair,
   snapshot,
+  releases,
 }: DaemonConfiguration): ReleasesConfiguration {
   return {
     attestationTtlSeconds: attestation.ttlSeconds,
@@ -136,6 +137,7 @@ function releasesConfiguration({
     downloadConcurrency: upstream.concurrency,
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
+    announceSeconds: releases.announceSeconds,
     automaticRepair: repair.automatic,
   };
 }
