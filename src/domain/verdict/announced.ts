@@ -1,7 +1,7 @@
 import type { Channel } from '../release/channel.ts';
 import type { AttestationStatement, AttestedRelease, RetainedRelease } from './attestation.ts';
 
-/** A release whose bytes are there already, and that becomes current at a stated time. */
+/** A release whose bytes are served, and that becomes current at a stated time. */
 export type AnnouncedRelease = RetainedRelease & { readonly current_at: number };
 
 /** The release that a statement announces for a channel, or `null`. */

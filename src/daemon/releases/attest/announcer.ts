@@ -34,7 +34,7 @@ export interface AnnouncerOptions {
   readonly releases: ReleaseRepository;
   readonly issuer: Pick<StatementIssuer, 'publish' | 'publishChange' | 'trouble'>;
   readonly failpoints: Failpoints;
-  /** What the database holds now. */
+  /** The releases, pointers and announcements of the database. */
   readonly situation: () => ReleaseSituation;
   readonly switchTo: (channel: Channel, releaseId: string) => Promise<number>;
 }

@@ -21,7 +21,7 @@ export async function copyRetained(
   context: TaskContext,
 ): Promise<readonly CopiedRelease[]> {
   const { attested, retainedCount, releases, attestor } = deps;
-  // What was carried has one release only.
+  // A source that was carried here has one release only.
   if (attested.isCarried === true) return [];
   const copied: CopiedRelease[] = [];
   const missing = missingRetained(origin.statement, releases, {

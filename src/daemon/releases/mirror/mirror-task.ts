@@ -76,12 +76,12 @@ async function nextStep(
   return planMirror(statement, { channel, current, officialId }, announcementTime(deps));
 }
 
-/** The instant at which announcements are judged, Unix seconds. What was carried arrives too late to announce anything. */
+/** The instant at which announcements are judged, Unix seconds. An attestation that was carried here arrives too late to announce anything. */
 function announcementTime({ attested, clock }: MirrorDependencies): number {
   return attested.isCarried === true ? 0 : unixSeconds(clock);
 }
 
-/** What following an announcement took: the copy of its release, and the version of the new attestation. */
+/** The copy of an announced release, and the version of the new attestation. */
 interface FollowedAnnouncement {
   readonly copy: CopiedRelease | null;
   readonly version: number | null;

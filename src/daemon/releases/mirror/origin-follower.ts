@@ -80,7 +80,7 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
   };
 
   const catchUp = async (origin: AttestedUpstream, isNew: boolean): Promise<void> => {
-    // An earlier release that could not be copied is tried again with each attestation of the origin, not with each look.
+    // An earlier release that could not be copied waits for the next attestation of the origin, not for the next look.
     if (!isBehind(origin) && !(isNew && lacksEarlier(origin))) {
       // Nothing is attested without a recent attestation of the origin. Here is one.
       if (isNew && options.attestor.status().status === 'failing') await options.attestor.issue('origin');

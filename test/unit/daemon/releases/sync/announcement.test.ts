@@ -142,7 +142,7 @@ describe('an announced release', () => {
     const [announced] = world.releases.repository.announced();
     await world.restart({ database: 'lost' });
     expect(world.releases.repository.announced()).toEqual([announced]);
-    // What was adopted is attested only after a full verification; the sync of the start makes one.
+    // An adopted release is attested only after a full verification.
     await world.act('verify', { force: true });
     await world.clock.advance(ANNOUNCE_SECONDS * 1000);
     await untilCurrent(world, '2.0');
