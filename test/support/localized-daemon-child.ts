@@ -63,7 +63,12 @@ const localized = createLocalized({
   logger: createSilentLogger(),
   freezer: scriptedFreezer(texts, []),
   openBuilders: async () => textBuilders(texts),
-  texts: { hold: async () => 1, compare: async () => null, markPublished: async () => undefined },
+  texts: {
+    hold: async () => 1,
+    countHolds: async () => 1,
+    compare: async () => null,
+    markPublished: async () => undefined,
+  },
 });
 engine.jobs.register(...[...releases.jobs, ...localized.jobs].map((job) => ({ ...job, maxAttempts: 1 })));
 // The timers of the daemon alone do not keep a process alive.

@@ -92,6 +92,7 @@ export async function createLocalizedWorld(
             textCalls.push({ hold: taken });
             return 2;
           },
+          countHolds: async () => 2,
           compare: async (releases) => {
             if (texts.compareError !== null) throw texts.compareError;
             textCalls.push({ compared: releases });
