@@ -20,7 +20,7 @@ export function noReleaseUnits(): ReleaseUnits {
 }
 
 /**
- * What a publication would do with the units of a release, from their counts: {@link publishOutcome} decides as it does for each unit
+ * Counts the units of a release by their outcomes in a publication, from the counts by state: {@link publishOutcome} decides as it does for each unit
  * when the release is frozen. A blocked unit whose state without findings is not known is blocked.
  *
  * @param minState the lowest state of a translation that a localized release has

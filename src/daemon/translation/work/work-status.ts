@@ -59,7 +59,7 @@ export function createWorkStatus(database: Database, targetLanguage: string): Re
     const buildId = build === undefined ? null : Number(build['build_id']);
     const isSelected = createFileTest(lists);
     const [selectedUnits, skippedUnits, excludedUnits] = [noUnits(), noUnits(), noUnits()];
-    // Without lists the files need not be told apart.
+    // Without lists the sums of all files are enough.
     const rows = lists.include.length + lists.exclude.length === 0 ? all : files;
     for (const row of rows.iterate(buildId)) {
       const kept = row['is_skipped'] === 1 ? skippedUnits : selectedUnits;
