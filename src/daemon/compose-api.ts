@@ -2,7 +2,7 @@ import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/ap
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
-import { NO_CONDITIONS, type ConditionSource } from './api/condition-source.ts';
+import type { ConditionSource } from './api/condition-source.ts';
 import { collectFacts, type FactSources } from './conditions/collect-facts.ts';
 import { createConditionBoard } from './conditions/condition-board.ts';
 import { conditionsOf } from './conditions/conditions-of.ts';
@@ -25,6 +25,8 @@ import { releaseChecks } from './reports/release-checks.ts';
 import { tokenFileOf } from './settings/config.ts';
 import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
+import { createDataSpace } from './reports/data-space.ts';
+import type { DaemonCondition } from '../domain/service-state/daemon-conditions.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 import type { SettingsHolder } from './settings/daemon-settings.ts';
 
@@ -73,23 +75,38 @@ export function composeApi(
 }
 
 /**
- * Creates the routes of a standby: its log, and a doctor that names the daemon it waits for.
+ * Creates the routes of a standby: its log, and a doctor that names what it waits for.
  *
- * @param waitingFor the daemon that it waits for and why; `null` before it has looked
+ * @param waitingFor the daemon or the volume that it waits for and why; `null` before it has looked
+ * @param refused the condition of the volume that it waits for; none while it waits for a daemon
  */
-export function standbySurface(options: DaemonOptions, waitingFor: () => string | null): ApiSurface {
+export function standbySurface(
+  { options, configuration }: Pick<DaemonBase, 'options' | 'configuration'>,
+  {
+    waitingFor,
+    refused,
+  }: {
+    readonly waitingFor: () => string | null;
+    readonly refused: () => readonly DaemonCondition[];
+  },
+): ApiSurface {
   const check: DoctorCheck = {
     id: 'store.lease',
     run: () => ({ status: 'degraded', message: `this daemon is a standby: ${waitingFor() ?? 'it starts'}` }),
   };
+  const space = createDataSpace({ directory: configuration.data.dir, clock: options.clock });
+  const doctor = doctorOf(options, [check, space.check]);
   return {
     reports: byName([
-      defineReport('daemon.doctor', createDoctorReport(doctorOf(options, [check]), options.supervision)),
+      defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: new Map(),
     attestation: { current: () => null, waitForChange: () => Promise.resolve() },
-    conditions: NO_CONDITIONS,
+    conditions: {
+      current: () => ({ conditions: refused(), tag: 'standby' }),
+      waitForChange: () => Promise.resolve(),
+    },
     damage: () => ({ accepted: 0, ignored: 0 }),
   };
 }

@@ -18,14 +18,18 @@ import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { storeWhenPossible, tryToStore } from './database/store-when-possible.ts';
 import { canServe } from './handover/handed-over.ts';
-import { describeStorageError, storageFailureOf, unusableDataFolder } from './database/storage-failure.ts';
+import { unusableDataFolder } from './database/storage-failure.ts';
 import type { MainDatabase } from './database/main-database.ts';
-import { openDataFolder, type SharedParts, type Waiting } from './open-data-folder.ts';
+import { openDataFolder, type SharedParts } from './open-data-folder.ts';
+import { openWhenWritable, type Waiting } from './open-when-writable.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
+import { refusedVolume } from './conditions/refused-volume.ts';
+import type { DaemonCondition } from '../domain/service-state/daemon-conditions.ts';
+import { unixSeconds } from '../platform/process/clock.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
 export interface Daemon {
@@ -43,8 +47,6 @@ export interface Daemon {
 
 /** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
-/** Milliseconds between two attempts to open a volume that is full or read-only. */
-const VOLUME_RETRY_MS = 3000;
 /** Exit code of a daemon that another one has replaced: a supervisor starts it again, as a standby. */
 const EXIT_LEASE_LOST = 1;
 
@@ -71,7 +73,14 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   const closers = createClosers(logger);
   const stopping = new AbortController();
   let readiness: DaemonReadiness = { ready: false, message: 'recovery is not complete' };
-  let surface: ApiSurface = standbySurface(options, () => readiness.waitingFor ?? null);
+  let refused: readonly DaemonCondition[] = [];
+  let surface: ApiSurface = standbySurface(
+    { options, configuration },
+    {
+      waitingFor: () => readiness.waitingFor ?? null,
+      refused: () => refused,
+    },
+  );
   let graceMs = TASK_GRACE_MS;
   let api: DaemonApi | null = null;
   let url = '';
@@ -81,8 +90,9 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     options.requestShutdown('the restart action');
   };
 
-  const onWait = (waitingFor: string): void => {
+  const onWait: Waiting['onWait'] = (waitingFor, failure) => {
     logger.warn({ url, waiting_for: waitingFor }, 'this daemon is a standby: it waits and writes nothing');
+    refused = failure === undefined ? [] : refusedVolume(failure, unixSeconds(options.clock));
     readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
   };
 
@@ -209,24 +219,21 @@ async function becomeWriter(
 async function openVolume(
   { configuration, options }: SharedParts,
   lease: StoreLease,
-  { signal, onWait }: Waiting,
+  waiting: Waiting,
 ): Promise<SnapshotWriter> {
   const { clock, failpoints } = options;
   const { root } = configuration.snapshot;
-  const open = async (): Promise<SnapshotWriter> =>
-    await openFencedWriter({ clock, failpoints, root }, lease);
-  let reason = '';
-  for (let attempt = open; ; attempt = async () => await lease.confirm().then(open)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (storageFailureOf(error) === null || error instanceof StoreLeaseLostError) throw error;
-      const next = `the snapshot volume ${root} cannot be used: ${describeStorageError(error)}`;
-      if (next !== reason) onWait(next);
-      reason = next;
-      await clock.sleep(VOLUME_RETRY_MS, signal);
-    }
-  }
+  let hasWaited = false;
+  return await openWhenWritable(
+    `the snapshot volume ${root}`,
+    async () => {
+      if (hasWaited) await lease.confirm();
+      hasWaited = true;
+      return await openFencedWriter({ clock, failpoints, root }, lease);
+    },
+    (_failure, error) => !(error instanceof StoreLeaseLostError),
+    waiting,
+  );
 }
 
 /** @returns the address of the metrics, or `null` without a port for them */

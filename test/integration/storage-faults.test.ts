@@ -311,4 +311,44 @@ describe.skipIf(!canMount())('the volume', () => {
         .toMatchObject({ state: 'healthy', reason: null });
     },
   );
+
+  it(
+    'full data folder: a daemon that stopped cleanly waits for space, and every surface says so',
+    { timeout: 120_000 },
+    async () => {
+      const upstream = await temporaryDirectory();
+      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+      const system = await startSystem({
+        upstream: { kind: 'directory', directory: { path: upstream } },
+        startNothing: true,
+      });
+      const data = join(system.directory, 'data');
+      mkdirSync(data);
+      mountTmpfs(data, '100m');
+      await Promise.all([system.startDaemon(), system.startServer()]);
+      await system.untilReady(true);
+      // Without its log, a database must make a file before it can be read.
+      await system.daemon.stop();
+      fill(data);
+      await system.startDaemon();
+      await expect
+        .poll(async () => await readService(system), { timeout: 30_000 })
+        .toMatchObject({
+          state: 'degraded',
+          reason: 'DataVolumeFull',
+          next_step: { text: expect.stringContaining('Enlarge the volume of data.dir') as unknown },
+        });
+      expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
+      expect(await check(system, 'store.lease')).toMatchObject({
+        message: expect.stringMatching(/data.* cannot be used: data_full .*; free space/) as unknown,
+      });
+      expect(system.daemon.lines.join('\n')).toContain('data_full');
+      expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
+      unlinkSync(join(data, 'filler'));
+      await expect
+        .poll(async () => await readService(system), { timeout: 60_000 })
+        .toMatchObject({ state: 'healthy', reason: null });
+      expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
+    },
+  );
 });

@@ -206,7 +206,8 @@ function tellConditions(
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError)) return;
-  if (error.code === 'no_attestation') {
+  // A standby tells the volume that it waits for; one that waits for another daemon has no condition.
+  if (error.code === 'no_attestation' || error.code === 'standby') {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(conditions.current()))));
   } else if (error.code === 'backend_unavailable' && !readiness().ready) {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(STARTING))));

@@ -95,7 +95,7 @@ function fullVolumes(
     return failed === volume ? { since: failingSince } : null;
   };
   return {
-    snapshot: fullOf('snapshot', failureOf(doctor, 'store.space')?.since ?? null),
+    snapshot: fullOf('snapshot', fullSince(doctor)),
     data: fullOf('data', dataSpace.fullSince()),
   };
 }
@@ -106,11 +106,18 @@ function failureOf({ latest }: Pick<Doctor, 'latest'>, id: string): DoctorResult
   return found?.status === 'failing' ? found : null;
 }
 
+/** Since when the snapshot volume is full, Unix seconds. Free bytes do not help a volume without inodes, which refuses a file. */
+function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
+  const refused = failureOf(doctor, 'store.writable');
+  const found = failureOf(doctor, 'store.space') ?? (refused?.lacksSpace === true ? refused : null);
+  return found?.since ?? null;
+}
+
 /** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
 function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
   const refused = (id: string): RefusingVolume | null => {
     const failure = failureOf(doctor, id);
-    // The doctor looks once a minute; a volume that was full then may have space now.
+    // A full volume is told as one.
     return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
   return {

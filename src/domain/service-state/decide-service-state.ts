@@ -120,7 +120,11 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
         ? startingFinding(facts, channel, { ...finding, state: 'starting' })
         : damagedFinding(facts, channel, finding);
     case 'expired':
-      return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING, channel));
+      // A daemon that waits for a volume at its start issues nothing.
+      return causedBy(
+        finding,
+        absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...UNWRITABLE], channel),
+      );
     case 'starting':
       return reason === 'SnapshotLoading' ? finding : startingFinding(facts, channel, finding);
     case 'unpublished':
