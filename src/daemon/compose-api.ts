@@ -10,7 +10,6 @@ import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 import {
-  clockCheck,
   crashLoopSinceOf,
   dataChecks,
   databaseCheck,
@@ -164,7 +163,7 @@ export function daemonSurface(
 /** Creates the conditions that servers get beside the attestation. */
 function composeConditions(
   { options, settings, lease }: DaemonBase,
-  { engine, releases, localized, dataSpace }: DaemonParts,
+  { engine, releases, localized, dataSpace, clockLook }: DaemonParts,
   doctor: Pick<Doctor, 'latest'>,
 ): ConditionSource {
   const { clock, supervision, bootId } = options;
@@ -176,6 +175,7 @@ function composeConditions(
     doctor,
     lease,
     dataSpace,
+    clockLook,
     crashLoopSince: () => crashLoopSinceOf(supervision, clock),
     automation: () => localized.automation.status(),
     rollbacks: localized.rollbacks,
@@ -202,7 +202,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, texts, localized, keyWatch, dataSpace }: DaemonParts,
+  { engine, releases, schedules, texts, localized, keyWatch, dataSpace, clockLook }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -219,6 +219,6 @@ function doctorChecks(
     ...texts.checks,
     ...localized.checks,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
-    clockCheck(clock),
+    clockLook.check,
   ];
 }

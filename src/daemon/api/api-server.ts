@@ -95,9 +95,11 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
       };
       const result = await answer(admitted, request);
       if (response.destroyed) return;
+      tellTime(options, response);
       sendAnswer(response, result, message.method === 'HEAD');
     } catch (error) {
       if (response.destroyed) return;
+      tellTime(options, response);
       if (route?.kind === 'attestation') tellConditions(options, response, error);
       refuse(options.logger, response, route, renderRefusal(route, error, requestId));
     }
@@ -197,6 +199,11 @@ function createAdmission(
     }
     return route;
   };
+}
+
+/** Tells the wall clock by which attestations are dated, so that a server can compare it with its own. */
+function tellTime({ clock }: DaemonApiOptions, response: ServerResponse): void {
+  response.setHeader('date', new Date(clock.now()).toUTCString());
 }
 
 /** Tells the conditions with a refusal that comes from the state of the daemon and not from the request. */

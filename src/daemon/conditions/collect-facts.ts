@@ -13,6 +13,7 @@ import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
+import type { ClockLook } from '../reports/clock-check.ts';
 import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
@@ -30,6 +31,7 @@ export interface FactSources {
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
+  readonly clockLook: Pick<ClockLook, 'isBehindRecords'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Whether a localized release follows the official one without a request. */
@@ -62,6 +64,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     full: fullVolumes(sources, code, failingSince),
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
+    isClockOff: sources.clockLook.isBehindRecords(),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: failureOf(doctor, 'database.main') !== null,
     unwritable: unwritableVolumes(sources),

@@ -17,6 +17,8 @@ export interface DoctorFinding {
   readonly message: string;
   /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
   readonly since?: number;
+  /** False while nothing has happened that the check judges; the status is then `ok`. Default: true. */
+  readonly evaluated?: boolean;
   /** Whether only free space is missing, so that the check of the space tells the cause. */
   readonly lacksSpace?: boolean;
 }
@@ -62,6 +64,8 @@ export interface Doctor {
 }
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
+/** Milliseconds from the start to the first run: the state of the service must not wait for it, and the start has work of its own. */
+const FIRST_MS = 5000;
 /** Milliseconds between two runs without a request. */
 const INTERVAL_MS = 60_000;
 /** The same while a check is known to fail, so that the end of a fault is seen soon. */
@@ -91,12 +95,12 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
-  let lookedAt = clock.monotonic();
+  let lookedAt = -Infinity;
   const isDue = (): boolean =>
     clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
-    firstWaitMs: FAILING_INTERVAL_MS,
+    firstWaitMs: FIRST_MS,
     turn: async (signal) => {
       if (isDue()) {
         await examine(signal, 'interval');
@@ -147,7 +151,13 @@ export function createDoctorReport(
     const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
     return {
       status: SEVERITY[worst] ?? 'failing',
-      checks: results.map(({ id, status, message, since }) => ({ id, status, message, since })),
+      checks: results.map(({ id, status, message, since, evaluated = true }) => ({
+        id,
+        status,
+        message,
+        since,
+        evaluated,
+      })),
       process: {
         supervised: supervision !== null,
         restarts: supervision?.restarts ?? 0,

@@ -12,6 +12,7 @@ const REASON_OF = {
   volume_full: 'VolumeFull',
   volume_unwritable: 'VolumeUnwritable',
   data_volume_full: 'DataVolumeFull',
+  clock_off: 'ClockOff',
   attestation_failing: 'AttestationFailing',
   syncing: 'Syncing',
   never_synced: 'NeverSynced',

@@ -29,6 +29,8 @@ export const SERVICE_REASONS = {
   DaemonStarting: 'The daemon recovers, or waits for its volume, and does no work yet.',
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
   AttestationFailing: 'The daemon cannot issue attestations.',
+  ClockOff:
+    'The wall clock of the daemon is off: times that it recorded lie in the future, or the clock of the server differs.',
   DatabaseDamaged: 'The database of the daemon is damaged.',
   WorkDatabaseUnusable:
     'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
@@ -86,6 +88,10 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   AttestationFailing: step(
     'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
     'refresh',
+  ),
+  ClockOff: step(
+    'Correct the time service of the machines of the daemon and the server, then run verify. The check "clock" of the doctor names the time.',
+    'verify',
   ),
   // The database records the action: its damage can refuse it.
   DatabaseDamaged: step(

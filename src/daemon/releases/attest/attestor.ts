@@ -19,6 +19,8 @@ import { createWaiters } from './waiters.ts';
 export interface AttestorOptions extends StatementIssuerOptions {
   readonly releases: ReleaseRepository;
   readonly events: Pick<ReleaseEvents, 'append'>;
+  /** Called after each attempt to renew. */
+  readonly onRenewal?: () => void;
 }
 
 /** State of the attestor, for the doctor report: `degraded` when envelopes are issued, but cannot be stored. */
@@ -79,7 +81,14 @@ export function createAttestor(options: AttestorOptions): Attestor {
     clock,
     logger,
     ttlSeconds: options.ttlSeconds,
-    renew: () => issue('renewal'),
+    storeLate: () =>
+      serial(async () => {
+        if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');
+      }),
+    renew: async () => {
+      await issue('renewal');
+      options.onRenewal?.();
+    },
   });
 
   const switchTo = async (channel: Channel, releaseId: string): Promise<number> => {

@@ -61,6 +61,13 @@ export interface StatementIssuer {
    * @throws the error of the volume or of the database
    */
   publishChange(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
+  /**
+   * Stores the newest envelope where it is missing, so that a volume or a database that takes writes again is noticed before the
+   * next renewal.
+   *
+   * @returns whether the situation must be attested instead, because its envelope could not be written and was not issued
+   */
+  storeAgain(): Promise<boolean>;
   /** Gives reserved versions back before a clean end. */
   stop(): void;
   /** Why envelopes are missing on the volume or in the database, or `null`. */
@@ -90,6 +97,7 @@ export function createStatementIssuer(
   let previousPayload: string | null = null;
   let issued: IssuedAttestation | null = null;
   let trouble: string | null = 'no attestation has been issued since the daemon started';
+  let isUnwritten = false;
   const storage = createEnvelopeStorage({ ...options, versions });
   const hit = (name: ReleaseFailpoint): void => {
     options.failpoints.hit(name);
@@ -112,6 +120,7 @@ export function createStatementIssuer(
       await storage.publish(envelope, version, mustWrite);
     } catch (error) {
       trouble = `attestation version ${version} could not be written to the volume: ${messageOf(error)}`;
+      isUnwritten = true;
       throw error;
     }
     hit('release.attestation.published');
@@ -122,6 +131,7 @@ export function createStatementIssuer(
     cause: string,
     record: (() => void) | null,
   ): Promise<number | null> => {
+    isUnwritten = false;
     const now = unixSeconds(options.clock);
     const plan = planStatement(of, options.limits(), now, (release) => failureOf(options.releases, release));
     if (!plan.ok) {
@@ -154,6 +164,14 @@ export function createStatementIssuer(
     },
     publish: (of, cause) => publish(of, cause, null),
     publishChange: publish,
+    storeAgain: async () => {
+      if (isUnwritten && issued !== null) return true;
+      if (storage.lag() === null || issued === null) return false;
+      const { envelope, statement } = issued;
+      await storage.publish(envelope, statement.version, false);
+      storage.record(envelope, statement, payloadDigest(envelope), null);
+      return false;
+    },
     stop: () => {
       versions.release();
     },

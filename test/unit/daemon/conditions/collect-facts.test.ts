@@ -24,6 +24,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
     doctor: { latest: () => [] },
     lease: { status: () => ({ state: 'held' }) },
     dataSpace: { fullSince: () => null },
+    clockLook: { isBehindRecords: () => false },
     crashLoopSince: () => null,
     automation: () => ({ state: 'stopped', since: 5 }),
     rollbacks: { stoppedBy: () => rollback, stops: () => [rollback] },

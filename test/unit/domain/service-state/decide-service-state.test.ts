@@ -355,7 +355,7 @@ describe('the state of the service', () => {
       reason,
     });
     expect(decide({ official: refused('AttestationUnavailable', null) }, { conditions })).toMatchObject({
-      state: 'starting',
+      state: 'unpublished',
       reason,
     });
   });
