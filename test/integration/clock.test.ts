@@ -60,10 +60,10 @@ it('verifies again what a clock dated that was ahead, and attests it only then',
   await system.startDaemon(await withClockOff(system, HOUR_MS));
   const verifiedAt = async (): Promise<number | null> => {
     const answer = await system.askDaemon('/v1/reports/release.list');
-    const { items } = (await answer.json()) as {
-      readonly items: readonly { readonly verified_at: number }[];
+    const { releases } = (await answer.json()) as {
+      readonly releases?: readonly { readonly verified_at: number | null }[];
     };
-    return items[0]?.verified_at ?? null;
+    return releases?.[0]?.verified_at ?? null;
   };
   await until(async () => ((await verifiedAt()) ?? 0) * 1000 > Date.now() + HOUR_MS / 2);
   await system.daemon.stop();

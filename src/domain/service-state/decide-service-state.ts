@@ -194,9 +194,9 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
   // No upstream has patched files, so a repair cannot bring them back. A publication needs a sound official release first.
   const isPublishedAgain =
     channel === 'localized' && ENTRY_DAMAGE.has(finding.reason) && !isDamaged(facts.verdicts.official);
-  const failed = firstCondition(facts, ['repair_failed'], channel);
+  const failed = conditionOf(facts, 'repair_failed', channel);
   if (failed !== null) {
-    const next = isPublishedAgain ? PUBLISH_AGAIN : failed.next;
+    const next = isPublishedAgain ? PUBLISH_AGAIN : withNextTry(MEND_AND_REPAIR, failed.next_try);
     return { ...finding, message: `${message}; ${failed.message}`, next };
   }
   const repairing = conditionOf(facts, 'repairing', channel);
@@ -223,6 +223,10 @@ const ENTRY_DAMAGE: ReadonlySet<ServiceReason | null> = new Set(['EntryMissing',
 /** Damage whose remedy is to wait for the automatic repair. */
 const AUTOMATIC: ReadonlySet<ServiceReason | null> = new Set([...ENTRY_DAMAGE, 'ManifestDamaged']);
 
+const MEND_AND_REPAIR: NextStep = {
+  text: 'Correct the cause that the check "verification" of the doctor names, then run repair.',
+  action: 'repair',
+};
 const RUN_REPAIR: NextStep = { text: 'Run repair.', action: 'repair' };
 const PUBLISH_AGAIN: NextStep = {
   text: 'Publish it again, which builds its patched files again. Run repair for files that are those of the official release.',

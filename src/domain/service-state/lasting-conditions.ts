@@ -19,7 +19,7 @@ const REASON_OF = {
   no_upstream: 'NoUpstream',
   sync_failed: 'SyncFailed',
   repairing: null,
-  repair_failed: 'RepairFailed',
+  repair_failed: null,
   localized_stale: 'BaseReleaseChanged',
   localized_following: 'LocalizedFollowing',
   localized_unverified: 'LocalizedUnverified',

@@ -42,7 +42,6 @@ export const SERVICE_REASONS = {
   NeverSynced: 'No official release was ever synced.',
   NoUpstream: 'There is no official release, and the daemon has no upstream to fetch one from.',
   SyncFailed: 'The last sync failed.',
-  RepairFailed: 'The last repair failed, and the damage remains.',
   LocalizedFollowing:
     'A new official release is served, and the localized release of it is being made. This is not a failure.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
@@ -112,10 +111,6 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   NeverSynced: step('Run sync.', 'sync'),
   NoUpstream: step('Set upstream.kind in the configuration of the daemon, run reload, then run sync.'),
   SyncFailed: step('Correct the cause that the sync task names, then run sync.', 'sync'),
-  RepairFailed: step(
-    'Correct the cause that the check "verification" of the doctor names, then run repair.',
-    'repair',
-  ),
   LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
