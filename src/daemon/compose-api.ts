@@ -1,4 +1,9 @@
-import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/api-server.ts';
+import {
+  createDaemonApi,
+  type DaemonApi,
+  type DaemonApiOptions,
+  type DaemonReadiness,
+} from './api/api-server.ts';
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
@@ -73,25 +78,23 @@ export function composeApi(
   });
 }
 
-/**
- * Creates the routes of a standby: its log, and a doctor that names what it waits for.
- *
- * @param waitingFor the daemon or the volume that it waits for and why; `null` before it has looked
- * @param refused the condition of the volume that it waits for; none while it waits for a daemon
- */
+/** The readiness of a daemon, and what it waits for while it is a standby. */
+export interface StandbyReadiness extends DaemonReadiness {
+  /** The condition of the volume that it waits for; none while it waits for a daemon. */
+  readonly refused?: readonly DaemonCondition[];
+}
+
+/** Creates the routes of a standby: its log, and a doctor that names what it waits for. */
 export function standbySurface(
   { options, configuration }: Pick<DaemonBase, 'options' | 'configuration'>,
-  {
-    waitingFor,
-    refused,
-  }: {
-    readonly waitingFor: () => string | null;
-    readonly refused: () => readonly DaemonCondition[];
-  },
+  readiness: () => StandbyReadiness,
 ): ApiSurface {
   const check: DoctorCheck = {
     id: 'store.lease',
-    run: () => ({ status: 'degraded', message: `this daemon is a standby: ${waitingFor() ?? 'it starts'}` }),
+    run: () => ({
+      status: 'degraded',
+      message: `this daemon is a standby: ${readiness().waitingFor ?? 'it starts'}`,
+    }),
   };
   const space = createDataSpace({ directory: configuration.data.dir, clock: options.clock });
   const doctor = doctorOf(options, [check, space.check]);
@@ -103,7 +106,7 @@ export function standbySurface(
     actions: new Map(),
     attestation: { current: () => null, waitForChange: () => Promise.resolve() },
     conditions: {
-      current: () => ({ conditions: refused(), tag: 'standby' }),
+      current: () => ({ conditions: readiness().refused ?? [], tag: 'standby' }),
       waitForChange: () => Promise.resolve(),
     },
     damage: () => ({ accepted: 0, ignored: 0 }),

@@ -3,11 +3,18 @@ import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { checkStore, restoreFormat } from '../snapshot/volume/snapshot-store.ts';
 import { StoreLeaseLostError } from '../snapshot/volume/lease-errors.ts';
 import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
-import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
+import type { DaemonApi } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
 import { BACKUP_JOB } from './backup/backup-job.ts';
 import { createClosers } from './closers.ts';
-import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
+import {
+  composeApi,
+  composeDoctor,
+  daemonSurface,
+  standbySurface,
+  type ApiSurface,
+  type StandbyReadiness,
+} from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import { createMetricsServer } from '../platform/metrics/metrics.ts';
@@ -28,7 +35,6 @@ import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.
 import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
 import { refusedVolume } from './conditions/refused-volume.ts';
-import type { DaemonCondition } from '../domain/service-state/daemon-conditions.ts';
 import { unixSeconds } from '../platform/process/clock.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
@@ -72,15 +78,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   const settings = createSettingsHolder({ configuration, signingKeys: options.signingKeys });
   const closers = createClosers(logger);
   const stopping = new AbortController();
-  let readiness: DaemonReadiness = { ready: false, message: 'recovery is not complete' };
-  let refused: readonly DaemonCondition[] = [];
-  let surface: ApiSurface = standbySurface(
-    { options, configuration },
-    {
-      waitingFor: () => readiness.waitingFor ?? null,
-      refused: () => refused,
-    },
-  );
+  let readiness: StandbyReadiness = { ready: false, message: 'recovery is not complete' };
+  let surface: ApiSurface = standbySurface({ options, configuration }, () => readiness);
   let graceMs = TASK_GRACE_MS;
   let api: DaemonApi | null = null;
   let url = '';
@@ -92,8 +91,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
 
   const onWait: Waiting['onWait'] = (waitingFor, failure) => {
     logger.warn({ url, waiting_for: waitingFor }, 'this daemon is a standby: it waits and writes nothing');
-    refused = failure === undefined ? [] : refusedVolume(failure, unixSeconds(options.clock));
-    readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
+    const refused = failure === undefined ? [] : refusedVolume(failure, unixSeconds(options.clock));
+    readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor, refused };
   };
 
   const recover = async (parts: DaemonParts): Promise<void> => {

@@ -18,8 +18,8 @@ export interface Waiting {
 const VOLUME_RETRY_MS = 3000;
 
 /**
- * Opens something on a volume, as soon as the volume allows it: a daemon that ended instead would be started again and again,
- * and could not say what it lacks.
+ * Opens something on a volume, as soon as the volume allows it: a daemon that ended instead could not
+ * say what it lacks.
  *
  * @param place names the volume, for the reason; a DatabaseError names its file itself
  * @param open is called again after a failure that is waited for

@@ -59,11 +59,11 @@ it('verifies again what a clock dated that was ahead, and attests it only then',
   const system = await systemWithRelease();
   await system.startDaemon(await withClockOff(system, HOUR_MS));
   const verifiedAt = async (): Promise<number | null> => {
-    const answer = await system.askDaemon('/v1/reports/release.list');
-    const { releases } = (await answer.json()) as {
-      readonly releases?: readonly { readonly verified_at: number | null }[];
+    const answer = await system.askDaemon('/v1/reports/release.status');
+    const { official = null } = (await answer.json()) as {
+      readonly official?: { readonly verified_at: number | null } | null;
     };
-    return releases?.[0]?.verified_at ?? null;
+    return official?.verified_at ?? null;
   };
   await until(async () => ((await verifiedAt()) ?? 0) * 1000 > Date.now() + HOUR_MS / 2);
   await system.daemon.stop();

@@ -120,7 +120,7 @@ function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
 function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
   const refused = (id: string): RefusingVolume | null => {
     const failure = failureOf(doctor, id);
-    // A full volume is told as one.
+    // Lack of space is another condition.
     return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
   return {

@@ -12,7 +12,11 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { createRenewal } from './renewal.ts';
 import { createSerial } from './serial.ts';
-import { createStatementIssuer, type StatementIssuerOptions } from './statement-issuer.ts';
+import {
+  createStatementIssuer,
+  type StatementIssuer,
+  type StatementIssuerOptions,
+} from './statement-issuer.ts';
 import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -141,16 +145,19 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
-    status: () => {
-      const issued = issuer.issued();
-      const expired = issued !== null && issued.statement.expires_at <= unixSeconds(clock);
-      const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
-      if (failure !== null) return { status: 'failing', message: failure };
-      const lag = issuer.lag();
-      if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
-      return { status: 'ok', message: 'attestations are issued and renewed' };
-    },
+    status: () => statusOf(issuer, unixSeconds(clock)),
   };
+}
+
+/** @param now Unix seconds */
+function statusOf(issuer: Pick<StatementIssuer, 'issued' | 'trouble' | 'lag'>, now: number): AttestorStatus {
+  const issued = issuer.issued();
+  const expired = issued !== null && issued.statement.expires_at <= now;
+  const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
+  if (failure !== null) return { status: 'failing', message: failure };
+  const lag = issuer.lag();
+  if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
+  return { status: 'ok', message: 'attestations are issued and renewed' };
 }
 
 /**

@@ -14,7 +14,7 @@ import type { AttestationRepository } from '../records/attestation-repository.ts
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { createEnvelopeStorage } from './envelope-storage.ts';
+import { createEnvelopeStorage, type EnvelopeStorage } from './envelope-storage.ts';
 import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
 import { createVersionCounter, type EarlierVersions } from './version-counter.ts';
 
@@ -82,6 +82,8 @@ export interface StatementIssuer {
 
 /** The signer named in every statement. */
 const VERIFIER_ID = 'https://slipway.dev/daemon';
+const SIGNED: ReleaseFailpoint = 'release.attestation.signed';
+const PUBLISHED: ReleaseFailpoint = 'release.attestation.published';
 
 /**
  * Creates the issuer.
@@ -99,9 +101,6 @@ export function createStatementIssuer(
   let trouble: string | null = 'no attestation has been issued since the daemon started';
   let isUnwritten = false;
   const storage = createEnvelopeStorage({ ...options, versions });
-  const hit = (name: ReleaseFailpoint): void => {
-    options.failpoints.hit(name);
-  };
 
   const nextStatement = (plan: Extract<StatementPlan, { ok: true }>, now: number): AttestationStatement => ({
     // The number is used up even when publishing fails: a version must never name two statements.
@@ -115,7 +114,7 @@ export function createStatementIssuer(
   });
 
   const write = async (envelope: Buffer, version: number, mustWrite: boolean): Promise<void> => {
-    hit('release.attestation.signed');
+    options.failpoints.hit(SIGNED);
     try {
       await storage.publish(envelope, version, mustWrite);
     } catch (error) {
@@ -123,7 +122,7 @@ export function createStatementIssuer(
       isUnwritten = true;
       throw error;
     }
-    hit('release.attestation.published');
+    options.failpoints.hit(PUBLISHED);
   };
 
   const publish = async (
@@ -166,16 +165,21 @@ export function createStatementIssuer(
     publishChange: publish,
     storeAgain: async () => {
       if (isUnwritten && issued !== null) return true;
-      if (storage.lag() === null || issued === null) return false;
-      const { envelope, statement } = issued;
-      await storage.publish(envelope, statement.version, false);
-      storage.record(envelope, statement, payloadDigest(envelope), null);
+      if (storage.lag() !== null && issued !== null) await storeIssued(storage, issued);
       return false;
     },
     stop: () => {
       versions.release();
     },
   };
+}
+
+async function storeIssued(
+  storage: EnvelopeStorage,
+  { envelope, statement }: IssuedAttestation,
+): Promise<void> {
+  await storage.publish(envelope, statement.version, false);
+  storage.record(envelope, statement, payloadDigest(envelope), null);
 }
 
 function logFieldsOf(statement: AttestationStatement, cause: string): Record<string, unknown> {

@@ -65,13 +65,7 @@ export function planStatement(
   const localized = currentOf(situation, 'localized');
   const fresh = (release: ReleaseRow): boolean => isFreshAt(release, nowSeconds, limits.maxVerifyAgeSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
-    const found = isInFuture(official.verified_at ?? 0, nowSeconds)
-      ? 'is dated in the future'
-      : `is older than ${limits.maxVerifyAgeSeconds} s`;
-    return {
-      ok: false,
-      message: `the last full verification of release ${official.release_id} ${found}; nothing is attested until a verify task has succeeded`,
-    };
+    return { ok: false, message: unverifiedMessage(official, limits, nowSeconds) };
   }
   const { origin } = limits;
   const hasRelease = official !== null || localized !== null;
@@ -110,6 +104,17 @@ export function planStatement(
     notes,
     expiresBy: hasRelease ? (origin?.freshUntil ?? null) : null,
   };
+}
+
+function unverifiedMessage(
+  { release_id: releaseId, verified_at: at }: ReleaseRow,
+  { maxVerifyAgeSeconds }: StatementLimits,
+  nowSeconds: number,
+): string {
+  const found = isInFuture(at ?? 0, nowSeconds)
+    ? 'is dated in the future'
+    : `is older than ${maxVerifyAgeSeconds} s`;
+  return `the last full verification of release ${releaseId} ${found}; nothing is attested until a verify task has succeeded`;
 }
 
 function originMessage({ freshUntil }: OriginLimits): string {
