@@ -60,7 +60,7 @@ console: ## Builds the console that the server serves
 	@$(run_tools) && exec node scripts/console.ts
 
 .PHONY: screenshots
-screenshots: ## Takes the pictures of the dashboard in docs/how-to/images
+screenshots: ## Takes the pictures of the console in docs/how-to/images
 	@$(dev_tools) && export $(node_options) && node scripts/console.ts && exec node scripts/screenshots.ts
 
 .PHONY: kube-tools

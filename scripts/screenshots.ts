@@ -103,8 +103,8 @@ async function take(browser: Browser, world: ConsoleWorld, name: string, picture
     const bytes = await smaller(page, await page.screenshot({ animations: 'disabled', caret: 'hide' }));
     if (bytes.length > MOST_BYTES)
       throw new Error(`${name} has ${bytes.length} bytes, more than ${MOST_BYTES}`);
-    await writeFile(join(FOLDER, `dashboard-${name}.webp`), bytes);
-    console.log(`dashboard-${name}.webp ${Math.round(bytes.length / 1024)} KiB`);
+    await writeFile(join(FOLDER, `console-${name}.webp`), bytes);
+    console.log(`console-${name}.webp ${Math.round(bytes.length / 1024)} KiB`);
   } finally {
     await context.close();
   }

@@ -10,7 +10,7 @@ const OUTPUT = join(ROOT, '.console');
 const MANIFEST = 'manifest.json';
 const SOURCES = join(ROOT, 'src/console');
 
-/** The contents of a build; src/server/dashboard/dashboard-files.ts reads it. */
+/** The contents of a build; src/server/console/console-files.ts reads it. */
 export interface ConsoleManifest {
   /** The digest of all inputs. */
   readonly inputs: string;

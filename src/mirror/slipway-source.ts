@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { ENVELOPE_MAX_BYTES, EnvelopeSchema } from '../contract/formats/attestation-format.ts';
 import { entryProblem, headerProblem } from '../contract/formats/manifest-format.ts';
 import { encodePath } from '../domain/release/encode-path.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import { SERVER_INFO_MAX_BYTES } from '../domain/release/server-info-document.ts';
+import { messageOf } from '../platform/errors.ts';
 import { collectBounded } from '../platform/memory/collect-bounded.ts';
 import type { AttestedSource, SourceManifest, SourceRelease, SourceState } from './attested-source.ts';
 import { MirrorError } from './mirror-error.ts';
@@ -15,6 +18,11 @@ const PAGE_ENTRIES = 1000;
 const STATE_MAX_BYTES = 2 * ENVELOPE_MAX_BYTES;
 /** Longest page: entries with destinations of ordinary length, and on the first page the document, escaped. */
 const PAGE_MAX_BYTES = 16 * 1024 * 1024 + 6 * SERVER_INFO_MAX_BYTES;
+
+const unpack = promisify(zstdDecompress);
+
+/** How pages are compressed, by origins that can. */
+const PAGE_CODING = 'zstd';
 
 /** The head of an answer and its body. One of `chunks` and `discard` is used. */
 export interface HttpAnswer {
@@ -76,7 +84,9 @@ export function createSlipwaySource({ url, label, send }: SlipwaySourceOptions):
       limit: String(PAGE_ENTRIES),
     });
     const pageUrl = `${url}/v1/distribution?${query.toString()}`;
-    const answer = await send({ method: 'GET', url: pageUrl, accept: [200, 409] }, signal);
+    // The pages of a release of small files would otherwise be a tenth of what an edge fetches.
+    const headers = { 'accept-encoding': PAGE_CODING };
+    const answer = await send({ method: 'GET', url: pageUrl, headers, accept: [200, 409] }, signal);
     if (answer.status === 409) {
       answer.discard();
       throw new MirrorError(
@@ -192,13 +202,23 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, label: string): T {
 
 /** Reads a bounded JSON document. */
 async function readJson(answer: HttpAnswer, maxBytes: number, label: string): Promise<unknown> {
-  const bytes = await collectBounded(answer.chunks(), maxBytes, () =>
-    malformed(`${label} sent an answer of more than ${maxBytes} bytes`),
-  );
+  const tooLarge = (): MirrorError => malformed(`${label} sent an answer of more than ${maxBytes} bytes`);
+  const received = await collectBounded(answer.chunks(), maxBytes, tooLarge);
+  const isCompressed = answer.headers['content-encoding'] === PAGE_CODING;
+  const bytes = isCompressed ? await decompress(received, maxBytes, label) : received;
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch {
     throw malformed(`${label} sent an answer that is not JSON`);
+  }
+}
+
+/** The bytes behind a compressed answer, which may be no more than an answer that is not compressed. */
+async function decompress(bytes: Buffer, maxBytes: number, label: string): Promise<Buffer> {
+  try {
+    return await unpack(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw malformed(`${label} sent an answer that cannot be decompressed: ${messageOf(error)}`);
   }
 }
 

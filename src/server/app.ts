@@ -11,7 +11,7 @@ import { findAdminRoute, isAdminPath } from './admin/admin-routes.ts';
 import type { AdminSurface } from './admin/admin-surface.ts';
 import type { CdnHandler } from './bytes/cdn-handler.ts';
 import { addCorsFields, type Cors } from './http/cors.ts';
-import { DASHBOARD_PATH, isDashboardPath, type DashboardRoute } from './dashboard/dashboard-route.ts';
+import { CONSOLE_PATH, isConsolePath, type ConsoleRoute } from './console/console-route.ts';
 import { logFailure } from './http/log-failure.ts';
 import { messageProblem } from '../platform/http/message-rules.ts';
 import type { ObservedRequest } from './http/observe-request.ts';
@@ -33,7 +33,7 @@ export interface ServerAppOptions {
   readonly cdn: CdnHandler;
   readonly cdnHost: string;
   readonly admin: AdminSurface;
-  readonly dashboard: DashboardRoute;
+  readonly consoleRoute: ConsoleRoute;
   /** Checks tokens on public routes, `null` where these are open. */
   readonly tokens: TokenVerifier | null;
   readonly cors: Cors;
@@ -118,7 +118,7 @@ function createBegin({
 
   const routeOf = (path: string): string => {
     if (path.startsWith(`/${cdnHost}/`)) return CDN_ROUTE;
-    if (isDashboardPath(path)) return DASHBOARD_PATH;
+    if (isConsolePath(path)) return CONSOLE_PATH;
     return paths.has(path) ? path : (findAdminRoute(path)?.template ?? NO_ROUTE);
   };
 
@@ -144,7 +144,7 @@ function createFrontAnswers({
   cdn,
   cdnHost,
   admin,
-  dashboard,
+  consoleRoute,
   tokens,
 }: ServerAppOptions): (exchange: Exchange, context: RequestContext) => boolean {
   const cdnPrefix = `/${cdnHost}/`;
@@ -171,8 +171,8 @@ function createFrontAnswers({
       // A preflight has no token, and tells nothing.
       if (tokens === null || request.method === 'OPTIONS') cdn.handle(request, response, text);
       else void serveBytes(exchange, context);
-    } else if (isDashboardPath(path)) {
-      void dashboard.handle(request, response, context);
+    } else if (isConsolePath(path)) {
+      void consoleRoute.handle(request, response, context);
     } else if (isAdminPath(path)) {
       admin.handle(request, response, context);
     } else if (probe !== undefined) {

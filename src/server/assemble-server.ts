@@ -19,14 +19,14 @@ import { createCdnHandler, type CdnHandler } from './bytes/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import type { DaemonClient } from './daemon-client/daemon-client.ts';
-import type { DashboardFile } from './dashboard/dashboard-files.ts';
+import type { ConsoleFile } from './console/console-files.ts';
 import { createServerHistory, type MinuteOfProcess, type ServerHistory } from './history/server-history.ts';
 import { createScrubReader } from './history/scrub-reader.ts';
 import { createTrafficReader } from './history/traffic-reader.ts';
 import { createServerChecks } from './admin/reports/server-checks.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonPresence, type DaemonPresence } from './daemon-client/daemon-presence.ts';
-import { createDashboardRoute, DASHBOARD_PATH } from './dashboard/dashboard-route.ts';
+import { createConsoleRoute, CONSOLE_PATH } from './console/console-route.ts';
 import { createDistributionRoutes } from './public/distribution/distribution-routes.ts';
 import { createRevalidator } from './public/distribution/revalidator.ts';
 import { installFastPath, type FastPath } from './fast-path/fast-path.ts';
@@ -58,7 +58,7 @@ export interface AssemblyDependencies {
   readonly trustedKeys: TrustedKeyRing;
   readonly client: DaemonClient;
   readonly forwarder: ReportForwarder;
-  readonly dashboard: ReadonlyMap<string, DashboardFile>;
+  readonly consoleFiles: ReadonlyMap<string, ConsoleFile>;
   /** The OpenAPI document, YAML. */
   readonly openApi: Uint8Array;
   readonly pool: HashPool;
@@ -141,7 +141,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     cdn,
     cdnHost: config.cdn.host,
     admin: assembleAdmin(config, deps, { ...known, tokens, history }),
-    dashboard: createDashboardRoute(deps.dashboard),
+    consoleRoute: createConsoleRoute(deps.consoleFiles),
     tokens: needsToken(config) ? tokens : null,
     cors: createCors(config.cors.origins),
     ...ids,
@@ -212,7 +212,7 @@ function assembleServiceState(
 
 /** Whether the requests of a route come from clients: neither probes, nor operators and their console. */
 function isOfClients(route: string): boolean {
-  return !PROBE_ROUTES.has(route) && route !== DASHBOARD_PATH && !isAdminPath(route);
+  return !PROBE_ROUTES.has(route) && route !== CONSOLE_PATH && !isAdminPath(route);
 }
 
 function assembleHistory(

@@ -17,7 +17,7 @@ import { assembleServer, type AssembledServer } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
 import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
-import { loadDashboard } from './dashboard/dashboard-files.ts';
+import { loadConsole } from './console/console-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
 import { createListenerProbes } from './http/listener-probes.ts';
 import { readOpenApiDocument } from './http/openapi-document.ts';
@@ -86,7 +86,7 @@ export async function startServer(
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
     forwarder,
-    dashboard: await loadDashboard(isFirst ? logger : null),
+    consoleFiles: await loadConsole(isFirst ? logger : null),
     openApi: await readOpenApiDocument(),
     pool,
     registry,

@@ -33,7 +33,7 @@ const ROOMS: readonly string[] = `
   attestation
   mirror mirror/bundle
   exchange exchange/xml exchange/csv exchange/jsonl exchange/units exchange/tmx exchange/memory exchange/glossary
-  server/config server/daemon-client server/serving server/service server/history server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/dashboard server
+  server/config server/daemon-client server/serving server/service server/history server/http server/bytes server/fast-path server/scrub server/workers server/public/release server/public/health server/public/distribution server/public/launcher server/public/server-info server/public server/admin server/console server
   daemon/supervisor daemon/database daemon/tasks daemon/api daemon/events
   daemon/formats daemon/formats/collect daemon/formats/patch daemon/formats/text daemon/formats/codecs daemon/formats/unity daemon/formats/memorypack daemon/formats/zip daemon/formats/json daemon/formats/csv daemon/formats/sqlite daemon/formats/flatbuffers daemon/formats/catalogs
   daemon/parse/rules daemon/parse/container daemon/parse/index daemon/parse/process daemon/parse/offline daemon/parse/run

@@ -242,7 +242,7 @@ describe('slipway dev', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     const unserved = await readSummary(data);
     expect(unserved).toMatchObject({ server_url: url, release_id: null });
-    expect(dev.output()).toContain(`Dashboard: ${url}/admin/dashboard/`);
+    expect(dev.output()).toContain(`Console: ${url}/admin/dashboard/`);
     expect(dev.output()).toContain(`Metrics:   ${unserved.metrics_url}`);
     expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}`);
     upstream.closed.clear();

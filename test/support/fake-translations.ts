@@ -26,7 +26,7 @@ export interface FakeUnit {
   readonly isCut: boolean;
   readonly isTranslatable: boolean;
   readonly speaker: string | null;
-  author: { token_id: string; provider: string | null; provider_run_id: string | null } | null;
+  author: { kind: string; token_id: string; provider: string | null; provider_run_id: string | null } | null;
   /** The check that blocks its target; empty for none. */
   blockedBy: string;
   readonly history: {
@@ -36,6 +36,7 @@ export interface FakeUnit {
     run: string | null;
     provider: string | null;
     token: string;
+    kind: string;
     at: number;
   }[];
 }
@@ -122,6 +123,7 @@ export function storeFake(
     run = null,
     provider = null,
     token = 'other',
+    kind = 'import',
     at = 1,
   }: {
     readonly target: string;
@@ -129,14 +131,15 @@ export function storeFake(
     readonly run?: string | null;
     readonly provider?: string | null;
     readonly token?: string;
+    readonly kind?: string;
     readonly at?: number;
   },
 ): FakeUnit {
   unit.revision += 1;
-  unit.history.push({ revision: unit.revision, target, source: unit.source, run, provider, token, at });
+  unit.history.push({ revision: unit.revision, target, source: unit.source, run, provider, token, kind, at });
   unit.target = target === '' ? null : target;
   unit.state = target === '' ? 'untranslated' : state;
-  unit.author = target === '' ? null : { token_id: token, provider, provider_run_id: run };
+  unit.author = target === '' ? null : { kind, token_id: token, provider, provider_run_id: run };
   return unit;
 }
 
@@ -287,7 +290,6 @@ function fits({ destination, field }: FakeUnit, query: Readonly<Record<string, s
 
 function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
   const [example] = REPORTS['parse.text_units'].answer.example['items'] as object[];
-  const author = { kind: 'import', ...unit.author };
   return {
     ...example,
     unit_id: unit.id,
@@ -305,7 +307,7 @@ function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
       state: unit.state,
       revision: shownRevision(unit),
       target_text: unit.target,
-      author: unit.author === null ? null : author,
+      author: unit.author,
       findings: findingsOf(unit.blockedBy).map((finding) => ({
         ...finding,
         origin: 'target',
@@ -327,6 +329,7 @@ function historyItem({
   run,
   provider,
   token,
+  kind,
   at,
 }: FakeUnit['history'][number]): object {
   return {
@@ -335,7 +338,7 @@ function historyItem({
     source_text: source,
     is_cut: false,
     state: target === '' ? 'untranslated' : 'draft',
-    author: { kind: 'import', token_id: token, provider, provider_run_id: run },
+    author: { kind, token_id: token, provider, provider_run_id: run },
     reviewer: null,
     reviewer_token_id: null,
     reason: null,

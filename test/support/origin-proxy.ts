@@ -65,7 +65,9 @@ async function pass(
     return;
   }
   const path = request.url ?? '';
-  const { host: _host, connection: _connection, ...headers } = request.headers;
+  const { host: _host, connection: _connection, 'accept-encoding': coding, ...kept } = request.headers;
+  // A test changes texts, not compressed ones.
+  const headers = proxy.change === null ? { ...kept, 'accept-encoding': coding } : kept;
   const forwarded = httpRequest(`${originUrl}${path}`, { method: request.method, headers, agent: false });
   forwarded.end();
   const [answer] = (await once(forwarded, 'response')) as [IncomingMessage];

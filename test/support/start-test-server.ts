@@ -7,7 +7,7 @@ import { createReportForwarder } from '../../src/server/admin/reports/report-for
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
-import { readDashboardFiles, type DashboardFile } from '../../src/server/dashboard/dashboard-files.ts';
+import { readConsoleFiles, type ConsoleFile } from '../../src/server/console/console-files.ts';
 import { listenPublic, type PublicListening } from '../../src/server/listen-public.ts';
 import { readOpenApiDocument } from '../../src/server/http/openapi-document.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
@@ -49,7 +49,7 @@ export async function startTestServer(
     /** Default true, as in the program; false leaves every request to the full server. */
     readonly fast?: boolean;
     /** Default the built console. */
-    readonly dashboard?: ReadonlyMap<string, DashboardFile>;
+    readonly consoleFiles?: ReadonlyMap<string, ConsoleFile>;
   } = {},
 ): Promise<TestServer> {
   const store = await makeStore(await temporaryDirectory());
@@ -82,7 +82,7 @@ export async function startTestServer(
     trustedKeys: { current: () => store.trustedKeys, refresh: async () => false },
     client,
     forwarder,
-    dashboard: options.dashboard ?? (await readDashboardFiles()),
+    consoleFiles: options.consoleFiles ?? (await readConsoleFiles()),
     openApi: await readOpenApiDocument(),
     pool,
     registry,

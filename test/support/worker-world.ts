@@ -178,6 +178,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
               : { decision: 'reuse', matches: [{ record, decision: 'reuse', proposed_text: target }] };
           }) as never,
         ),
+      soleTokens: (ids) => Promise.resolve(ids.map(() => 'ann')),
       countUse: () => Promise.resolve(),
     },
     glossary: {

@@ -73,7 +73,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   return `
 Slipway serves release ${releaseId} at ${serverUrl}
 
-Dashboard: ${serverUrl}/admin/dashboard/ (the token is in ${shortPath(tokenFile)})
+Console: ${serverUrl}/admin/dashboard/ (the token is in ${shortPath(tokenFile)})
 
 Try:
 ${lines.map((line) => `  ${line}`).join('\n')}
@@ -125,7 +125,7 @@ export function renderAddresses(
   const { server_url, daemon_url, metrics_url, admin_token_file } = addresses;
   return `
 Server:    ${server_url}
-Dashboard: ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
+Console: ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
 Metrics:   ${metrics_url}
 Daemon:    ${daemon_url}
 

@@ -1,5 +1,6 @@
 /** The jobs that a token may schedule, run and cancel; pure. */
 
+import type { JobScope } from '../../contract/actions/control-scopes.ts';
 import type { ConsoleContract } from '../../contract/console/console-contract.ts';
 import type { App } from './app.ts';
 
@@ -17,11 +18,15 @@ export function mayRunOn(
 ): boolean {
   const { jobs, actions } = app.contract;
   const scope = jobs[kind]?.scope ?? actions[kind]?.scope ?? 'operate';
-  return app.mayRun(action) && (scope === 'named' || app.hasScope(scope));
+  return app.mayRun(action) && (scope === 'named' || hasScope(app, scope));
 }
 
 /** The contract with the jobs that the token may schedule. */
 export function permittedContract(app: Pick<App, 'contract' | 'hasScope'>): ConsoleContract {
-  const jobs = Object.entries(app.contract.jobs).filter(([, { scope }]) => app.hasScope(scope));
+  const jobs = Object.entries(app.contract.jobs).filter(([, { scope }]) => hasScope(app, scope));
   return { ...app.contract, jobs: Object.fromEntries(jobs) };
+}
+
+function hasScope(app: Pick<App, 'hasScope'>, scope: JobScope): boolean {
+  return scope === 'read' || app.hasScope(scope);
 }

@@ -21,7 +21,7 @@ export interface ActionDefinition {
   readonly summary: string;
   /** `inline` actions are done when they are answered; `queued` ones are observed through their task. */
   readonly mode: 'inline' | 'queued' | 'inline or queued';
-  /** The scope that a token needs; `named`: the one of the job whose schedule or task the body names. */
+  /** The scope that a token needs; `named`: the one of the job whose schedule or task the body names, if it has one. */
   readonly scope: ControlScope | 'named';
   /** Fields that are decisions of a reviewer: a body that holds one needs the scope `review` too. */
   readonly reviewFields?: readonly ControlField[];

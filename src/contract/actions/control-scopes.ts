@@ -3,6 +3,9 @@ import { CONTROL_SCOPES } from '../schemas/vocabulary.ts';
 /** One of {@link CONTROL_SCOPES}. */
 export type ControlScope = (typeof CONTROL_SCOPES)[number];
 
+/** The scope of a job; `read` for one that changes nothing, which every valid token may run. */
+export type JobScope = ControlScope | 'read';
+
 /** The sender of a control call. */
 export interface Caller {
   /** Names the token in logs and histories; `null` when the daemon was called directly. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS, type ControlAction } from '../actions/actions.ts';
 import type { ActionDefinition } from '../actions/action-definition.ts';
-import type { ControlScope } from '../actions/control-scopes.ts';
+import type { JobScope } from '../actions/control-scopes.ts';
 import { fieldsOfPairs } from '../actions/field-schemas.ts';
 import { renderJsonSchema, renderParameterSchema, type JsonSchema } from '../json/json-schema.ts';
 import type { OperationDefinition } from '../operations/operation-definition.ts';
@@ -38,7 +38,7 @@ export interface ConsoleAction extends Pick<
 export interface ConsoleJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it. */
-  readonly scope: ControlScope;
+  readonly scope: JobScope;
   readonly groups: readonly string[];
   /** JSON Schema of its arguments. */
   readonly schema: FieldsSchema;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ControlBodySchema } from '../actions/control-body.ts';
 import { channel, flag, releaseId, wholeNumber, word } from '../actions/field-schemas.ts';
-import type { ControlScope } from '../actions/control-scopes.ts';
+import type { JobScope } from '../actions/control-scopes.ts';
 import { PUBLISH_ARGUMENTS } from '../actions/publish-arguments.ts';
 import { WORKER_ARGUMENTS } from '../actions/worker-arguments.ts';
 import type { ScheduleGroup } from '../schemas/vocabulary.ts';
@@ -10,7 +10,7 @@ import type { ScheduleGroup } from '../schemas/vocabulary.ts';
 export interface SchedulableJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it, as the daemon's job says. */
-  readonly scope: ControlScope;
+  readonly scope: JobScope;
   readonly groups: readonly ScheduleGroup[];
   /** The arguments that `key=value` pairs can give. */
   readonly arguments: z.ZodObject;
@@ -130,7 +130,7 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
   },
   'text-differences': {
     title: 'List the texts that differ between two releases',
-    scope: 'operate',
+    scope: 'read',
     groups: PARSE,
     arguments: z.strictObject({
       from: releaseId.meta({ title: 'From release' }),

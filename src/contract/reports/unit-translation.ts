@@ -12,7 +12,12 @@ const Holder = z.object({ owner: z.string(), expires_at: UnixSeconds });
 
 const AuthorSchema = z.object({
   kind: z.enum(AUTHOR_KINDS),
-  token_id: z.string().nullable(),
+  token_id: z
+    .string()
+    .nullable()
+    .describe(
+      'The token that sent the target. For the kind `memory` the token that alone wrote and confirmed the record.',
+    ),
   provider: z.string().nullable(),
   provider_run_id: z.string().nullable(),
 });

@@ -69,7 +69,8 @@ export function checkScopes(
 }
 
 /**
- * The scopes that running, scheduling or cancelling a kind of task needs; `operate` for a kind that this daemon cannot run.
+ * The scopes that running, scheduling or cancelling a kind of task needs; `operate` for a kind that this daemon cannot run, and
+ * none for a job that only reads.
  *
  * @param args its `key=value` arguments
  */
@@ -84,5 +85,6 @@ export function scopesOfKind(
   const decides = args.some((pair) =>
     switches.some((name) => pair.startsWith(`${name}=`) && pair !== `${name}=false`),
   );
-  return decides ? [job.scope, 'review'] : [job.scope];
+  const own = job.scope === 'read' ? [] : [job.scope];
+  return decides ? [...own, 'review'] : own;
 }

@@ -86,7 +86,7 @@ async function apply(
     if (unit.kind === 'problem') report.add(unit.line, 'refused', unit.message);
     else {
       for (const read of unit.records) {
-        const record = judgeRecord(dependencies, read, pair, context.args.trusted, report);
+        const record = judgeRecord(dependencies, read, pair, context.args, report);
         if (record !== null) batch.push({ line: read.line, record });
         if (batch.length === BATCH_RECORDS) await flush();
       }
@@ -116,7 +116,7 @@ function judgeRecord(
   { createId }: MemoryExchangeDependencies,
   read: ReadMemoryRecord,
   pair: LanguagePair,
-  isTrustedImport: boolean,
+  args: Context['args'],
   report: Report,
 ): ImportedRecord | null {
   const isOfPair =
@@ -130,7 +130,7 @@ function judgeRecord(
     report.add(read.line, 'left_out');
     return null;
   }
-  const wantsTrust = isTrustedImport && read.state !== 'candidate';
+  const wantsTrust = args.trusted && read.state !== 'candidate';
   const findings = wantsTrust ? findingsOf(read, pair) : [];
   if (findings.length > 0) {
     report.add(
@@ -147,6 +147,7 @@ function judgeRecord(
     target_text: read.target_text,
     context: read.context,
     provenance: { ...read.provenance, origin: 'import' },
+    author: { kind: 'import', tokenId: args.token_id },
     isTrusted: wantsTrust,
   };
 }

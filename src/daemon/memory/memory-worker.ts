@@ -65,6 +65,8 @@ export interface MemoryCalls {
   conflicts(query: InFile & { readonly limit: number }): MemoryConflicts;
   record(query: InFile & { readonly recordId: string }): MemoryRecord | null;
   history(recordId: string): readonly HistoryEntry[];
+  /** The token that alone wrote and confirmed each record; `null` for a record without one. */
+  soleTokens(query: InFile & { readonly recordIds: readonly string[] }): readonly (string | null)[];
   propose(batch: {
     readonly proposals: readonly ProposedRecord[];
     readonly at: number;
@@ -107,6 +109,7 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     conflicts: ({ path, limit }) => files.read(path, (store) => store.conflicts(limit)),
     record: ({ path, recordId }) => files.read(path, (store) => store.record(recordId)),
     history: (recordId) => files.read(null, (store) => store.history(recordId)),
+    soleTokens: ({ path, recordIds }) => files.read(path, (store) => store.soleTokens(recordIds)),
     propose: ({ proposals, at }) => {
       indexing.changed();
       return files.write(null, (store) => store.propose(proposals, at));

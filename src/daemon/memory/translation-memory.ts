@@ -27,6 +27,16 @@ export interface TranslationMemory {
     lookups: readonly MemoryLookup[],
     options?: { readonly path?: string | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<readonly MemoryAnswer[]>;
+  /**
+   * The token that alone wrote and confirmed each record, for the four-eyes rule.
+   *
+   * @param path as in {@link lookUp}
+   * @returns one for each record, in their order; `null` when there is no such token
+   */
+  soleTokens(
+    recordIds: readonly string[],
+    options?: { readonly path?: string | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<readonly (string | null)[]>;
   /** Adds translations as candidates; a known one is not added again. One outcome for each, in their order. */
   propose(proposals: readonly Omit<ProposedRecord, 'record_id'>[]): Promise<readonly ProposalOutcome[]>;
   /** Counts one use of each record. */
@@ -68,6 +78,10 @@ export function createTranslationMemory(dependencies: TranslationMemoryDependenc
         thread.call('lookUp', { path, lookups: batch, penalty }, { signal }),
       );
     },
+    soleTokens: async (recordIds, { path = null, signal } = {}) =>
+      await inBatches(recordIds, BATCH.exact, (batch) =>
+        thread.call('soleTokens', { path, recordIds: batch }, { signal }),
+      ),
     propose: async (proposals) =>
       await inBatches(proposals, BATCH.writes, (batch) =>
         thread.call('propose', {

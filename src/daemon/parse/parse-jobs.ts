@@ -31,6 +31,7 @@ export const PARSE_FULL_JOB = {
 export const TEXT_DIFFERENCES_JOB = {
   ...PARSING,
   kind: 'text-differences',
+  scope: 'read',
   summary:
     'Lists the text units that were added, changed, moved or removed from one indexed release to the next.',
   arguments: z.strictObject({

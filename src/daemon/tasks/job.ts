@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ControlScope } from '../../contract/actions/control-scopes.ts';
+import type { JobScope } from '../../contract/actions/control-scopes.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { TaskError, type TaskArguments, type TaskContext, type TaskLane, type TaskResult } from './task.ts';
 
@@ -11,7 +11,7 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly summary: string;
   readonly lane: Exclude<TaskLane, 'admin'>;
   /** The scope that a token needs to schedule it or to cancel its tasks. */
-  readonly scope: ControlScope;
+  readonly scope: JobScope;
   /** Switches among its arguments that decide something; a token that sets one needs `review`, too. */
   readonly reviewSwitches?: readonly string[];
   /** Switches among its arguments that undo a decision of a person. No schedule sets one, because it would undo each later one, too. */

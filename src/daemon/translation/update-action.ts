@@ -7,6 +7,7 @@ import type { TaskResult } from '../tasks/task.ts';
 import type { TargetOffers } from './judge/offer-targets.ts';
 import type { TargetJudge } from './judge/target-judge.ts';
 import type { SourceUnit, UnitSource } from './judge/unit-source.ts';
+import { authorKindOf } from './work/update-author.ts';
 import { withoutTexts } from './work/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
 import { parseTaskUpdate, waivesFindings, unusedFields } from './update-request.ts';
@@ -131,7 +132,8 @@ async function offerWritten(
       .filter(({ state }) => state !== 'blocked' && state !== 'untranslated')
       .map(({ requestedId }) => unitIdText(requestedId)),
   );
-  const { taskId, provider, providerRunId } = update;
+  const { taskId, provider, providerRunId, tokenId } = update;
+  const author = { kind: authorKindOf(update), tokenId };
   const targets = update.results.flatMap(({ unitId, text }, index) => {
     const source = sources[index];
     if (source === undefined || !usable.has(unitIdText(unitId))) return [];
@@ -139,6 +141,7 @@ async function offerWritten(
       source,
       unitId: unitIdText(source.unit.unitId),
       targetText: text,
+      author,
       provider,
       provider_run_id: providerRunId,
       task_id: taskId,

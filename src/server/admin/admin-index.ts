@@ -35,7 +35,7 @@ export function renderAdminIndex(
         summary,
         mode,
         destructive,
-        allowed: exposed && (scope === 'named' ? scopes.length > 0 : scopes.includes(scope)),
+        allowed: exposed && (scope === 'named' || scopes.includes(scope)),
         required: [...required],
         used: [...used],
       };

@@ -346,7 +346,7 @@ export const serverConfigurationSchema = z.strictObject({
               .min(1)
               .optional()
               .describe(
-                'Groups of control actions that the token may call; every valid token may read. Default: all.',
+                'Groups of control actions that the token may call; every valid token may read, and run jobs that only read (`text-differences`). Default: all.',
               ),
           }),
         )

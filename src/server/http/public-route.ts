@@ -9,6 +9,7 @@ import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import type { z } from 'zod';
 import type { Answer } from './answer.ts';
 import { isWellEncoded, type RequestTarget } from './request-target.ts';
+import { encodeAnswer } from './encode-answer.ts';
 import { sendAnswer } from './send-answer.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
@@ -22,6 +23,8 @@ export interface PublicRoute {
   readonly isOpen: boolean;
   /** Whether an invalid query gets a 400; otherwise its valid parameters count. */
   readonly canRefuse: boolean;
+  /** Whether its answers are large enough to be compressed for clients that take it. */
+  readonly isCompressed: boolean;
   /** Parses the query and answers; throws ServiceError. */
   readonly answer: (query: URLSearchParams, signal: AbortSignal) => Answer | Promise<Answer>;
 }
@@ -30,10 +33,12 @@ export interface PublicRoute {
  * Binds a handler to its operation of the contract.
  *
  * @param answer gets the parsed query
+ * @param options.isCompressed see {@link PublicRoute}
  */
 export function publicRoute<Schema extends QuerySchema>(
   operation: Pick<OperationDefinition, 'path' | 'auth' | 'answers'> & { readonly query: Schema },
   answer: (query: z.infer<Schema>, signal: AbortSignal) => Answer | Promise<Answer>,
+  { isCompressed = false }: { readonly isCompressed?: boolean } = {},
 ): PublicRoute {
   // Probes and launchers get their answer even if their query is malformed.
   const canRefuse = operation.answers[400] !== undefined;
@@ -41,6 +46,7 @@ export function publicRoute<Schema extends QuerySchema>(
     path: operation.path,
     isOpen: operation.auth === 'none',
     canRefuse,
+    isCompressed,
     answer: (parameters, signal) => {
       const query = parseQuery(operation.query, canRefuse ? parameters : lastOfEach(parameters));
       if (!query.ok) {
@@ -95,11 +101,24 @@ export async function answerPublicRoute(
       // Creating the reason of an abort takes longer than answering a probe.
       if (!response.writableFinished) gone.abort();
     });
-    const answer = unlessKnown(request, await route.answer(query, gone.signal));
+    const answer = await asAccepted(route, exchange, await route.answer(query, gone.signal));
     if (!response.destroyed) await sendAnswer(request, response, answer, gone.signal);
   } catch (error) {
     failRequest(error, exchange, context);
   }
+}
+
+/** The answer as this client gets it: known already, compressed, or as it is. */
+async function asAccepted(
+  { isCompressed }: PublicRoute,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  answer: Answer,
+): Promise<Answer> {
+  const asked = unlessKnown(request, answer);
+  if (!isCompressed) return asked;
+  // Beside the one that names the origin of the request.
+  response.appendHeader('vary', 'Accept-Encoding');
+  return await encodeAnswer(asked, request.headers['accept-encoding']);
 }
 
 /** The answer, or a 304 when it has an entity tag that the client names in `If-None-Match`. */

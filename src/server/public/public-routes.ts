@@ -32,10 +32,12 @@ export function createPublicRoutes(handlers: PublicHandlers): readonly PublicRou
     publicRoute(operations.getBootstrap, () => release.bootstrap()),
     publicRoute(operations.getRelease, () => release.release()),
     publicRoute(operations.listReleases, async (query, signal) => release.releases(query, signal)),
-    publicRoute(operations.getDistribution, async (query, signal) =>
-      distribution.distribution(query, signal),
+    publicRoute(
+      operations.getDistribution,
+      async (query, signal) => distribution.distribution(query, signal),
+      { isCompressed: true },
     ),
-    publicRoute(operations.listResources, (query) => distribution.resources(query)),
+    publicRoute(operations.listResources, (query) => distribution.resources(query), { isCompressed: true }),
     publicRoute(operations.getServerInfo, async () => serverInfo()),
     publicRoute(operations.getLauncherBootstrap, async () => launcher.bootstrap()),
     publicRoute(operations.getLauncherGameConfig, async () => launcher.gameConfig()),

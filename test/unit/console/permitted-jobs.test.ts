@@ -21,12 +21,17 @@ describe('an action on a schedule or a task', () => {
     expect(offered('review')).toEqual(['proofread']);
   });
 
+  it('is offered to every token for a job that only reads', () => {
+    expect(mayRunOn(tokenWith('translate'), 'task-cancel', 'text-differences')).toBe(true);
+  });
+
   it('is never offered where the server forwards no action', () => {
     expect(mayRunOn({ ...tokenWith('operate'), mayRun: () => false }, 'schedule-run', 'sync')).toBe(false);
   });
 
   it('adds only the jobs that the token may schedule', () => {
     expect(Object.keys(permittedContract(tokenWith('publish')).jobs)).toEqual([
+      'text-differences',
       'localized-publish',
       'localized-follow',
     ]);

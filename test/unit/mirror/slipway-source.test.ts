@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../../src/mirror/accept-origin.ts';
@@ -66,7 +67,8 @@ async function refusal(source: AttestedSource, release: SourceRelease): Promise<
 /** Changes the pages of the manifest on their way. */
 function lying(change: (page: Record<string, unknown>, offset: number) => void): SendHttp {
   return async (request, signal) => {
-    const answer = await send(request, signal);
+    const { 'accept-encoding': _coding, ...headers } = request.headers ?? {};
+    const answer = await send({ ...request, headers }, signal);
     if (!request.url.includes('/v1/distribution')) return answer;
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.chunks()) pieces.push(piece);
@@ -151,6 +153,36 @@ describe('a Slipway as a source', () => {
       page['items'] = (page['items'] as unknown[]).slice(1);
     });
     expect(await refusal(skipping, release)).toBe('origin_pages_mixed');
+  });
+
+  it('asks for compressed pages, and refuses one that is larger than a page or not compressed at all', async () => {
+    const { url, release } = await startOrigin();
+    const codings: unknown[] = [];
+    let body: Uint8Array | null = null;
+    const source = createSlipwaySource({
+      url,
+      label: 'origin',
+      send: async (request, signal) => {
+        const answer = await send(request, signal);
+        if (!request.url.includes('/v1/distribution')) return answer;
+        codings.push(answer.headers['content-encoding']);
+        const changed = body;
+        if (changed === null) return answer;
+        answer.discard();
+        return {
+          ...answer,
+          async *chunks() {
+            yield changed;
+          },
+        };
+      },
+    });
+    expect(await readAll(source, release)).toBe(1201);
+    expect(codings).toEqual(['zstd', 'zstd']);
+    body = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
+    expect(await refusal(source, release)).toBe('origin_malformed');
+    body = Buffer.from('{}');
+    expect(await refusal(source, release)).toBe('origin_malformed');
   });
 
   it('says so when the origin does not have the release', async () => {

@@ -28,7 +28,7 @@ export function mayUndo({ translation }: ServiceUnit, { run, author, since }: Un
   // Someone else has put the target back.
   if (translation.author.provider === UNDO_PROVIDER) return true;
   const isRun = run === null || translation.author.provider_run_id === run;
-  return isRun && (author === null || translation.author.token_id === author);
+  return isRun && (author === null || isAuthor(translation.author, author));
 }
 
 /**
@@ -51,6 +51,11 @@ export function decideUndo(
   return items.at(-1)?.target_text === text ? { kind: 'none', why: 'same text' } : { kind: 'restore', text };
 }
 
+/** A target of the Translation Memory has the token of its record, which did not send the target. */
+function isAuthor({ kind, token_id: tokenId }: HistoryEntry['author'], token: string): boolean {
+  return kind !== 'memory' && tokenId === token;
+}
+
 /** The entries of a history that were not taken back, newest last. */
 function standingEntries(items: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const standing: HistoryEntry[] = [];
@@ -66,5 +71,5 @@ function standingEntries(items: readonly HistoryEntry[]): readonly HistoryEntry[
 
 function isChosen({ author, at }: HistoryEntry, { run, author: token, since }: UndoChoice): boolean {
   const isRun = run === null || author.provider_run_id === run;
-  return isRun && (token === null || author.token_id === token) && (since === null || at >= since);
+  return isRun && (token === null || isAuthor(author, token)) && (since === null || at >= since);
 }

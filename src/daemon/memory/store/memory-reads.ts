@@ -1,5 +1,6 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import type { LanguagePair, MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
+import { soleTokenOf, type TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { RECORDS, recordOf } from './record-rows.ts';
 
@@ -45,6 +46,8 @@ export interface MemoryReads {
   record(recordId: string): MemoryRecord | null;
   /** The changes of a record, the oldest first. */
   history(recordId: string): readonly HistoryEntry[];
+  /** The token that alone wrote and confirmed each record, in the order of the ids; `null` for a record without one. */
+  soleTokens(recordIds: readonly string[]): readonly (string | null)[];
   counts(): MemoryCounts;
   /** The first groups, ordered by identity. */
   conflicts(limit: number): MemoryConflicts;
@@ -85,6 +88,7 @@ export function createMemoryReads(database: ReadableDatabase): MemoryReads {
       return row === undefined ? null : recordOf(row);
     },
     history: (id) => history.all(id).map(historyEntryOf),
+    soleTokens: createSoleTokens(database),
     counts: () => {
       const counts = { candidate: 0, trusted: 0, superseded: 0, rejected: 0, conflict_groups: groups() };
       const pairs = new Map<string, Summary['pairs'][number]>();
@@ -113,6 +117,27 @@ export function createMemoryReads(database: ReadableDatabase): MemoryReads {
       }),
     }),
   };
+}
+
+function createSoleTokens(database: ReadableDatabase): MemoryReads['soleTokens'] {
+  // A record of an earlier version tells by its origin whether a machine wrote it.
+  const authorOf = database.prepare(
+    `SELECT id, coalesce(author_kind, CASE origin WHEN 'worker' THEN 'machine' END) AS kind, author_token_id
+     FROM record WHERE record_id = ?`,
+  );
+  const confirmed = database.prepare(
+    `SELECT DISTINCT token_id FROM record_history WHERE id = ? AND action = 'confirm' AND token_id IS NOT NULL`,
+  );
+  return (recordIds) =>
+    recordIds.map((recordId) => {
+      const row = authorOf.get(recordId);
+      if (row === undefined) return null;
+      const kind = row['kind'] as TargetAuthor['kind'] | null;
+      return soleTokenOf({
+        author: kind === null ? null : { kind, tokenId: row['author_token_id'] as string | null },
+        confirmedBy: confirmed.all(Number(row['id'])).map((entry) => String(entry['token_id'])),
+      });
+    });
 }
 
 function historyEntryOf(row: Readonly<Record<string, unknown>>): HistoryEntry {

@@ -113,9 +113,16 @@ CREATE INDEX record_source ON record (source_key, state, context_key);
 /** The token of the caller of each change; NULL for earlier ones. */
 const HISTORY_TOKENS = 'ALTER TABLE record_history ADD COLUMN token_id TEXT;';
 
+/** The author of each record: the kind and the token; NULL for earlier ones. */
+const RECORD_AUTHORS = `
+ALTER TABLE record ADD COLUMN author_kind TEXT;
+ALTER TABLE record ADD COLUMN author_token_id TEXT;
+`;
+
 /** The steps of the schema. */
 export const MEMORY_MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'memory', sql: TABLES },
   { version: 2, name: 'later text index', sql: LATER_TEXT_INDEX },
   { version: 3, name: 'tokens in the history', sql: HISTORY_TOKENS },
+  { version: 4, name: 'authors of records', sql: RECORD_AUTHORS },
 ];

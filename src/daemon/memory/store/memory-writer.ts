@@ -1,5 +1,6 @@
 import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domain/memory/memory-record.ts';
 import { comparedCodePoints } from '../../../domain/memory/normalize-text.ts';
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
 import { prepareInsert } from '../../database/insert-row.ts';
 import type { Database } from '../../database/sqlite-database.ts';
@@ -16,6 +17,8 @@ export interface ProposedRecord extends LanguagePair {
   readonly target_text: string;
   readonly context: Readonly<Record<string, string>>;
   readonly provenance: MemoryProvenance;
+  /** The author of the translation; left out when nobody knows it. */
+  readonly author?: TargetAuthor;
 }
 
 /** The outcome of one proposed translation. */
@@ -133,7 +136,7 @@ function createInsert(
   at: number,
 ) => void {
   const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
-    target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id created_at`;
+    target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id author_kind author_token_id created_at`;
   const insert = prepareInsert(database, 'record', columns.split(/\s+/));
   return (record, { normalized, sourceKey, contextKey }, own, pairId, at) => {
     const { provenance } = record;
@@ -160,6 +163,8 @@ function createInsert(
       task_id: provenance.task_id,
       unit_id: provenance.unit_id,
       release_id: provenance.release_id,
+      author_kind: record.author?.kind ?? null,
+      author_token_id: record.author?.tokenId ?? null,
       created_at: at,
     });
   };

@@ -1,5 +1,6 @@
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { MemoryProvenance } from '../../../domain/memory/memory-record.ts';
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { ProposedRecord } from '../../memory/store/memory-writer.ts';
 import type { TranslationMemory } from '../../memory/translation-memory.ts';
@@ -13,6 +14,8 @@ export interface OfferedTarget extends Pick<MemoryProvenance, 'provider' | 'prov
   /** As reports write it. */
   readonly unitId: string;
   readonly targetText: string;
+  /** `null` when it is not known. */
+  readonly author: TargetAuthor | null;
 }
 
 /** Offers stored targets to the Translation Memory as candidates. */
@@ -55,12 +58,13 @@ export function proposalsOf(
   releaseId: string | null,
   { sourceLanguage, targetLanguage }: LanguagePair,
 ): Omit<ProposedRecord, 'record_id'>[] {
-  return targets.map(({ source, unitId, targetText, ...provenance }) => ({
+  return targets.map(({ source, unitId, targetText, author, ...provenance }) => ({
     source_language: sourceLanguage,
     target_language: targetLanguage,
     source_text: source.unit.sourceText,
     target_text: targetText,
     context: memoryContext(source),
+    ...(author === null ? {} : { author }),
     provenance: { ...provenance, origin, unit_id: unitId, release_id: releaseId },
   }));
 }

@@ -72,10 +72,11 @@ async function proposalsOfPage(
   signal?: AbortSignal,
 ): Promise<Proposals> {
   const sources = await sourcesOf(units, page, signal);
-  const targets = page.rows.map(({ unitId, text }, at) => ({
+  const targets = page.rows.map(({ unitId, text, author }, at) => ({
     source: placed(sources, at),
     unitId: unitIdText(unitId),
     targetText: text,
+    author,
     provider: null,
     provider_run_id: null,
     task_id: page.taskId,

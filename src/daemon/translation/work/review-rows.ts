@@ -1,3 +1,4 @@
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { JudgedBy } from './judged-by.ts';
 import type { JudgedTarget } from './accepted-findings.ts';
@@ -71,7 +72,7 @@ export function createReviewRows(
     'SELECT DISTINCT task_seq FROM review_row WHERE review_id = ? ORDER BY task_seq',
   );
   const remove = database.prepare('DELETE FROM review_row WHERE coalesce(?1, review_id) = review_id');
-  const page = createPages(database, containers);
+  const page = createPages(database, targetLanguage, containers);
   return {
     add: (reviewId, { place, line, requestedId, sourceText, sourceDigest, text, revision }) =>
       add.run(
@@ -108,12 +109,14 @@ export function createReviewRows(
 /** Creates the pages of a review. One page has rows of one task only. */
 function createPages(
   database: Database,
+  targetLanguage: string,
   containers: Pick<ProofreadContainers, 'has'>,
 ): (reviewId: string, after: ReviewPlace | null) => ReviewPage | null {
   const first = database.prepare(`SELECT task_seq FROM review_row
     WHERE review_id = ? AND (task_seq, number) > (?, ?) ORDER BY task_seq, number LIMIT 1`);
   const rows =
-    database.prepare(`SELECT review_row.*, ordinal FROM review_row JOIN task_unit USING (task_seq, number)
+    database.prepare(`SELECT review_row.*, ordinal, author_kind, token_id FROM review_row JOIN task_unit USING (task_seq, number)
+    LEFT JOIN target ON target.unit_id = review_row.unit_id AND target_language = ?
     WHERE review_id = ? AND task_seq = ? AND number > ? ORDER BY number LIMIT ${PAGE_ROWS}`);
   const taskOf = database.prepare(
     'SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?',
@@ -131,9 +134,17 @@ function createPages(
     const from = after?.taskSeq === taskSeq ? after.number : -1;
     const items: ReviewPage['rows'][number][] = [];
     let characters = 0;
-    for (const row of rows.iterate(reviewId, taskSeq, from)) {
+    for (const row of rows.iterate(targetLanguage, reviewId, taskSeq, from)) {
       const { number, line, unitId, sourceText, text } = stagedRowOf(row);
-      items.push({ number, ordinal: Number(row['ordinal']), line, unitId, sourceText, text });
+      items.push({
+        number,
+        ordinal: Number(row['ordinal']),
+        line,
+        unitId,
+        sourceText,
+        text,
+        author: authorOf(row),
+      });
       characters += sourceText.length + text.length;
       if (characters >= PAGE_CHARACTERS) break;
     }
@@ -155,6 +166,11 @@ function createPages(
     }
     return page;
   };
+}
+
+function authorOf(row: Row): TargetAuthor | null {
+  const kind = row['author_kind'] as TargetAuthor['kind'] | null;
+  return kind === null ? null : { kind, tokenId: row['token_id'] as string | null };
 }
 
 /** A row of the working table. */

@@ -1,4 +1,4 @@
-import { isOwnWork } from '../../../domain/translation/four-eyes.ts';
+import { isOwnWork, type TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { JudgedBy } from './judged-by.ts';
@@ -61,8 +61,9 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
         const found = blocking.map(({ check, message }) => `${check}: ${message}`).join('; ');
         return refused('qa_blocked', `${row.qaIdentity === null ? '' : ` (${row.qaIdentity})`}: ${found}`);
       }
-      if (by.fourEyes && isOwnWork(authorOf(before, row, by, authorKind), by.tokenId)) {
-        return refused('four_eyes_required', ' has a target of the same token');
+      const author = authorOf(before, row, by, authorKind);
+      if (by.fourEyes && isOwnWork(author, by.tokenId)) {
+        return refused('four_eyes_required', `${ownWorkMessage(author)}; another token must accept it`);
       }
       return null;
     },
@@ -108,6 +109,12 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
   };
 }
 
+function ownWorkMessage({ kind }: TargetAuthor): string {
+  return kind === 'memory'
+    ? ' has a target from the Translation Memory that only the same token has written or confirmed'
+    : ' has a target of the same token';
+}
+
 /** Whether the newest entry of a unit's history is the same return. */
 function createReturnedQuery(
   database: Database,
@@ -141,7 +148,7 @@ function authorOf(
   row: StagedRow,
   { tokenId }: ReviewBy,
   kind: 'person' | 'import',
-): { readonly kind: StoredTarget['authorKind']; readonly tokenId: string | null } {
+): TargetAuthor {
   if (isSameTarget(before, row)) return { kind: before.authorKind, tokenId: before.tokenId };
   return { kind, tokenId };
 }

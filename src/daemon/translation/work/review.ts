@@ -1,3 +1,4 @@
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import type { JudgedBy } from './judged-by.ts';
 import type { Finding } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
@@ -60,6 +61,8 @@ export interface ReviewRow {
   readonly line: number;
   readonly sourceText: string;
   readonly text: string;
+  /** The author of the stored target; `null` for a unit that has none. */
+  readonly author: TargetAuthor | null;
 }
 
 /** Where the next page of a review begins. */

@@ -8,6 +8,8 @@ export interface Proposal {
   readonly unit: ChunkUnit;
   readonly text: string;
   readonly author: 'machine' | 'memory';
+  /** The token that alone stands for the record of the memory; `null` for a machine. */
+  readonly tokenId: string | null;
   readonly providerRunId: string | null;
   /** The record of the memory that it was taken from. */
   readonly recordId: string | null;

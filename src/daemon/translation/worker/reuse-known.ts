@@ -29,13 +29,22 @@ async function trustedOf(
       units.map((unit) => lookUpOf(unit, languages(), 'trusted', 1)),
       { path: settings.memoryPath, signal },
     );
-    return units.flatMap((unit, index) => {
+    const known = units.flatMap((unit, index) => {
       const match = answers[index]?.matches.find(({ decision }) => decision === 'reuse');
-      if (match === undefined) return [];
+      return match === undefined ? [] : [{ unit, match }];
+    });
+    const tokens = await memory.soleTokens(
+      known.map(({ match }) => match.record.record_id),
+      { path: settings.memoryPath, signal },
+    );
+    return known.map(({ unit, match }, index) => {
+      const tokenId = tokens[index];
+      if (tokenId === undefined) throw new Error('the Translation Memory gave fewer tokens than records');
       return {
         unit,
         text: match.proposed_text,
         author: 'memory',
+        tokenId,
         providerRunId: null,
         recordId: match.record.record_id,
         copiedFrom: null,

@@ -20,7 +20,7 @@ export interface RunPorts {
   readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
   readonly units: UnitSource;
   readonly judge: TargetJudge;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'countUse'>;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse'>;
   readonly offers: TargetOffers;
   readonly glossary: Pick<GlossaryPort, 'diagnose'>;
   readonly languages: () => LanguagePair;

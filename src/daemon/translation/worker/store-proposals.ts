@@ -47,7 +47,7 @@ export async function storeProposals(
 }
 
 function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
-  const { unit, text, author, judgement, judgedBy, copiedFrom, providerRunId } = proposal;
+  const { unit, text, author, tokenId, judgement, judgedBy, copiedFrom, providerRunId } = proposal;
   const { unitId, sourceDigest, revision } = unit.leased;
   const isMachine = author === 'machine';
   return {
@@ -59,7 +59,7 @@ function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
       sourceText: unit.source.unit.sourceText,
       sourceDigest,
       authorKind: author,
-      tokenId: null,
+      tokenId,
       provider: isMachine ? provider : null,
       providerRunId: isMachine ? providerRunId : null,
       findings: judgement.findings,
@@ -85,6 +85,7 @@ async function tellMemory(
     source: unit.source,
     unitId: unit.key,
     targetText: text,
+    author: { kind: 'machine' as const, tokenId: null },
     provider: provider.name,
     provider_run_id: providerRunId,
     task_id: taskId,

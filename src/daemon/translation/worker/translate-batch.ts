@@ -126,6 +126,7 @@ function proposalsOf(
       unit: repetition.leader,
       text: translatedText,
       author: 'machine',
+      tokenId: null,
       providerRunId,
       recordId: null,
       copiedFrom: null,

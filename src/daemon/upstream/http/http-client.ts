@@ -20,6 +20,7 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'HEAD';
   /** Absolute http(s) URL without userinfo. */
   readonly url: string;
+  /** An `accept-encoding` names one coding, which the caller decodes; without it, the bytes come as they are. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses that are an answer, not a failure. */
   readonly accept: readonly number[];
@@ -62,7 +63,7 @@ export interface UpstreamHttpOptions {
 }
 
 /**
- * Creates the HTTP client of one upstream: bounded connections, explicit timeouts, no content codings, redirects under
+ * Creates the HTTP client of one upstream: bounded connections, explicit timeouts, no content codings but those that the request asks for, redirects under
  * the origin rule, credentials only to the configured origin, and no private addresses of other origins.
  */
 export function createUpstreamHttpClient(options: UpstreamHttpOptions): UpstreamHttpClient {
@@ -115,9 +116,10 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
         body.on('error', () => undefined); // the reader gets the same error from the iterator
         if (asked.accept.includes(status)) {
           const coding = headerOf(headers, 'content-encoding');
-          if (coding !== null && coding.toLowerCase() !== 'identity') {
+          const asks = asked.headers?.['accept-encoding'] ?? 'identity';
+          if (coding !== null && !['identity', asks].includes(coding.toLowerCase())) {
             body.destroy();
-            throw refuse(`${redactUrl(url)} answered with Content-Encoding although identity was requested`);
+            throw refuse(`${redactUrl(url)} answered with Content-Encoding although ${asks} was requested`);
           }
           const finalUrl = url;
           return {

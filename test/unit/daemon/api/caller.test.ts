@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callerOf, checkScopes } from '../../../../src/daemon/api/caller.ts';
 import type { Caller } from '../../../../src/contract/actions/control-scopes.ts';
+import { TEXT_DIFFERENCES_JOB } from '../../../../src/daemon/parse/parse-jobs.ts';
 import { MEMORY_IMPORT_JOB } from '../../../../src/daemon/memory/memory-exchange-jobs.ts';
 import { implementJob } from '../../../../src/daemon/tasks/job.ts';
 import { createTestSchedules } from '../../../support/schedules.ts';
@@ -73,6 +74,22 @@ describe('a token with limits', () => {
     await expect(act(schedules.actions, 'schedule-run', { id: 's' }, translator)).rejects.toMatchObject({
       code: 'unknown_schedule',
     });
+  });
+
+  it('compares the texts of two releases without a scope, and nothing else with its schedule', async () => {
+    const world = createTestSchedules({ started: false });
+    const { schedules, engine } = world;
+    engine.jobs.register(implementJob(TEXT_DIFFERENCES_JOB, async () => ({})));
+    const reader: Caller = { tokenId: 'kai', allow: [] };
+    const run = async (name: string, body: object) => await act(schedules.actions, name, { ...body }, reader);
+    const args = ['from=r1', 'to=r2'];
+    const add = { id: 'd', group: 'parse', action: 'text-differences', max_runs: 1, delay_seconds: 60, args };
+    await run('schedule-add', add);
+    await run('schedule-run', { id: 'd' });
+    expect(engine.list(10).map(({ kind }) => kind)).toContain('text-differences');
+    const other = { id: 'd', group: 'res', action: 'sync', args: [] };
+    await expect(run('schedule-update', other)).rejects.toMatchObject({ code: 'scope_missing' });
+    await run('schedule-remove', { id: 'd' });
   });
 
   it('needs the scope of a reviewer for schedules whose arguments are decisions', async () => {

@@ -114,6 +114,16 @@ describe.each(['tmx', 'jsonl'])('records that leave as %s', (format) => {
 });
 
 describe('an import', () => {
+  it('that one token makes trusted is the work of this token alone', async () => {
+    const world = await startMemory();
+    put(world, 'a.jsonl', line('はい', '是'));
+    await importFile(world, 'a.jsonl', { trusted: true, token_id: 'ann' }, REVIEW);
+    const { translationMemory } = world.memory;
+    const [answer] = await translationMemory.lookUp([lookup('はい', { depth: 'exact' })]);
+    const ids = answer?.matches.map(({ record }) => record.record_id) ?? [];
+    expect(await translationMemory.soleTokens(ids)).toEqual(['ann']);
+  });
+
   it('is a file of candidates unless a reviewer stands for it', async () => {
     const world = await startMemory();
     put(world, 'a.jsonl', [line('はい', '是', { state: 'trusted' }), line('いいえ', '不')].join('\n'));

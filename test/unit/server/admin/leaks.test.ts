@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
+import { readConsoleFiles } from '../../../../src/server/console/console-files.ts';
 import { ADMIN_TOKEN, startAdminServer } from '../../../support/admin-client.ts';
 import { exchange, rawRequest } from '../../../support/raw-http.ts';
 
@@ -134,7 +134,7 @@ describe('the token', () => {
       `/nothing?${query}`,
       `//admin/tasks?${query}`,
       `/admin/dashboard/?${query}`,
-      ...[...(await readDashboardFiles()).keys()].map((name) => `/admin/dashboard/${name}?${query}`),
+      ...[...(await readConsoleFiles()).keys()].map((name) => `/admin/dashboard/${name}?${query}`),
     ];
     for (const target of targets) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {

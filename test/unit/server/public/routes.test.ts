@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { OperationDefinition } from '../../../../src/contract/operations/operation-definition.ts';
 import { PUBLIC_OPERATIONS } from '../../../../src/contract/operations/operations-public.ts';
@@ -66,6 +69,43 @@ async function ask(
 }
 
 describe('the public routes of a distributable release', () => {
+  it('compress pages of the manifest for clients that take it, and say that the answer depends on that', async () => {
+    const page = 'https://page.example';
+    const server = await ready({ cors: { origins: [page] } });
+    const read = async (path: string, coding: string, method = 'GET'): Promise<IncomingMessage> => {
+      const headers = { 'accept-encoding': coding, origin: page };
+      const asked = httpRequest(`${server.url}${path}`, { method, headers, agent: false });
+      asked.end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      return answer;
+    };
+    for (const path of ['/v1/distribution', '/v1/resources']) {
+      const plain = await read(path, 'identity');
+      expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([
+        undefined,
+        'Origin, Accept-Encoding',
+      ]);
+      const text = await buffer(plain);
+      for (const [coding, decompress] of Object.entries({ zstd: zstdDecompressSync, gzip: gunzipSync })) {
+        const answer = await read(path, coding);
+        expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([
+          coding,
+          plain.headers.vary,
+        ]);
+        const bytes = await buffer(answer);
+        expect(decompress(bytes).equals(text)).toBe(true);
+        expect(bytes.length).toBeLessThan(text.length);
+        expect(answer.headers['content-length']).toBe(String(bytes.length));
+        const head = await read(path, coding, 'HEAD');
+        head.resume();
+        expect(head.headers['content-length']).toBe(answer.headers['content-length']);
+      }
+    }
+    const small = await read('/v1/release', 'gzip, zstd');
+    expect([small.headers['content-encoding'], small.headers.vary]).toEqual([undefined, 'Origin']);
+    small.resume();
+  });
+
   it('all answer as the contract says', async () => {
     const server = await ready();
     server.daemon.setReport('release.list', {

@@ -95,6 +95,14 @@ describe('slipway ctl translations undo', () => {
     expect(targets(service)).toEqual({ ...BEFORE, both: null, only: null, first: null });
   });
 
+  it('leaves a target of the Translation Memory: its token did not send it', async () => {
+    const service = fakeTranslations([
+      storeFake(fakeUnit('reused'), { target: 'hers', kind: 'memory', token: 'ann', at: 30 }),
+    ]);
+    const { out } = await service.run('translations', 'undo', '--yes', '--author', 'ann');
+    expect(out).toBe('nothing fits\n');
+  });
+
   it('takes a target for another source as none', async () => {
     const service = worked();
     const unit = service.units[0]!;

@@ -50,6 +50,34 @@ describe('proposals', () => {
   });
 });
 
+describe('the token that alone wrote and confirmed a record', () => {
+  const sole = (files: MemoryFiles, ...ids: string[]) => files.read(null, (store) => store.soleTokens(ids));
+
+  it('is that of the author, until another token confirms the record', async () => {
+    const { files } = await memoryFiles();
+    const author = { kind: 'person', tokenId: 'ann' } as const;
+    const [own, others] = [proposal('はい', '是', { author }), proposal('いいえ', '不', { author })];
+    const machine = proposal('先生', '老师', { author: { kind: 'machine', tokenId: null } });
+    const records = [own, others, machine];
+    files.write(null, (store) => store.propose(records, 100));
+    const ids = records.map(({ record_id }) => record_id);
+    expect(sole(files, ...ids, 'tm_unknown')).toEqual(['ann', 'ann', null, null]);
+    confirm(files, own.record_id, { tokenId: 'ann' });
+    confirm(files, others.record_id, { tokenId: 'rin' });
+    confirm(files, machine.record_id, { tokenId: 'ann' });
+    expect(sole(files, ...ids)).toEqual(['ann', null, null]);
+  });
+
+  it('is that of the only reviewer where the author was not kept, unless a worker made the record', async () => {
+    const { files } = await memoryFiles();
+    const provenance = { ...proposal('', '').provenance, origin: 'task_update' } as const;
+    const [typed, made] = [proposal('はい', '是', { provenance }), proposal('いいえ', '不')];
+    files.write(null, (store) => store.propose([typed, made], 100));
+    for (const { record_id } of [typed, made]) confirm(files, record_id, { tokenId: 'ann' });
+    expect(sole(files, typed.record_id, made.record_id)).toEqual(['ann', null]);
+  });
+});
+
 describe('confirmed records', () => {
   it('are contextual, and the default where there is none', async () => {
     const { files } = await memoryFiles();

@@ -44,7 +44,8 @@ describe('the main file', () => {
       paths.main,
       `DROP TABLE indexed_texts; DROP INDEX record_width; DROP INDEX record_identity; DROP INDEX record_source;
        CREATE INDEX record_identity ON record (identity, state); CREATE INDEX record_source ON record (source_key, state);
-       CREATE INDEX record_width ON record (width_key); ALTER TABLE record_history DROP COLUMN token_id; PRAGMA user_version = 1`,
+       CREATE INDEX record_width ON record (width_key); ALTER TABLE record_history DROP COLUMN token_id;
+       ALTER TABLE record DROP COLUMN author_kind; ALTER TABLE record DROP COLUMN author_token_id; PRAGMA user_version = 1`,
     );
     files.write(null, (store) => {
       expect(store.indexTexts(10)).toBe(0);

@@ -22,10 +22,12 @@ const unit = (sourceText: string, other: Partial<IndexedUnit> = {}): IndexedUnit
   ...other,
 });
 
+const AUTHOR = { kind: 'machine', tokenId: null } as const;
 const offered = (source: IndexedUnit, around: readonly IndexedUnit[] = []) => ({
   source: { unit: source, before: around.slice(0, -1), after: around.slice(-1) },
   unitId: 'tu1_x',
   targetText: '是',
+  author: AUTHOR,
   provider: 'openai',
   provider_run_id: 'run',
   task_id: 'tt_1',
@@ -74,6 +76,7 @@ describe('offering targets to the memory', () => {
           next: `${'あ'.repeat(499)}\ufffd`,
         },
         provenance,
+        author: AUTHOR,
       },
       {
         ...languages,
@@ -81,6 +84,7 @@ describe('offering targets to the memory', () => {
         target_text: '是',
         context: { destination: 'a.json', field_path: '/Text' },
         provenance: { ...provenance, origin: 'task_update' },
+        author: AUTHOR,
       },
     ]);
   });

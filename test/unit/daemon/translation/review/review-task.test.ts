@@ -332,7 +332,9 @@ describe('the four-eyes rule', () => {
     const before = world.everything();
     await expect(world.review(ACCEPT)).rejects.toMatchObject({
       code: 'four_eyes_required',
-      options: { errors: [{ message: `${id(0)} has a target of the same token` }] },
+      options: {
+        errors: [{ message: `${id(0)} has a target of the same token; another token must accept it` }],
+      },
     });
     await expect(
       world.review({ ...ACCEPT, translation_results: [result(1, 'corrected')] }),
@@ -343,6 +345,37 @@ describe('the four-eyes rule', () => {
     await world.review(ACCEPT, other);
     expect(world.task().status).toBe('proofread');
     expect(await world.review(ACCEPT)).toMatchObject({ written: 0, repeated: 3 });
+  });
+
+  it('refuses a target of the memory that only the same token wrote or confirmed', async () => {
+    const world = await openReviewWorld({ fourEyes: true });
+    world.store('a.json', [
+      { text: 'T0', authorKind: 'memory', tokenId: 'reviewer' },
+      { text: 'T1', authorKind: 'memory', tokenId: null },
+    ]);
+    await expect(
+      world.review({ ...ACCEPT, translation_results: [result(0), result(1)] }),
+    ).rejects.toMatchObject({
+      code: 'four_eyes_required',
+      options: {
+        errors: [
+          { message: expect.stringMatching(/Translation Memory that only the same token .*; another token/) },
+        ],
+      },
+    });
+    expect(await world.review({ ...ACCEPT, translation_results: [result(1)] })).toMatchObject({ written: 1 });
+  });
+
+  it('knows the author of a record that a review made', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', [
+      { text: 'T0', tokenId: 'reviewer' },
+      { text: 'T1' },
+      { text: 'T2', authorKind: 'machine', tokenId: null },
+    ]);
+    await world.review(ACCEPT);
+    const ids = ['tm_M0001', 'tm_M0002', 'tm_M0003'];
+    expect(await world.memory.soleTokens(ids)).toEqual(['reviewer', null, null]);
   });
 
   it('counts tokens without an id as one', async () => {

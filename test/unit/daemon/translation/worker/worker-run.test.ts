@@ -9,7 +9,7 @@ const texts = (count: number, prefix = 'text'): string[] =>
 const targets = ({ database }: TestWork): Record<string, unknown>[] =>
   rowsOf(
     database,
-    'SELECT target_text, state, author_kind, provider_run_id FROM target ORDER BY source_text',
+    'SELECT target_text, state, author_kind, token_id, provider_run_id FROM target ORDER BY source_text',
   );
 
 const chunks = ({ database }: TestWork): Record<string, unknown>[] =>
@@ -71,6 +71,7 @@ describe('a run of workers', () => {
       target_text: 'known',
       state: 'draft',
       author_kind: 'memory',
+      token_id: 'ann',
       provider_run_id: null,
     });
     expect(world.used).toEqual(['tm_text 0']);
@@ -79,7 +80,7 @@ describe('a run of workers', () => {
 
   it('continues without a memory that cannot be used', async () => {
     const failing = () => Promise.reject(new Error('no such file'));
-    const memory = { lookUp: failing, countUse: failing };
+    const memory = { lookUp: failing, soleTokens: failing, countUse: failing };
     const world = openWorkerWorld({ 'a.json': texts(2) }, {}, { memory });
     expect(await world.run()).toMatchObject({ units: { translated: 2 } });
   });

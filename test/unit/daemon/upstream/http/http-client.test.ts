@@ -1,8 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServer } from 'node:net';
 import type { UpstreamErrorCode } from '../../../../../src/daemon/upstream/upstream.ts';
 import type { UpstreamFault } from '../../../../support/upstream-faults.ts';
-import { quoteText, redactUrl } from '../../../../../src/daemon/upstream/upstream-location.ts';
+import { createUpstreamHttpClient } from '../../../../../src/daemon/upstream/http/http-client.ts';
+import {
+  parseUpstreamLocation,
+  quoteText,
+  redactUrl,
+} from '../../../../../src/daemon/upstream/upstream-location.ts';
 import { createUpstreamAdapter } from '../../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import { systemClock } from '../../../../../src/platform/process/clock.ts';
 import { adapterFor, configure, freeSignal, readBody, serve, upstreamErrorOf } from '../upstream-harness.ts';
@@ -128,6 +133,28 @@ describe('failures over HTTP', () => {
     const part = await adapter.open(entry, { start: 299_990, validator: whole.validator }, freeSignal());
     expect(part.start).toBe(299_990);
     for await (const chunk of part.chunks) expect(chunk).toEqual(BYTES.subarray(299_990));
+  });
+
+  test('takes the coding that a request asks for, and no other one', async () => {
+    const fault = { kind: 'content-encoding', value: 'zstd' } as const;
+    const server = await serve({ files: new Map([['file', BYTES]]), faults: { file: [fault, fault] } });
+    const configuration = configure({ kind: 'manifest', manifest: { url: server.url } });
+    const client = createUpstreamHttpClient({
+      configuration,
+      location: parseUpstreamLocation(server.url),
+      allowOtherOrigins: false,
+      clock: systemClock,
+    });
+    onTestFinished(async () => await client.close());
+    const ask = async (coding: string): Promise<number> => {
+      const headers = { 'accept-encoding': coding };
+      const request = { method: 'GET', url: `${server.url}/file`, headers, accept: [200] } as const;
+      const answer = await client.send(request, freeSignal());
+      answer.discard();
+      return answer.status;
+    };
+    expect(await ask('zstd')).toBe(200);
+    expect((await upstreamErrorOf(ask('gzip'))).message).toContain('although gzip was requested');
   });
 });
 

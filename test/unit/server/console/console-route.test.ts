@@ -3,7 +3,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { loadDashboard, readDashboardFiles } from '../../../../src/server/dashboard/dashboard-files.ts';
+import { loadConsole, readConsoleFiles } from '../../../../src/server/console/console-files.ts';
 import { rawRequest, type RawAnswer } from '../../../support/raw-http.ts';
 import { startTestServer } from '../../../support/start-test-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -116,7 +116,7 @@ describe('the console', () => {
   });
 
   it('serves every file that its files refer to', async () => {
-    const files = await readDashboardFiles();
+    const files = await readConsoleFiles();
     const texts = MANIFEST.files.map((name) => readFileSync(join(BUILT, name), 'utf8'));
     const wanted = new Set(
       texts.flatMap((text) => [
@@ -188,12 +188,12 @@ describe('the console', () => {
     await cp(BUILT, folder, { recursive: true });
     await damage(folder);
     const warnings: unknown[] = [];
-    const dashboard = await loadDashboard({ warn: (...each: unknown[]) => warnings.push(each) }, folder);
+    const consoleFiles = await loadConsole({ warn: (...each: unknown[]) => warnings.push(each) }, folder);
     expect(warnings).toEqual([
       [{ err: expect.any(Error), folder }, expect.stringContaining('node scripts/console.ts')],
     ]);
-    expect((await loadDashboard(null, folder)).size).toBe(0);
-    const { url } = await startTestServer({ dashboard });
+    expect((await loadConsole(null, folder)).size).toBe(0);
+    const { url } = await startTestServer({ consoleFiles });
     const page = await fetch(`${url}/admin/dashboard/`);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(await page.text()).toContain('node scripts/console.ts');

@@ -20,7 +20,7 @@ export interface EncodedFile {
 }
 
 /** One file of the console. */
-export interface DashboardFile {
+export interface ConsoleFile {
   readonly mediaType: string;
   /** Whether the name changes with the content, so that a cache may keep the file without asking again. */
   readonly isImmutable: boolean;
@@ -55,14 +55,14 @@ const PAGE = 'index.html';
  *
  * @param logger of the process that warns; `null` in the others
  * @param folder of the build
- * @returns as {@link readDashboardFiles}; no files when the console cannot be read, for the page "not built"
+ * @returns as {@link readConsoleFiles}; no files when the console cannot be read, for the page "not built"
  */
-export async function loadDashboard(
+export async function loadConsole(
   logger: Pick<Logger, 'warn'> | null,
   folder = BUILT,
-): Promise<ReadonlyMap<string, DashboardFile>> {
+): Promise<ReadonlyMap<string, ConsoleFile>> {
   try {
-    return await readDashboardFiles(folder);
+    return await readConsoleFiles(folder);
   } catch (err) {
     logger?.warn(
       { err, folder },
@@ -80,8 +80,8 @@ export async function loadDashboard(
  * @returns files by name below `/admin/dashboard/`; the page has the empty name
  * @throws an error of the file system, or one that names what is wrong with the build
  */
-export async function readDashboardFiles(folder = BUILT): Promise<ReadonlyMap<string, DashboardFile>> {
-  const files = new Map<string, DashboardFile>();
+export async function readConsoleFiles(folder = BUILT): Promise<ReadonlyMap<string, ConsoleFile>> {
+  const files = new Map<string, ConsoleFile>();
   for (const name of await readNames(join(folder, MANIFEST))) {
     const read = async (ending: string): Promise<EncodedFile> =>
       encoded(await readFile(join(folder, `${name}${ending}`)));

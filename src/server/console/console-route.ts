@@ -8,10 +8,10 @@ import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import { NO_CACHE, NO_STORE, type Answer } from '../http/answer.ts';
 import type { RequestContext } from '../http/public-route.ts';
 import { sendAnswer } from '../http/send-answer.ts';
-import { CODINGS, type DashboardFile } from './dashboard-files.ts';
+import { CODINGS, type ConsoleFile } from './console-files.ts';
 
 /** The route of the page; its other files are below it. */
-export const DASHBOARD_PATH = ADMIN_OPERATIONS.getDashboard.path;
+export const CONSOLE_PATH = ADMIN_OPERATIONS.getDashboard.path;
 
 const METHODS = 'GET, HEAD';
 
@@ -57,33 +57,33 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves the console's files; they are public, because they contain no data. */
-export interface DashboardRoute {
-  /** Answers one request for which {@link isDashboardPath} is true; never throws. */
+export interface ConsoleRoute {
+  /** Answers one request for which {@link isConsolePath} is true; never throws. */
   handle(request: IncomingMessage, response: ServerResponse, context: RequestContext): Promise<void>;
 }
 
 /** Whether a path belongs to the console, even if no file has it. */
-export function isDashboardPath(path: string): boolean {
-  return path.startsWith(DASHBOARD_PATH) || `${path}/` === DASHBOARD_PATH;
+export function isConsolePath(path: string): boolean {
+  return path.startsWith(CONSOLE_PATH) || `${path}/` === CONSOLE_PATH;
 }
 
 /**
  * Makes the route. It ignores the query, so that no parameter of a link has an effect.
  *
- * @param files by name below {@link DASHBOARD_PATH}
+ * @param files by name below {@link CONSOLE_PATH}
  */
-export function createDashboardRoute(files: ReadonlyMap<string, DashboardFile>): DashboardRoute {
+export function createConsoleRoute(files: ReadonlyMap<string, ConsoleFile>): ConsoleRoute {
   const answer = ({ method = '', headers }: IncomingMessage, path: string): Answer => {
     if (method !== 'GET' && method !== 'HEAD') {
-      throw new ServiceError('method_not_allowed', `${DASHBOARD_PATH} supports ${METHODS}.`);
+      throw new ServiceError('method_not_allowed', `${CONSOLE_PATH} supports ${METHODS}.`);
     }
-    if (!path.startsWith(DASHBOARD_PATH)) {
-      return { status: 308, headers: { location: DASHBOARD_PATH, 'cache-control': NO_CACHE }, body: [] };
+    if (!path.startsWith(CONSOLE_PATH)) {
+      return { status: 308, headers: { location: CONSOLE_PATH, 'cache-control': NO_CACHE }, body: [] };
     }
-    const name = path.slice(DASHBOARD_PATH.length);
+    const name = path.slice(CONSOLE_PATH.length);
     if (name === '' && files.size === 0) return notBuilt();
     const file = files.get(name);
-    if (file === undefined) throw new ServiceError('not_found', 'The dashboard has no file of this name.');
+    if (file === undefined) throw new ServiceError('not_found', 'The console has no file of this name.');
     return fileAnswer(method, headers, file);
   };
 
@@ -109,7 +109,7 @@ function notBuilt(): Answer {
 }
 
 /** One file in the coding that the client prefers, unless the client has it already. */
-function fileAnswer(method: string, headers: IncomingHttpHeaders, file: DashboardFile): Answer {
+function fileAnswer(method: string, headers: IncomingHttpHeaders, file: ConsoleFile): Answer {
   const coding = chooseCoding(headers['accept-encoding'], CODINGS);
   const { body, etag } = file.encodings[coding];
   const validators = { etag, lastModified: 0, lastModifiedIsStrong: false };
