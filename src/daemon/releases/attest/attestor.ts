@@ -85,6 +85,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     clock,
     logger,
     ttlSeconds: options.ttlSeconds,
+    isLate: () => issuer.isLate(),
     storeLate: () =>
       serial(async () => {
         if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');

@@ -61,6 +61,8 @@ export interface StatementIssuer {
    * @throws the error of the volume or of the database
    */
   publishChange(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
+  /** Whether the newest envelope is missing on the volume or in the database, or could not be issued without the volume. */
+  isLate(): boolean;
   /**
    * Stores the newest envelope where it is missing, so that a volume or a database that takes writes again is noticed before the
    * next renewal.
@@ -163,6 +165,7 @@ export function createStatementIssuer(
     },
     publish: (of, cause) => publish(of, cause, null),
     publishChange: publish,
+    isLate: () => issued !== null && (isUnwritten || storage.lag() !== null),
     storeAgain: async () => {
       if (isUnwritten && issued !== null) return true;
       if (storage.lag() !== null && issued !== null) await storeIssued(storage, issued);
