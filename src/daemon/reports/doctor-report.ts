@@ -30,6 +30,8 @@ export type DoctorTrigger = 'request' | 'interval';
 export interface DoctorCheck {
   /** Stable name, such as `store.writable`. */
   readonly id: string;
+  /** Whether it also runs immediately when the daemon starts, because what it finds cannot wait for a minute. */
+  readonly atStart?: true;
   /**
    * Must end soon after the signal is aborted. An error counts as `failing`.
    *
@@ -53,7 +55,10 @@ export interface DoctorResult extends DoctorFinding {
   readonly since: number;
 }
 
-/** Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. */
+/**
+ * Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. Some
+ * run at the start, too.
+ */
 export interface Doctor {
   /** Runs every check now. */
   examine(signal: AbortSignal): Promise<readonly DoctorResult[]>;
@@ -64,8 +69,6 @@ export interface Doctor {
 }
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
-/** Milliseconds from the start to the first run: the state of the service must not wait for it, and the start has work of its own. */
-const FIRST_MS = 5000;
 /** Milliseconds between two runs without a request. */
 const INTERVAL_MS = 60_000;
 /** The same while a check is known to fail, so that the end of a fault is seen soon. */
@@ -76,11 +79,15 @@ const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
 
-  const examine = async (signal: AbortSignal, trigger: DoctorTrigger): Promise<readonly DoctorResult[]> => {
+  const examine = async (
+    signal: AbortSignal,
+    trigger: DoctorTrigger,
+    chosen = { checks, timeoutMs },
+  ): Promise<readonly DoctorResult[]> => {
     const findings = await Promise.all(
-      checks.map(async (check) => ({
+      chosen.checks.map(async (check) => ({
         id: check.id,
-        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, timeoutMs, signal)),
+        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, chosen.timeoutMs, signal)),
       })),
     );
     // Checks that an abandoned report cut off found nothing.
@@ -95,14 +102,20 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
+  const atStart = checks.filter((check) => check.atStart === true);
+  let isStarting = true;
+  // The start has work of its own, so that the other checks run one interval later; the state must not wait for longer.
   let lookedAt = -Infinity;
   const isDue = (): boolean =>
     clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
-    firstWaitMs: FIRST_MS,
     turn: async (signal) => {
-      if (isDue()) {
+      if (isStarting) {
+        isStarting = false;
+        // The first use of a large database takes longer than others.
+        await examine(signal, 'interval', { checks: atStart, timeoutMs: INTERVAL_MS });
+      } else if (isDue()) {
         await examine(signal, 'interval');
         lookedAt = clock.monotonic();
       }

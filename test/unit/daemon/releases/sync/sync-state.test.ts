@@ -6,6 +6,7 @@ import { askReport } from '../../../../support/reports.ts';
 import { createTestEngine, scriptedHandler, settle } from '../../../../support/task-engine.ts';
 import { TaskError } from '../../../../../src/daemon/tasks/task.ts';
 import { syncStateOf } from '../../../../../src/daemon/releases/sync/sync-state.ts';
+import { until } from '../../../../support/until.ts';
 import { createWorld } from '../release-world.ts';
 
 test('release.status says how the last sync ended, counts failures in a row, and names the next one', async () => {
