@@ -141,6 +141,7 @@ function releasesConfiguration({
   verify,
   repair,
   snapshot,
+  releases,
 }: DaemonConfiguration): ReleasesConfiguration {
   return {
     attestationTtlSeconds: attestation.ttlSeconds,
@@ -156,6 +157,7 @@ function releasesConfiguration({
     downloadConcurrency: upstream.concurrency,
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
+    announceSeconds: releases.announceSeconds,
     automaticRepair: repair.automatic,
   };
 }
