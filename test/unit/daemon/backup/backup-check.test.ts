@@ -47,6 +47,8 @@ describe('the check of backups', () => {
     const finding = backupFinding({ ...FACTS, ...over });
     expect(finding).toMatchObject({ status, message: expect.stringContaining(message) as unknown });
     if ('history' in over) expect(finding.since).toBe(NOW - 5);
+    const isJudged = status === 'degraded' || !('newest' in over);
+    expect(finding.evaluated ?? true).toBe(isJudged);
   });
 });
 

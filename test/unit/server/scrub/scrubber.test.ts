@@ -193,7 +193,7 @@ describe('damage in an object that nobody requested', () => {
     expect(await bench.metric('damaged_objects')).toBe(1);
     bench.serving.serve([fakeRelease({ releaseId: 'r2', entries: [bench.entries[1]!] })]);
     expect(await bench.metric('damaged_objects')).toBe(0);
-    // A counter keeps what was found.
+    // A counter never falls.
     expect(await bench.metric('damage_total')).toBe(1);
   });
 
