@@ -24,7 +24,7 @@ help: ## Lists the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: run
-run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL|slipway+URL] [KEYS=FILE] [RULES=FILE]
+run: ## Starts daemon and server with demo releases: make run [PORT=8080] [DATA=.slipway] [UPSTREAM=DIR|URL|slipway+URL|bundle+DIR|oci+URL/REPOSITORY[:TAG]] [KEYS=FILE] [RULES=FILE]
 	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev --port "$(PORT)" --data "$(DATA)" $(if $(UPSTREAM),--upstream "$(UPSTREAM)") $(if $(KEYS),--keys "$(KEYS)") $(if $(RULES),--rules "$(RULES)")
 
 .PHONY: run-next

@@ -61,7 +61,7 @@ async function main(): Promise<number> {
       return await runRestore(args, { ...io, clock: systemClock, signal });
     }
     case 'verify':
-      return await runVerify(args, { ...io, signal });
+      return await runVerify(args, { ...io, env: process.env, signal });
     case '--version':
       process.stdout.write(`slipway ${version}\n`);
       return 0;

@@ -47,13 +47,30 @@ const SET_BY_CHART = {
   operator: ['kubernetes', 'probes', 'metrics', 'watch.namespaces', 'election.namespace', 'election.name'],
 } as const;
 
+/** More of these for the daemon of an edge, which follows the origin of its release. */
+const SET_FOR_EDGES = [
+  'localized',
+  'upstream.kind',
+  'upstream.directory',
+  'upstream.manifest',
+  'upstream.serverInfo',
+  'upstream.bundle',
+  'upstream.oci',
+  'upstream.slipway.url',
+  'upstream.slipway.trustedKeys',
+  'upstream.slipway.tokenFile',
+] as const;
+
 /** values.schema.json: what Helm holds values against, the settings of the programs included. */
 export function renderValuesSchema(): string {
   const schema = jsonSchema(chartValuesSchema);
-  setConfig(schema, 'server', jsonSchema(serverConfigurationSchema));
-  setConfig(schema, 'daemon', jsonSchema(daemonConfigurationSchema));
+  setConfig(schema, ['server'], settingsOf(serverConfigurationSchema, SET_BY_CHART.server));
+  setConfig(schema, ['daemon'], settingsOf(daemonConfigurationSchema, SET_BY_CHART.daemon));
   requireUpstream(schema);
-  setConfig(schema, 'operator', jsonSchema(operatorConfigurationSchema));
+  setConfig(schema, ['edge', 'server'], { allOf: [{ $ref: '#/properties/server/properties/config' }] });
+  const ofEdges = [...SET_BY_CHART.daemon, ...SET_FOR_EDGES];
+  setConfig(schema, ['edge', 'daemon'], settingsOf(daemonConfigurationSchema, ofEdges));
+  setConfig(schema, ['operator'], settingsOf(operatorConfigurationSchema, SET_BY_CHART.operator));
   // Helm takes defaults from values.yaml only.
   return `${JSON.stringify({ ...withoutKeyword(schema, 'default'), title: 'Values of the chart slipway' }, null, 2)}\n`;
 }
@@ -77,17 +94,25 @@ function jsonSchema(schema: z.ZodType): SchemaNode {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as SchemaNode;
 }
 
-function setConfig(schema: SchemaNode, program: keyof typeof SET_BY_CHART, settings: SchemaNode): void {
-  for (const path of SET_BY_CHART[program]) removePath(settings, path.split('.'));
-  const config = schema.properties?.[program]?.properties?.['config'];
-  if (config?.description === undefined) throw new Error(`the values have no ${program}.config`);
+/** The settings of a program that are values. */
+function settingsOf(configuration: z.ZodType, setByChart: readonly string[]): SchemaNode {
+  const settings = jsonSchema(configuration);
+  for (const path of setByChart) removePath(settings, path.split('.'));
   // A setting that the program requires may be one that the chart sets.
   const rest = withoutKeyword(settings, 'required');
   delete rest.$schema;
   delete rest.description;
-  const { description } = config;
-  for (const keyword of Object.keys(config)) delete config[keyword];
-  Object.assign(config, { description, ...rest });
+  return rest;
+}
+
+/** @param path the names of the value that has `config` */
+function setConfig(schema: SchemaNode, path: readonly string[], settings: SchemaNode): void {
+  let node: SchemaNode | undefined = schema;
+  for (const name of [...path, 'config']) node = node?.properties?.[name];
+  if (node?.description === undefined) throw new Error(`the values have no ${path.join('.')}.config`);
+  const { description } = node;
+  for (const keyword of Object.keys(node)) delete node[keyword];
+  Object.assign(node, { description, ...settings });
 }
 
 /** Adds what no type says: a kind of upstream needs its section. */

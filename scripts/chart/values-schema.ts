@@ -43,34 +43,33 @@ const image = z
   })
   .describe('The image with all programs.');
 
-const server = z
-  .strictObject({
-    // The settings of the program are put in by the generator, from the schema of its configuration.
-    config: kubernetesObject
-      .default({})
-      .describe(
-        "Settings of slipway-server (docs/reference/configuration.md), except those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
-      ),
-    resources: resources('250m', '512Mi', '1Gi'),
-    env: environment,
-    envFrom: environmentFrom,
-    extraVolumeMounts: volumeMounts,
-  })
-  .describe('The distribution server.');
+/**
+ * The values of one program of a pod. The generator puts the settings of the program in, from the schema of its configuration.
+ *
+ * @param settings what its `config` has, and which settings that is by default
+ */
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type of a schema is the schema
+function program(what: string, settings: { readonly text: string; readonly initial: object }) {
+  return z
+    .strictObject({
+      config: kubernetesObject.default({ ...settings.initial }).describe(settings.text),
+      resources: resources('250m', '512Mi', '1Gi'),
+      env: environment,
+      envFrom: environmentFrom,
+      extraVolumeMounts: volumeMounts,
+    })
+    .describe(what);
+}
 
-const daemon = z
-  .strictObject({
-    config: kubernetesObject
-      .default({ upstream: { kind: 'none' } })
-      .describe(
-        'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, metrics, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
-      ),
-    resources: resources('250m', '512Mi', '1Gi'),
-    env: environment,
-    envFrom: environmentFrom,
-    extraVolumeMounts: volumeMounts,
-  })
-  .describe('The backend daemon, a sidecar that starts before the server and stops after it.');
+const server = program('The distribution server.', {
+  text: "Settings of slipway-server (docs/reference/configuration.md), except those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
+  initial: {},
+});
+
+const daemon = program('The backend daemon, a sidecar that starts before the server and stops after it.', {
+  text: 'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, metrics, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
+  initial: { upstream: { kind: 'none' } },
+});
 
 function volume(size: string, what: string) {
   return z
@@ -232,9 +231,15 @@ const routeAdmin = z
   .default(false)
   .describe('Whether /admin is also reachable from outside. The public routes always are.');
 
+const backend = z
+  .enum(['origin', 'edge'])
+  .default('origin')
+  .describe('Whose Service clients are led to. /admin, if it is reachable, is always that of the origin.');
+
 const ingress = z
   .strictObject({
     enabled: z.boolean().default(false),
+    backend,
     className: name.default('').describe("IngressClass. Empty: the cluster's default."),
     hosts: routeHosts,
     tlsSecret: name.default('').describe('Secret with the certificate of the hosts. Empty: no TLS here.'),
@@ -252,6 +257,7 @@ const ingress = z
 const httpRoute = z
   .strictObject({
     enabled: z.boolean().default(false),
+    backend,
     parentRefs: kubernetesList.default([]).describe('Gateways to attach to, such as [{name: public}].'),
     hostnames: routeHosts,
     admin: routeAdmin,
@@ -264,9 +270,31 @@ const autoscaling = z
     enabled: z.boolean().default(false),
     minReplicas: z.int().min(1).default(2),
     maxReplicas: z.int().min(1).default(10),
-    targetCPUUtilizationPercentage: z.int().min(1).max(1000).default(70),
+    targetCPUUtilizationPercentage: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(70)
+      .describe('Processor time of the server, in percent of its request. It needs metrics-server.'),
+    bytesMetric: z
+      .strictObject({
+        name: z
+          .string()
+          .max(253)
+          .default('')
+          .describe('Metric of a pod: bytes sent per second. Empty: processor time alone decides.'),
+        averageValue: quantity.default('50M').describe('Bytes per second of one pod.'),
+      })
+      .prefault({})
+      .describe('A second metric, where an adapter such as prometheus-adapter serves it.'),
+    scaleDownSeconds: z
+      .int()
+      .min(0)
+      .max(3600)
+      .default(600)
+      .describe('How long fewer pods must have been enough. A new pod fetches its release first.'),
   })
-  .describe('HorizontalPodAutoscaler, for pods whose volumes are deleted with them.');
+  .describe('HorizontalPodAutoscaler, for pods that have volumes of their own.');
 
 const podDisruptionBudget = z
   .strictObject({
@@ -380,6 +408,70 @@ const operator = z
   })
   .describe('The operator, which reconciles ReleaseChannel objects.');
 
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type of a schema is the schema
+function edgeVolume(size: string, what: string) {
+  const { size: limit, storageClass, annotations } = volume(size, what).shape;
+  return z.strictObject({ size: limit, storageClass, annotations }).describe(what).prefault({});
+}
+
+const edge = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the release has edges beside its origin: pods of the same kind that copy what the origin has signed, and check every byte.',
+      ),
+    replicas: z.int().min(1).max(1000).default(2).describe('Edges, where edge.autoscaling does not decide.'),
+    originToken: z
+      .strictObject({
+        secret: name.default('').describe('Name of the Secret.'),
+        key: key.default('token'),
+      })
+      .prefault({})
+      .describe('Token for an origin whose server.config.auth.public is token. Needed only then.'),
+    server: program('The distribution server of an edge.', {
+      text: 'Settings that differ from those in server.config. A pod that ends finishes its downloads within shutdown.drainSeconds.',
+      initial: { shutdown: { drainSeconds: 300 } },
+    }).prefault({}),
+    daemon: program('The daemon of an edge.', {
+      text: 'Settings of slipway-daemon; those in daemon.config are of the origin alone. The chart sets the address and the keys of the origin. upstream.slipway.pollSeconds is the time between two looks at it.',
+      initial: {},
+    }).prefault({}),
+    extraVolumes: kubernetesList.default([]).describe('Further volumes of an edge.'),
+    storage: z
+      .strictObject({
+        kind: z
+          .enum(['claim', 'ephemeral', 'emptyDir'])
+          .default('claim')
+          .describe(
+            'claim: a StatefulSet whose pods keep their claims over restarts and upgrades. ephemeral: a Deployment, one claim per pod, deleted with it. emptyDir: a Deployment on the disks of the nodes.',
+          ),
+        whenScaled: z
+          .enum(['Retain', 'Delete'])
+          .default('Retain')
+          .describe('Whether the claims of a pod that was scaled down stay. An uninstall deletes all.'),
+        snapshot: edgeVolume('50Gi', 'The copies of the releases.'),
+        data: edgeVolume('2Gi', 'Databases of the daemon.'),
+      })
+      .prefault({})
+      .describe('Volumes of an edge.'),
+    signing: signing
+      .describe('The key that attests what edges have checked. It is not that of the origin.')
+      .prefault({}),
+    admin: admin.omit({ exposeControl: true }).describe('The admin surface of edges: reports.').prefault({}),
+    service: service.describe('The Service of the edges.').prefault({}),
+    autoscaling: autoscaling.describe('HorizontalPodAutoscaler of the edges.').prefault({}),
+    podDisruptionBudget: podDisruptionBudget
+      .describe('How many edges may be evicted at the same time.')
+      .prefault({}),
+    pod: pods(
+      'The pods of edges. Without topologySpreadConstraints they are spread over zones.',
+      'Empty: the pods are spread over nodes.',
+    ),
+  })
+  .describe('Edges of this origin. ingress.backend and httpRoute.backend lead clients to them.');
+
 /** The values of the chart, in the order in which values.yaml and its README show them. */
 export const chartValuesSchema = z.strictObject({
   nameOverride: name.default('').describe("Replaces the chart's name in the names of its objects."),
@@ -427,6 +519,7 @@ export const chartValuesSchema = z.strictObject({
   httpRoute: httpRoute.prefault({}),
   autoscaling: autoscaling.prefault({}),
   podDisruptionBudget: podDisruptionBudget.prefault({}),
+  edge: edge.prefault({}),
   networkPolicy: networkPolicy.prefault({}),
   serviceMonitor: monitor('ServiceMonitor', 'One of it and podMonitor is enough.').prefault({}),
   podMonitor: monitor('PodMonitor', 'For a Prometheus that selects no ServiceMonitors.').prefault({}),

@@ -1,4 +1,5 @@
 import type { Channel } from '../domain/release/channel.ts';
+import type { Blake3Hex } from '../domain/release/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 
@@ -47,6 +48,11 @@ export interface AttestedSource {
    * @throws MirrorError `origin_not_distributable` while the source cannot give it, for example because of damage
    */
   manifest(release: SourceRelease, signal: AbortSignal): Promise<SourceManifest>;
+  /**
+   * Tells which objects will be fetched next, so that a source can fetch neighbours in one request. It replaces the
+   * objects of the call before.
+   */
+  prepare?(missing: AsyncIterable<Blake3Hex> | Iterable<Blake3Hex>): Promise<void>;
   /** Where the bytes of an entry are: a text that means something to this source alone. */
   locatorOf(state: Pick<SourceState, 'cdnHost'>, release: SourceRelease, entry: ManifestEntry): string;
 }

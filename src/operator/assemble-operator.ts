@@ -17,7 +17,7 @@ import type { OperatorMetrics } from './metrics.ts';
 import { createAdminTokens, type AdminTokens } from './pods/admin-tokens.ts';
 import { createEvidenceBook, type EvidenceBook } from './pods/evidence-book.ts';
 import { createServerClient, type ServerClient } from './pods/server-client.ts';
-import { serverPods } from './pods/server-pods.ts';
+import { edgePods, serverPods, type ServerPod } from './pods/server-pods.ts';
 import { createDaemonStep } from './reconcile/daemon-step.ts';
 import { createScheduleCleaner, type ScheduleCleaner } from './reconcile/schedule-cleaner.ts';
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
@@ -94,9 +94,12 @@ export function assembleOperator(
       for (const rival of rivalry.rivals(channel)) queue.add(rival.key);
     },
     onService: (namespace, name) => {
-      // Another Service may lead to the same pods now.
-      for (const service of view.servicesWithPodsOf(namespace, name))
-        for (const channel of view.channelsOf(namespace, service)) queue.add(channel.key);
+      const origin = view.service(namespace, name)?.edgesOf ?? null;
+      for (const changed of origin === null ? [name] : [name, origin]) {
+        // Another Service may lead to the same pods now.
+        for (const service of view.servicesWithPodsOf(namespace, changed))
+          for (const channel of view.channelsOf(namespace, service)) queue.add(channel.key);
+      }
     },
   });
   const rivalry = createRivalry(view);
@@ -143,6 +146,17 @@ function makeReconciler(
       config.pods.hostOverride ?? null,
     );
   };
+  const edges = ({ namespace, spec }: ReleaseChannel): readonly ServerPod[] | null => {
+    const services = [...view.edgeServices(namespace, spec.serverRef.name)];
+    if (services.length === 0) return null;
+    const found = services.flatMap((service) =>
+      edgePods(service, view.slices(namespace, service.name), config.pods.hostOverride ?? null),
+    );
+    // A pod can be behind several Services.
+    return [...new Map(found.map((pod) => [pod.name, pod])).values()].sort((left, right) =>
+      left.name < right.name ? -1 : 1,
+    );
+  };
   const writer = createChannelWriter({
     channels: connection.api(CustomObjectsApi),
     events: connection.api(EventsV1Api),
@@ -167,6 +181,7 @@ function makeReconciler(
   const reconciler = createReconciler({
     channel: (key) => view.channel(key),
     pods,
+    edges,
     evidence,
     tokens,
     client: servers,

@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,scale,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,edges,bundles,scale,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -27,6 +27,8 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   'memory-files': async () => await import('./memory-files.ts'),
   glossary: async () => await import('./glossary.ts'),
   sync: async () => await import('./sync.ts'),
+  edges: async () => await import('./edges.ts'),
+  bundles: async () => await import('./bundles.ts'),
   scale: async () => await import('./scale.ts'),
   operator: async () => await import('./operator.ts'),
   image: async () => await import('./image.ts'),

@@ -160,12 +160,12 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     'refers only to ports and accounts that exist with %s',
     (_, values) => {
       const objects = parseObjects(render(values));
-      const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+      const workloads = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
       const accounts = objects
         .filter(({ kind }) => kind === 'ServiceAccount')
         .map(({ metadata }) => metadata.name);
       const { serviceAccount } = values as { readonly serviceAccount?: { readonly name?: string } };
-      for (const { metadata, spec } of deployments) {
+      for (const { metadata, spec } of workloads) {
         const { serviceAccountName, containers, initContainers = [] } = spec.template.spec as PodSpec;
         expect([...accounts, serviceAccount?.name], metadata.name).toContain(serviceAccountName);
         for (const container of [...containers, ...initContainers]) {
@@ -178,12 +178,12 @@ describe.skipIf(programs === null)('the rendered chart', () => {
       const services = objects.filter(({ kind }) => kind === 'Service');
       expect(services.length).toBeGreaterThan(0);
       for (const { metadata, spec } of services) {
-        const selected = deployments.filter(({ spec: { template } }) =>
+        const selected = workloads.filter(({ spec: { template } }) =>
           isSelected(template.metadata, spec.selector),
         );
         expect(selected, metadata.name).toHaveLength(1);
-        const known = selected.flatMap((deployment) => {
-          const { containers, initContainers = [] } = deployment.spec.template.spec as PodSpec;
+        const known = selected.flatMap((workload) => {
+          const { containers, initContainers = [] } = workload.spec.template.spec as PodSpec;
           return portsOf([...containers, ...initContainers]);
         });
         for (const { targetPort } of spec.ports as Array<{ targetPort: string }>)

@@ -27,6 +27,15 @@ const PUBLIC_BASE_URL = 'https://resources.example.org';
 
 const programs = kubeTools('etcd', 'kube-apiserver', 'helm', 'kubectl', ...FOREIGN_CRDS);
 
+/** The volumes of a pod of this workload: a StatefulSet adds its claims. */
+function volumesOf({ template, volumeClaimTemplates = [] }: KubeObject['spec']): object[] {
+  const claims = volumeClaimTemplates.map(({ metadata: { name } }: KubeObject) => ({
+    name,
+    persistentVolumeClaim: { claimName: name },
+  }));
+  return [...template.spec.volumes, ...claims];
+}
+
 const byText = (left: unknown, right: unknown): number =>
   JSON.stringify(left) < JSON.stringify(right) ? -1 : 1;
 
@@ -109,14 +118,14 @@ describe.skipIf(programs === null)('the chart', () => {
 
     it('is accepted by a real API server without a warning, under the restricted Pod Security Standard', () => {
       const objects = objectsOf(values);
-      const templates = objects.filter(({ kind }) => kind === 'Deployment');
+      const templates = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
       expect(templates.length).toBeGreaterThan(0);
       // Pod security rejects pods, not the objects that create them.
       const pods = templates.map(({ metadata, spec }) => ({
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: { ...spec.template.metadata, name: `${metadata.name}-as-a-pod`, namespace: NAMESPACE },
-        spec: spec.template.spec,
+        spec: { ...spec.template.spec, volumes: volumesOf(spec) },
       }));
       const run = spawnSync(
         kubectl,
@@ -407,6 +416,185 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(key).toMatchObject({ secret: { items: [{ key: 'signing.pub' }] } });
   });
 
+  describe('edges', () => {
+    const BESIDE = CHART_VALUES['edges beside their origin, and an Ingress that leads to them'] ?? {};
+    const OWN =
+      CHART_VALUES['edges that scale by processor time and bytes, with settings of their own'] ?? {};
+    const DISKS = CHART_VALUES['edges on the disks of their nodes, behind a Gateway'] ?? {};
+    const find = (objects: readonly KubeObject[], kind: string, name: string): KubeObject => {
+      const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+      if (found[0] === undefined || found.length > 1)
+        throw new Error(`${found.length} objects ${kind} ${name}`);
+      return found[0];
+    };
+    const settingsOf = (objects: readonly KubeObject[], name: string, file: string): unknown =>
+      SCHEMAS[file]?.parse(parse(find(objects, 'ConfigMap', name).data?.[file] ?? ''));
+    const originLabels = {
+      'app.kubernetes.io/name': 'slipway',
+      'app.kubernetes.io/instance': 'test',
+      'app.kubernetes.io/component': 'server',
+    };
+
+    it('are absent unless they are enabled', () => {
+      expect(render({}).stdout).not.toContain('component: edge');
+    });
+
+    it('follow the origin also while it is not ready, and trust its public keys', () => {
+      const objects = objectsOf(BESIDE);
+      const daemon = settingsOf(objects, 'test-slipway-edge', 'daemon.yaml') as {
+        readonly upstream: { readonly kind: string; readonly slipway: object };
+      };
+      expect(daemon.upstream.kind).toBe('slipway');
+      expect(daemon.upstream.slipway).toMatchObject({
+        url: 'http://test-slipway-admin.slipway.svc',
+        trustedKeys: ['/etc/slipway/origin/signing.pub'],
+      });
+      const { publishNotReadyAddresses, selector } = find(objects, 'Service', 'test-slipway-admin').spec;
+      expect([publishNotReadyAddresses, selector]).toEqual([true, originLabels]);
+    });
+
+    it('have keys and tokens of their own, and of the origin no private key', () => {
+      const { spec } = find(objectsOf(BESIDE), 'StatefulSet', 'test-slipway-edge').spec.template;
+      const volumes = spec.volumes as Array<{ name: string; secret?: { secretName: string } }>;
+      const secrets = Object.fromEntries(
+        volumes.flatMap(({ name, secret: from }) => (from === undefined ? [] : [[name, from.secretName]])),
+      );
+      expect(secrets).toEqual({
+        signing: 'test-slipway-edge-signing',
+        trusted: 'test-slipway-edge-signing',
+        admin: 'test-slipway-edge-admin',
+      });
+      expect(volumes.find(({ name }) => name === 'origin')).toMatchObject({
+        projected: {
+          sources: [
+            {
+              secret: { name: 'test-slipway-signing', items: [{ key: 'signing.pub', path: 'signing.pub' }] },
+            },
+          ],
+        },
+      });
+      const mounts = (container: { volumeMounts: Array<{ name: string }> }): string[] =>
+        container.volumeMounts.map(({ name }) => name);
+      expect(mounts(spec.initContainers[0])).toContain('origin');
+      expect(mounts(spec.containers[0])).not.toContain('origin');
+    });
+
+    it('give the token of a closed origin to the daemon alone', () => {
+      const objects = objectsOf(OWN);
+      const name = 'a-name-of-a-release-that-is-as-long-as-it-may-edge';
+      const daemon = settingsOf(objects, name, 'daemon.yaml') as { upstream: { slipway: object } };
+      expect(daemon.upstream.slipway).toMatchObject({
+        tokenFile: '/etc/slipway/origin/token/value',
+        pollSeconds: 2,
+      });
+      const { volumes } = find(objects, 'StatefulSet', name).spec.template.spec;
+      const origin = volumes.find((volume: { name: string }) => volume.name === 'origin');
+      expect(origin.projected.sources).toContainEqual({
+        secret: { name: 'readers', items: [{ key: 'edges', path: 'token/value' }] },
+      });
+    });
+
+    it('may reach their origin and nothing else, and their origin lets them', () => {
+      const objects = objectsOf(OWN);
+      const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+      const [origin, edges] = policies.map(({ spec }) => spec);
+      expect(edges.podSelector.matchLabels).toEqual({
+        ...originLabels,
+        'app.kubernetes.io/component': 'edge',
+      });
+      expect(edges.egress.slice(1)).toEqual([
+        { ports: [{ port: 'http', protocol: 'TCP' }], to: [{ podSelector: { matchLabels: originLabels } }] },
+      ]);
+      expect(JSON.stringify(origin.ingress[0].from)).toContain('"edge"');
+      const operator = objectsOf(DISKS).find(
+        ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-operator'),
+      );
+      expect(JSON.stringify(operator?.spec.egress[1])).toContain('"edge"');
+    });
+
+    it('serve under the paths and limits of the origin, and end when their downloads have', () => {
+      const objects = objectsOf(OWN);
+      const name = 'a-name-of-a-release-that-is-as-long-as-it-may-edge';
+      const server = settingsOf(objects, name, 'server.yaml') as z.output<typeof serverConfigurationSchema>;
+      expect([server.cdn.host, server.auth.public, server.shutdown.drainSeconds]).toEqual([
+        'cdn.example.org',
+        'token',
+        900,
+      ]);
+      expect(server.admin.exposeControl).toBe(false);
+      const { terminationGracePeriodSeconds } = find(objects, 'StatefulSet', name).spec.template.spec;
+      expect(terminationGracePeriodSeconds).toBe(5 + 900 + 10 + 35 + 10);
+    });
+
+    it('get the requests of the Ingress and the HTTPRoute, and the origin those to /admin', () => {
+      const paths = find(objectsOf(BESIDE), 'Ingress', 'test-slipway').spec.rules[0].http.paths as Array<{
+        path: string;
+        backend: { service: { name: string } };
+      }>;
+      for (const { path, backend } of paths) {
+        expect(backend.service.name).toBe(path === '/admin' ? 'test-slipway-admin' : 'test-slipway-edge');
+      }
+      expect(paths.length).toBeGreaterThan(4);
+      const { rules } = find(objectsOf(DISKS), 'HTTPRoute', 'test-slipway').spec;
+      expect(rules[0].backendRefs).toEqual([{ name: 'test-slipway-edge', port: 8000 }]);
+    });
+
+    it('scale with the measured load, keep their claims, and are spread over zones', () => {
+      const objects = objectsOf(OWN);
+      const scaler = objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler');
+      expect(scaler?.spec).toMatchObject({
+        scaleTargetRef: { kind: 'StatefulSet', name: 'a-name-of-a-release-that-is-as-long-as-it-may-edge' },
+        minReplicas: 2,
+        maxReplicas: 40,
+        behavior: { scaleDown: { stabilizationWindowSeconds: 60 } },
+      });
+      expect(scaler?.spec.metrics).toEqual([
+        {
+          type: 'ContainerResource',
+          containerResource: {
+            name: 'cpu',
+            container: 'server',
+            target: { type: 'Utilization', averageUtilization: 70 },
+          },
+        },
+        {
+          type: 'Pods',
+          pods: {
+            metric: { name: 'slipway_sent_bytes_per_second' },
+            target: { type: 'AverageValue', averageValue: '60M' },
+          },
+        },
+      ]);
+      const edges = find(objectsOf(BESIDE), 'StatefulSet', 'test-slipway-edge').spec;
+      expect(edges).toMatchObject({
+        replicas: 2,
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+      });
+      expect(edges.template.spec.topologySpreadConstraints).toMatchObject([
+        { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+      ]);
+      const kinds = objectsOf(DISKS).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      expect(kinds).toContain('Deployment test-slipway-edge');
+      expect(kinds).not.toContain('StatefulSet test-slipway-edge');
+    });
+
+    it('are watched by the alerts and monitors of the release, with the shorter of both lifetimes', () => {
+      const rules = JSON.stringify(objectsOf(OWN).find(({ kind }) => kind === 'PrometheusRule')?.spec);
+      expect(rules).toContain('|a-name-of-a-release-that-is-as-long-as-it-may-edge-metrics');
+      expect(rules).toMatch(/ 240\b/);
+      expect(rules).not.toMatch(/ 480\b/);
+      const monitor = objectsOf(DISKS).find(({ kind }) => kind === 'PodMonitor');
+      expect(JSON.stringify(monitor?.spec.selector)).toContain('"edge"');
+    });
+
+    it('have names of their own, however long that of the release is', () => {
+      for (const values of [BESIDE, OWN, DISKS]) {
+        const names = objectsOf(values).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+        expect(new Set(names).size).toBe(names.length);
+      }
+    });
+  });
+
   it('gives only the daemon the secrets, files and volume of localization, and memory for its processes', () => {
     interface Container {
       readonly volumeMounts: ReadonlyArray<{ readonly name: string; readonly readOnly?: boolean }>;
@@ -512,7 +700,11 @@ describe.skipIf(programs === null)('the chart', () => {
       to: [
         {
           namespaceSelector: {},
-          podSelector: { matchLabels: { 'app.kubernetes.io/component': 'server' } },
+          podSelector: {
+            matchExpressions: [
+              { key: 'app.kubernetes.io/component', operator: 'In', values: ['server', 'edge'] },
+            ],
+          },
         },
       ],
     });

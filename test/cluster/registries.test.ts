@@ -6,6 +6,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseDevUpstream, upstreamSection } from '../../src/cli/dev/dev-upstream.ts';
 import { runImport } from '../../src/cli/bundle/import.ts';
 import { createUpstreamAdapter } from '../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
@@ -206,21 +207,60 @@ describe.skipIf(tools === null)('a bundle in a registry', () => {
     expect(front.seen).toEqual(['HEAD /v2/oras/manifests/none-yet', 'HEAD /v2/oras/manifests/r1']);
   });
 
-  it('is adopted and served by a daemon that follows the registry', async () => {
-    push.oras();
-    const { registry, store } = world;
+  it('is fetched pack by pack when most of it is missing, and object by object when little is', async () => {
+    const { directory, registry } = world;
+    const store = await makeAttestedStore(join(directory, 'many'));
+    // Objects of two packs.
+    const files = new Map(
+      Array.from({ length: 1200 }, (_, at) => [`files/${at}.bin`, Buffer.alloc(40_000, `file ${at};`)]),
+    );
+    const publish = async (releaseId: string): Promise<void> => {
+      await store.release({ releaseId, files: Object.fromEntries(files) });
+      const bundle = join(directory, `${releaseId}.tar`);
+      await exportBundle(store, releaseId, bundle);
+      const target = `${registry}/many:current`;
+      run(tools?.oras ?? '', 'cp', '--from-oci-layout', `${bundle}:${releaseId}`, '--to-plain-http', target);
+    };
+    await publish('r1');
+    const front = await startFront(registry, 'anonymous');
     const system = await startSystem({
       upstream: {
         kind: 'oci',
         oci: {
-          url: `http://${registry}`,
-          repository: 'oras',
-          tags: ['r1'],
+          url: front.url,
+          repository: 'many',
+          tags: ['current'],
           trustedKeys: [store.keyFile],
           pollSeconds: 1,
         },
       },
     });
+    await untilServed(system, 'r1');
+    for (const [name, bytes] of files) {
+      if (name.endsWith('99.bin')) expect(await bytesOf(system, 'r1', name)).toEqual(bytes);
+    }
+    const blobs = (): string[] => front.seen.filter((line) => line.includes('/blobs/'));
+    // The attestation, the manifest twice at most, the list, two packs.
+    expect(blobs().length).toBeLessThan(10);
+
+    front.seen.length = 0;
+    const before = front.sentBytes();
+    files.set('files/7.bin', Buffer.from('another'));
+    await publish('r2');
+    await untilServed(system, 'r2');
+    expect(await bytesOf(system, 'r2', 'files/7.bin')).toEqual(Buffer.from('another'));
+    expect(blobs().length).toBeLessThan(10);
+    expect(front.sentBytes() - before).toBeLessThan(3_000_000);
+  });
+
+  it('is adopted and served by a daemon that follows the registry', async () => {
+    push.oras();
+    const { registry, store } = world;
+    // As make run UPSTREAM= writes it.
+    const parsed = parseDevUpstream(`oci+http://${registry}/oras:r1`, store.keyFile);
+    if (!parsed.ok) throw new Error(parsed.error);
+    const system = await startSystem({ upstream: upstreamSection(parsed.value, '') });
+    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
     await untilServed(system, 'r1');
     expect(await bytesOf(system, 'r1', 'a.bin')).toEqual(Buffer.from('aaa'));
   });
@@ -235,8 +275,9 @@ function unreachable(): never {
 async function startFront(
   registry: string,
   access: 'anonymous' | 'basic' | 'bearer',
-): Promise<{ readonly url: string; readonly seen: string[] }> {
+): Promise<{ readonly url: string; readonly seen: string[]; sentBytes(): number }> {
   const seen: string[] = [];
+  let sent = 0;
   const basic = `Basic ${Buffer.from('reader:pass word').toString('base64')}`;
   const token = `Bearer ${randomUUID()}`;
   let host = '';
@@ -262,6 +303,9 @@ async function startFront(
       { method, headers: { ...kept, host: registry } },
       (back) => {
         response.writeHead(back.statusCode ?? 502, back.headers);
+        back.on('data', (bytes: Buffer) => {
+          sent += bytes.length;
+        });
         back.pipe(response);
       },
     );
@@ -276,5 +320,6 @@ async function startFront(
     server.close();
   });
   host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url: access === 'anonymous' ? `http://${host}` : `http://reader:pass%20word@${host}`, seen };
+  const url = access === 'anonymous' ? `http://${host}` : `http://reader:pass%20word@${host}`;
+  return { url, seen, sentBytes: () => sent };
 }

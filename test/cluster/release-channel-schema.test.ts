@@ -158,6 +158,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
           release: { id: 'r1', verifiedAt: '2026-01-15T11:00:00Z' },
           sync: { result: 'Failed', consecutiveFailures: 2 },
           servingPods: '2/3',
+          edges: { count: 9, ready: 8, atRelease: 7, summary: '7/9', slowest: { name: 'edge-0' } },
           pods: [],
           history: [],
         },
@@ -180,6 +181,7 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       'Release',
       'Base',
       'Pods',
+      'Edges',
       'Ready',
       'Reason',
       'Coverage',
@@ -187,19 +189,20 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       'Suspended',
       'Since',
     ]);
-    expect(rows[0]?.cells.slice(0, 10)).toEqual([
+    expect(rows[0]?.cells.slice(0, 11)).toEqual([
       'shown',
       'official',
       'r1',
       null,
       '2/3',
+      '7/9',
       'False',
       'EntryDamaged',
       null,
       'Failed',
       true,
     ]);
-    expect(rows[0]?.cells[10]).toMatch(/^\d+d$|^\d+y/);
+    expect(rows[0]?.cells[11]).toMatch(/^\d+d$|^\d+y/);
     expect(rows[0]?.cells.at(-1)).toBe('pod a: bytes do not match');
   });
 });

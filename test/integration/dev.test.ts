@@ -6,6 +6,8 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectedChanges, type DemoReleaseId } from '../../src/cli/dev/demo/demo-story.ts';
+import { runImport } from '../../src/cli/bundle/import.ts';
+import { exportBundle, makeAttestedStore, runBundleCommand } from '../support/bundles.ts';
 import { makeCheckout, type Checkout } from '../support/checkout.ts';
 import { generateGameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
@@ -24,6 +26,7 @@ interface DevSummary {
   readonly admin_token_file: string;
   readonly daemon_token_file: string;
   readonly cdn_host: string;
+  readonly upstream: string;
   readonly release_id: string | null;
 }
 
@@ -262,6 +265,23 @@ describe('slipway dev', () => {
     const { summary } = await untilServed(dev, data);
     expect(summary.release_id).toBe('r90_dev');
     expect((await fetch(`${summary.server_url}/readyz`)).status).toBe(200);
+  });
+
+  it('serves the release of a bundle that was imported into a folder', async () => {
+    const folder = await temporaryDirectory();
+    const store = await makeAttestedStore(join(folder, 'far'));
+    await store.release({ releaseId: 'r1', files: { 'a/ü.bin': 'carried' } });
+    const [bundle, bundles] = [join(folder, 'r1.tar'), join(folder, 'bundles')];
+    await exportBundle(store, 'r1', bundle);
+    const argv = [bundle, '--keys', store.keyFile, '--to', bundles];
+    expect(await runBundleCommand(runImport, ...argv)).toMatchObject({ code: 0 });
+    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const data = join(folder, 'data');
+    const args = ['--upstream', `bundle+${bundles}`, '--keys', store.keyFile];
+    const { summary } = await untilServed(spawnDev(checkout, data, args), data);
+    expect(summary).toMatchObject({ release_id: 'r1', upstream: 'bundle' });
+    const answer = await fetch(`${summary.server_url}/${summary.cdn_host}/r1/a/%C3%BC.bin`);
+    expect(await answer.text()).toBe('carried');
   });
 
   it('ends with SIGTERM while upstream cannot be reached', async () => {

@@ -119,6 +119,30 @@ describe('helm test', () => {
     expect(stderr).toContain('/admin/releases/status answered 401, expected 200');
   });
 
+  it('passes when the edges serve the same release, too', async () => {
+    const edge = { EDGE_URL: system().serverUrl, EDGE_TOKEN: 'unused' };
+    const { code, stdout } = await runTest(system().serverUrl, edge);
+    expect(stdout).toMatch(/\nedges serve release r90_one\n$/);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ['another release', '/readyz', /serves release r90_two/],
+    ['other bytes', `/${CDN_HOST}/`, /its bytes have digest/],
+  ])('fails when an edge serves %s', async (_, changed, complaint) => {
+    const proxy = await startProxy(system().serverUrl, (path, bytes) => {
+      if (!path.startsWith(changed)) return bytes;
+      if (changed === '/readyz') return Buffer.from(bytes.toString().replaceAll('r90_one', 'r90_two'));
+      bytes[0] = (bytes[0] ?? 0) ^ 1;
+      return bytes;
+    });
+    const { code, stdout, stderr } = await runTest(system().serverUrl, { EDGE_URL: proxy.url });
+    proxy.close();
+    expect(code).toBe(1);
+    expect(stdout).toContain('release r90_one is served');
+    expect(stderr).toMatch(complaint);
+  });
+
   it('waits for a Service that is not reachable yet', async () => {
     const [port = 0] = await freePorts(1);
     const { promise: refused, resolve: onRefused } = Promise.withResolvers<void>();

@@ -44,6 +44,64 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
       },
     ],
   },
+  'edges beside their origin, and an Ingress that leads to them': {
+    edge: { enabled: true },
+    ingress: { enabled: true, backend: 'edge', admin: true },
+  },
+  'edges that scale by processor time and bytes, with settings of their own': {
+    fullnameOverride: 'a-name-of-a-release-that-is-as-long-as-it-may-be12',
+    server: { config: { cdn: { host: 'cdn.example.org' }, auth: { public: 'token' } } },
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    daemon: { config: { attestation: { ttlSeconds: 1200 } } },
+    networkPolicy: { from: [{ podSelector: {} }] },
+    edge: {
+      enabled: true,
+      originToken: { secret: 'readers', key: 'edges' },
+      server: {
+        config: { shutdown: { drainSeconds: 900 } },
+        resources: { requests: { cpu: '2', memory: '1Gi' } },
+      },
+      daemon: {
+        config: { upstream: { slipway: { pollSeconds: 2 }, concurrency: 16 } },
+        extraVolumeMounts: [{ name: 'more', mountPath: '/more' }],
+      },
+      extraVolumes: [{ name: 'more', emptyDir: {} }],
+      storage: {
+        whenScaled: 'Delete',
+        snapshot: { size: '100Gi', storageClass: 'fast', annotations: { 'example.org/a': 'b' } },
+      },
+      signing: {
+        existingSecret: 'edge-keys',
+        privateKeys: ['new.key'],
+        publicKeys: ['old.pub', 'new.pub'],
+      },
+      admin: { existingSecret: 'edge-tokens', tokenKeys: ['alice'] },
+      service: { type: 'LoadBalancer', annotations: { 'example.org/a': 'b' } },
+      autoscaling: {
+        enabled: true,
+        maxReplicas: 40,
+        bytesMetric: { name: 'slipway_sent_bytes_per_second', averageValue: '60M' },
+        scaleDownSeconds: 60,
+      },
+      podDisruptionBudget: { maxUnavailable: '25%' },
+      pod: {
+        labels: { tier: 'edge' },
+        template: { spec: { hostAliases: [{ ip: '10.0.0.1', hostnames: ['a'] }] } },
+        topologySpreadConstraints: [
+          { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} },
+        ],
+      },
+    },
+  },
+  'edges on the disks of their nodes, behind a Gateway': {
+    edge: { enabled: true, storage: { kind: 'emptyDir' }, service: { port: 8000 } },
+    httpRoute: { enabled: true, backend: 'edge', parentRefs: [{ name: 'public' }] },
+    podMonitor: { enabled: true },
+    storage: { kind: 'emptyDir' },
+    admin: { exposeControl: true },
+    operator: { enabled: true },
+  },
   'claims, keys and tokens that already exist': {
     storage: { snapshot: { existingClaim: 'my-snapshot' }, data: { existingClaim: 'my-data' } },
     signing: {
@@ -507,6 +565,36 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     "an exchange folder of one's own",
     { daemon: { config: { exchange: { root: '/exchange' } } } },
     /exchange/,
+  ],
+  [
+    'a route to edges that do not exist',
+    { ingress: { enabled: true, backend: 'edge' } },
+    /Set edge\.enabled to true, or ingress\.backend to origin/,
+  ],
+  [
+    'edges of several origins',
+    { replicas: 2, storage: { kind: 'emptyDir' }, edge: { enabled: true } },
+    /an edge takes the older of two attestations for a step back/,
+  ],
+  [
+    'edges that may not read their origin',
+    { server: { config: { auth: { public: 'token' } } }, edge: { enabled: true } },
+    /set edge\.originToken\.secret/,
+  ],
+  [
+    'a scaler of edges whose least is more than its most',
+    { edge: { enabled: true, autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } } },
+    /raise maxReplicas/,
+  ],
+  [
+    'edges with another origin',
+    { edge: { daemon: { config: { upstream: { slipway: { url: 'https://a.example.org' } } } } } },
+    /\/edge\/daemon\/config\/upstream\/slipway.*url/,
+  ],
+  [
+    'a setting of the server of edges that does not exist',
+    { edge: { server: { config: { cash: {} } } } },
+    /\/edge\/server\/config.*cash/,
   ],
   ['a route without a Gateway', { httpRoute: { enabled: true } }, /name the Gateway/],
   [

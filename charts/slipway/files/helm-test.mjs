@@ -2,7 +2,8 @@
  * What `helm test` runs in the image of the service: it does what a client and an administrator do.
  *
  * Settings are environment variables: SERVICE_URL and ADMIN_URL (roots of the two Services), CDN_HOST (first segment of resource
- * paths), ADMIN_TOKEN, PUBLIC_NEEDS_TOKEN ("true" if reads need one, too) and PATIENCE_SECONDS (how long to wait for the Service).
+ * paths), ADMIN_TOKEN, PUBLIC_NEEDS_TOKEN ("true" if reads need one, too) and PATIENCE_SECONDS (how long to wait for a Service). EDGE_URL
+ * (root of the Service of the edges) and EDGE_TOKEN are set where there are edges.
  * It ends with 0 and one line on stdout, or with 1 and the reason on stderr.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +12,13 @@ import { createBLAKE3 } from 'hash-wasm';
 
 /** Larger entries are not fetched whole. */
 const MAX_BYTES = 64 * 1024 * 1024;
-const { SERVICE_URL, ADMIN_URL, CDN_HOST, ADMIN_TOKEN, PUBLIC_NEEDS_TOKEN, PATIENCE_SECONDS = '60' } = process.env;
-const admin = { authorization: `Bearer ${ADMIN_TOKEN}` };
-const reader = PUBLIC_NEEDS_TOKEN === 'true' ? admin : {};
+const { SERVICE_URL, ADMIN_URL, CDN_HOST, PUBLIC_NEEDS_TOKEN, PATIENCE_SECONDS = '60' } = process.env;
+const { ADMIN_TOKEN, EDGE_URL, EDGE_TOKEN } = process.env;
+const bearer = (token) => ({ authorization: `Bearer ${token}` });
+const reading = (token) => (PUBLIC_NEEDS_TOKEN === 'true' ? bearer(token) : {});
+const admin = bearer(ADMIN_TOKEN);
+const origin = { url: SERVICE_URL, reader: reading(ADMIN_TOKEN) };
+const edge = { url: EDGE_URL, reader: reading(EDGE_TOKEN) };
 
 async function request(url, headers, expected) {
   const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(20_000) });
@@ -22,11 +27,13 @@ async function request(url, headers, expected) {
 }
 
 /** Names and addresses of a Service that was just created take a moment to be known. */
-async function waitUntilReady() {
+async function waitUntilReady({ url, reader }, isExpected = () => true) {
   const until = performance.now() + Number(PATIENCE_SECONDS) * 1000;
   for (;;) {
     try {
-      return await (await request(`${SERVICE_URL}/readyz`, reader, 200)).json();
+      const ready = await (await request(`${url}/readyz`, reader, 200)).json();
+      if (isExpected(ready)) return ready;
+      throw new Error(`${url} serves release ${ready.release_id}`);
     } catch (error) {
       if (performance.now() >= until) throw error;
       process.stderr.write(`not ready yet: ${error.cause?.message ?? error.message}\n`);
@@ -36,14 +43,14 @@ async function waitUntilReady() {
 }
 
 /** Fetches the smallest of the first entries as a range, and compares its digest with that of the manifest. */
-async function checkBytes(releaseId) {
-  const page = await (await request(`${SERVICE_URL}/v1/resources?limit=100`, reader, 200)).json();
+async function checkBytes({ url, reader }, releaseId) {
+  const page = await (await request(`${url}/v1/resources?limit=100`, reader, 200)).json();
   const [entry] = page.items.filter(({ size }) => size > 0).sort((left, right) => left.size - right.size);
   if (entry === undefined) return page.total;
   const path = entry.destination.split('/').map(encodeURIComponent).join('/');
   const last = Math.min(entry.size, MAX_BYTES) - 1;
   const range = { ...reader, range: `bytes=0-${last}` };
-  const part = await request(`${SERVICE_URL}/${CDN_HOST}/${releaseId}/${path}`, range, 206);
+  const part = await request(`${url}/${CDN_HOST}/${releaseId}/${path}`, range, 206);
   const bytes = new Uint8Array(await part.arrayBuffer());
   if (bytes.length !== last + 1) throw new Error(`${path}: a range of ${last + 1} bytes gave ${bytes.length}`);
   if (bytes.length < entry.size) return page.total;
@@ -59,10 +66,16 @@ async function checkAdmin() {
 }
 
 try {
-  const ready = await waitUntilReady();
-  const total = await checkBytes(ready.release_id);
+  const { release_id: releaseId } = await waitUntilReady(origin);
+  const total = await checkBytes(origin, releaseId);
   await checkAdmin();
-  process.stdout.write(`release ${ready.release_id} is served: ${total} entries\n`);
+  process.stdout.write(`release ${releaseId} is served: ${total} entries\n`);
+  if (EDGE_URL !== undefined) {
+    // An edge learns of a release a moment after its origin.
+    await waitUntilReady(edge, (ready) => ready.release_id === releaseId);
+    await checkBytes(edge, releaseId);
+    process.stdout.write(`edges serve release ${releaseId}\n`);
+  }
 } catch (error) {
   process.stderr.write(`${error.message}${error.cause === undefined ? '' : `: ${error.cause.message}`}\n`);
   process.exitCode = 1;

@@ -29,7 +29,7 @@ selectors always do.
 {{- define "slipway.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ default "server" .component }}
+app.kubernetes.io/component: {{ default (default "server" .root.Component) .component }}
 {{- end -}}
 
 {{- define "slipway.image" -}}
@@ -127,12 +127,12 @@ mergeOverwrite would leave out false, 0 and "". Call with a dict of base and pat
 {{- end -}}
 {{- end -}}
 
-{{/* A Deployment with the pod template of the user merged in. Call with a dict of text and template. */}}
+{{/* A Deployment or StatefulSet with the pod template of the user merged in. Call with a dict of text and template. */}}
 {{- define "slipway.withTemplate" -}}
-{{- $deployment := fromYaml .text -}}
-{{- with $deployment.Error }}{{ fail . }}{{ end -}}
-{{- include "slipway.patch" (dict "base" $deployment.spec.template "patch" .template) -}}
-{{- toYaml $deployment -}}
+{{- $workload := fromYaml .text -}}
+{{- with $workload.Error }}{{ fail . }}{{ end -}}
+{{- include "slipway.patch" (dict "base" $workload.spec.template "patch" .template) -}}
+{{- toYaml $workload -}}
 {{- end -}}
 
 {{- define "slipway.signingSecret" -}}
@@ -150,6 +150,11 @@ mergeOverwrite would leave out false, 0 and "". Call with a dict of base and pat
 {{/* Whether there can be more than one pod: "true" or nothing. */}}
 {{- define "slipway.severalPods" -}}
 {{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) -}}true{{- end -}}
+{{- end -}}
+
+{{/* Whether each pod has claims of its own that outlive it: "true" or nothing. Only edges do. */}}
+{{- define "slipway.isStatefulSet" -}}
+{{- if and (eq (default "" .Component) "edge") (eq .Values.storage.kind "claim") -}}true{{- end -}}
 {{- end -}}
 
 {{/* Whether the pods of an upgrade share the claims for a while: "true" or nothing. */}}
@@ -253,6 +258,11 @@ Call with a dict of term, labels and namespace.
 {{- else -}}
 {{- toJson (list (include "slipway.publicHost" .root)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Name of the Service that a route leads clients to. Call with a dict of root and backend. */}}
+{{- define "slipway.backend" -}}
+{{- include (eq .backend "edge" | ternary "slipway.edgeName" "slipway.fullname") .root -}}
 {{- end -}}
 
 {{/* Host of publicBaseUrl, without its port. */}}
@@ -425,6 +435,7 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.enabled needs httpRoute.parentRefs: name the Gateway, such as --set httpRoute.parentRefs[0].name=public" -}}
 {{- end -}}
+{{- include "slipway.checkEdges" . -}}
 {{- $host := include "slipway.publicHost" . -}}
 {{- range $route := list (dict "name" "ingress.hosts" "on" $v.ingress.enabled "hosts" $v.ingress.hosts) (dict "name" "httpRoute.hostnames" "on" $v.httpRoute.enabled "hosts" $v.httpRoute.hostnames) -}}
 {{- if and $route.on $route.hosts (not (has $host $route.hosts)) -}}
@@ -452,7 +463,7 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 
 {{/* spec of a PersistentVolumeClaim. Call with the values of the volume. */}}
 {{- define "slipway.claimSpec" -}}
-accessModes: {{- toYaml .accessModes | nindent 2 }}
+accessModes: {{- toYaml (default (list "ReadWriteOnce") .accessModes) | nindent 2 }}
 {{- with .storageClass }}
 storageClassName: {{ . | quote }}
 {{- end }}
@@ -464,10 +475,10 @@ resources:
     storage: {{ .size }}
 {{- end -}}
 
-{{/* The values of the claims of the pod by name, as JSON. */}}
+{{/* The values of the claims that the chart makes for all pods together, by name, as JSON. */}}
 {{- define "slipway.claims" -}}
 {{- $claims := dict -}}
-{{- if eq .Values.storage.kind "claim" -}}
+{{- if and (eq .Values.storage.kind "claim") (not (include "slipway.isStatefulSet" .)) -}}
 {{- $claims = dict "snapshot" .Values.storage.snapshot "data" .Values.storage.data -}}
 {{- end -}}
 {{- if .Values.localization.enabled -}}

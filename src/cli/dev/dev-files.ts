@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { DEMO_LOCALIZED } from './demo/demo-localized.ts';
 import { demoParseSection } from './demo/demo-parse-section.ts';
 import { demoUpstreamPath } from './demo-upstream.ts';
-import type { DevOptions, DevUpstream } from './dev-options.ts';
+import type { DevOptions } from './dev-options.ts';
+import { upstreamSection } from './dev-upstream.ts';
 
 /** Where `slipway dev` keeps what it makes. */
 export interface DevLayout {
@@ -71,23 +72,6 @@ export async function writeDaemonConfiguration(
     rules,
   }: { readonly port: number; readonly metricsPort: number } & Pick<DevOptions, 'upstream' | 'rules'>,
 ): Promise<void> {
-  const sections: Record<DevUpstream['kind'], object> = {
-    demo: { kind: 'directory', directory: { path: demoUpstreamPath(layout.upstream) } },
-    directory: {
-      kind: 'directory',
-      directory: { path: upstream.kind === 'directory' ? resolve(upstream.path) : '' },
-    },
-    manifest: { kind: 'manifest', manifest: { url: upstream.kind === 'manifest' ? upstream.url : '' } },
-    'server-info': {
-      kind: 'server-info',
-      serverInfo: { url: upstream.kind === 'server-info' ? upstream.url : '' },
-    },
-    slipway: {
-      kind: 'slipway',
-      slipway:
-        upstream.kind === 'slipway' ? { url: upstream.url, trustedKeys: [resolve(upstream.keys)] } : {},
-    },
-  };
   await writeFile(
     layout.daemonConfiguration,
     stringify({
@@ -97,7 +81,7 @@ export async function writeDaemonConfiguration(
       snapshot: { root: layout.snapshot },
       data: { dir: layout.database },
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
-      upstream: sections[upstream.kind],
+      upstream: upstreamSection(upstream, demoUpstreamPath(layout.upstream)),
       ...(await parseSection(layout, { upstream, rules })),
       ...(upstream.kind === 'demo' ? { localized: DEMO_LOCALIZED } : {}),
     }),

@@ -1,5 +1,6 @@
 import { failure, success, type Result } from '../../domain/result.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { parseDevUpstream, type DevUpstream } from './dev-upstream.ts';
 
 /** The options of `slipway dev`. */
 export interface DevOptions {
@@ -12,13 +13,6 @@ export interface DevOptions {
   readonly rules: string | null;
 }
 
-/** Where the release comes from. */
-export type DevUpstream =
-  | { readonly kind: 'demo' }
-  | { readonly kind: 'directory'; readonly path: string }
-  | { readonly kind: 'manifest' | 'server-info'; readonly url: string }
-  | { readonly kind: 'slipway'; readonly url: string; readonly keys: string };
-
 /** The folder for everything, unless `--data` names another one. */
 export const DEFAULT_DATA = '.slipway';
 
@@ -26,18 +20,23 @@ export const DEFAULT_DATA = '.slipway';
 const DEFAULT_KEYS = `${DEFAULT_DATA}/keys/signing.pub`;
 
 /** The text of `slipway dev --help`. */
-export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream DIR|URL|slipway+URL] [--keys FILE] [--rules FILE]
+export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream UPSTREAM] [--keys FILE] [--rules FILE]
        slipway dev next [--data ${DEFAULT_DATA}]
 
 Starts the daemon and the distribution server on one folder.
 
   --port N            port of the server on 127.0.0.1; 0 picks a free one
   --data DIR          folder for keys, tokens, configuration, databases and the snapshot
-  --upstream DIR|URL  a folder; a URL of a server-info document (ends in .json); any other URL is
-                      the root of a manifest upstream (its release.json). Without it: two demo
-                      releases. slipway+URL is another Slipway, of which this one becomes an edge
-  --keys FILE         public key of that Slipway; without it ${DEFAULT_KEYS},
-                      the key of one that runs on this machine
+  --upstream UPSTREAM where releases come from; without it, two demo releases:
+                      DIR                        a folder
+                      URL                        a server-info document (ends in .json), or else
+                                                 the root of a manifest upstream (its release.json)
+                      slipway+URL                another Slipway, of which this one becomes an edge
+                      bundle+DIR                 the folder into which slipway import puts bundles
+                      oci+URL/REPOSITORY[:TAG]   bundles in a registry; without a tag, the tags
+                                                 official and localized
+  --keys FILE         public key of the Slipway that signed them, for the last three; without it
+                      ${DEFAULT_KEYS}, the key of one that runs on this machine
   --rules FILE        uses the section parse of this file, as slipway parse --rules does
 
 next plays the next demo release on the one that runs.
@@ -65,7 +64,7 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
   const port = values.port ?? '8080';
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     problems.push(`--port ${port}: give a number from 0 to 65535`);
-  const upstream = parseUpstream(values.upstream ?? '', values.keys ?? DEFAULT_KEYS);
+  const upstream = parseDevUpstream(values.upstream ?? '', values.keys ?? DEFAULT_KEYS);
   if (!upstream.ok) problems.push(upstream.error);
   if (problems.length > 0 || !upstream.ok) return failure(problems);
   return success({
@@ -74,28 +73,4 @@ export function parseDevOptions(args: readonly string[]): Result<DevOptions, rea
     upstream: upstream.value,
     rules: values.rules ?? null,
   });
-}
-
-/** Begins an upstream that is another Slipway. */
-const EDGE_PREFIX = 'slipway+';
-
-function parseUpstream(text: string, keys: string): Result<DevUpstream, string> {
-  if (text === '') return success({ kind: 'demo' });
-  if (text.startsWith(EDGE_PREFIX)) {
-    const origin = parseUpstream(text.slice(EDGE_PREFIX.length), keys);
-    if (!origin.ok) return origin;
-    return 'url' in origin.value
-      ? success({ kind: 'slipway', url: origin.value.url, keys })
-      : failure(`--upstream ${text}: after ${EDGE_PREFIX} comes the URL of a running Slipway`);
-  }
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return success({ kind: 'directory', path: text });
-  if (!URL.canParse(text)) return failure(`--upstream ${text}: not a valid URL`);
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return failure(`--upstream ${text}: use a folder or an http(s) URL`);
-  }
-  if (url.pathname.endsWith('/release.json')) {
-    return success({ kind: 'manifest', url: new URL('.', url).href });
-  }
-  return success({ kind: url.pathname.endsWith('.json') ? 'server-info' : 'manifest', url: url.href });
 }

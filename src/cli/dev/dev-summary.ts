@@ -1,7 +1,7 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { createHttpClient } from '../../platform/http/http-client.ts';
-import type { DevUpstream } from './dev-options.ts';
+import type { DevUpstream } from './dev-upstream.ts';
 
 const ANSWER_TIMEOUT_MS = 2_000;
 const ANSWER_MAX_BYTES = 64 * 1024;

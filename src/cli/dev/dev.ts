@@ -17,7 +17,8 @@ import { isDemoNoise } from './demo-noise.ts';
 import type { DevLayout } from './dev-files.ts';
 import type { DevIo } from './dev-io.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
-import { DEV_USAGE, parseDevOptions, type DevOptions, type DevUpstream } from './dev-options.ts';
+import { DEV_USAGE, parseDevOptions, type DevOptions } from './dev-options.ts';
+import type { DevUpstream } from './dev-upstream.ts';
 import { findRunningDev, writeDevSummary, type DevSummary } from './dev-summary.ts';
 import { findFreePorts, isPortBusy } from './free-port.ts';
 import { playRelease, waitForIndex, type IndexedRelease, type RunningService } from './play-release.ts';
@@ -102,17 +103,18 @@ async function problemsOf(
 }
 
 async function problemsOfUpstream(upstream: DevUpstream): Promise<readonly string[]> {
-  if (upstream.kind === 'slipway') return await problemsOfKeys(upstream.keys);
-  if (upstream.kind !== 'directory') return [];
-  const isFolder = await stat(upstream.path).then(
+  const problems = 'keys' in upstream ? await problemsOfKeys(upstream.keys) : [];
+  return 'path' in upstream ? [...problems, ...(await problemsOfFolder(upstream.path))] : problems;
+}
+
+async function problemsOfFolder(path: string): Promise<readonly string[]> {
+  const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   );
   return isFolder
     ? []
-    : [
-        `--upstream ${upstream.path}: there is no folder ${resolve(upstream.path)}; use a folder or an http(s) URL`,
-      ];
+    : [`--upstream ${path}: there is no folder ${resolve(path)}; use a folder or an http(s) URL`];
 }
 
 /** An edge needs the public key of its origin. */

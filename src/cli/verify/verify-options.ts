@@ -9,6 +9,10 @@ export interface MirrorVerifyOptions {
   readonly url: string;
   /** Another Slipway that should serve the same, or `null`. */
   readonly against: string | null;
+  /** File with the token for `url`, or `null`. */
+  readonly tokenFile: string | null;
+  /** File with the token for `against`, or `null`. */
+  readonly againstTokenFile: string | null;
   /** Files or directories with trusted public keys. */
   readonly keys: readonly string[];
   /** How many files of each release are read; `null` for all. */
@@ -31,7 +35,8 @@ export interface VerifyOptions {
 
 /** The help of `slipway verify`. */
 export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [-o json]
-       slipway verify --url URL --keys FILE_OR_DIR [--sample N] [--against URL] [-o json]
+       slipway verify --url URL --keys FILE_OR_DIR [--sample N] [--token-file FILE]
+                      [--against URL [--against-token-file FILE]] [-o json]
 
 Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
 of every object and every block, and that a localized release has the files of its base wherever its
@@ -44,8 +49,12 @@ attestation, the manifest of each current release, and the bytes of every file.
   --keys FILE_OR_DIR   also verifies the signature of the attestation with these public keys; may be repeated
   --quick              compares presence and sizes of objects, but does not read them
   --url URL            the base URL of the Slipway to check from outside
+  --token-file FILE    file with the token that it wants on its public routes; without it
+                       SLIPWAY_VERIFY_TOKEN_FILE, else the token in SLIPWAY_VERIFY_TOKEN
   --sample N           reads N files of each release, chosen at random, instead of all
   --against URL        also compares with this Slipway: both must have the same current releases
+  --against-token-file FILE
+                       file with the token of that one, which gets no other
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
 Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, and 3 when all is sound
@@ -71,6 +80,8 @@ export function parseVerifyOptions(
       quick: { type: 'boolean', default: false },
       url: { type: 'string' },
       against: { type: 'string' },
+      'token-file': { type: 'string' },
+      'against-token-file': { type: 'string' },
       sample: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -94,17 +105,21 @@ interface Values {
   readonly quick: boolean;
   readonly url?: string | undefined;
   readonly against?: string | undefined;
+  readonly 'token-file'?: string | undefined;
+  readonly 'against-token-file'?: string | undefined;
   readonly sample?: string | undefined;
 }
 
 function volumeOptions(
-  { release, keys, quick, against, sample }: Values,
+  { release, keys, quick, against, sample, ...tokens }: Values,
   [root, second]: readonly string[],
   json: boolean,
 ): Result<VerifyOptions, string> {
   if (root === undefined || second !== undefined)
     return failure('name exactly one directory, or a mirror with --url');
   if (against !== undefined) return failure('--against compares mirrors; name one with --url');
+  if (tokens['token-file'] !== undefined || tokens['against-token-file'] !== undefined)
+    return failure('--token-file and --against-token-file are for mirrors; name one with --url');
   if (sample !== undefined) return failure('--sample is for mirrors; name one with --url, or use --quick');
   const releaseId = release === undefined ? null : parseReleaseId(release);
   if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
@@ -112,7 +127,7 @@ function volumeOptions(
 }
 
 function mirrorOptions(
-  { url, keys, release, quick, against, sample }: Values & { readonly url: string },
+  { url, keys, release, quick, against, sample, ...tokens }: Values & { readonly url: string },
   positionals: readonly string[],
   json: boolean,
 ): Result<MirrorVerifyOptions, string> {
@@ -127,10 +142,15 @@ function mirrorOptions(
   if (!base.ok) return base;
   const other = against === undefined ? null : baseUrl('--against', against);
   if (other !== null && !other.ok) return other;
+  const { 'token-file': tokenFile = null, 'against-token-file': againstTokenFile = null } = tokens;
+  if (other === null && againstTokenFile !== null)
+    return failure('--against-token-file needs --against, the Slipway that wants the token');
   return success({
     kind: 'mirror',
     url: base.value,
     against: other?.value ?? null,
+    tokenFile,
+    againstTokenFile,
     keys,
     sample: sample === undefined ? null : Number(sample),
     json,

@@ -8,6 +8,7 @@ import { renderProgress } from '../output/progress-line.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
 import { checkMirror } from './mirror/check-mirror.ts';
+import { readMirrorToken, type VerifyEnvironment } from './mirror/mirror-token.ts';
 import { createMirrorHttp } from './mirror/mirror-http.ts';
 import { renderMirrorReport } from './mirror/mirror-report.ts';
 import {
@@ -30,6 +31,7 @@ interface Output {
 export interface VerifyIo {
   readonly stdout: Output;
   readonly stderr: Output;
+  readonly env?: VerifyEnvironment;
   /** Ends the check early. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
@@ -72,15 +74,21 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
 async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise<number> {
   const keys = await loadTrustedKeys(options.keys);
   if (!keys.ok) return refuse(io, keys.error.join('; '));
+  const token = await readMirrorToken(options.tokenFile, io.env ?? {});
+  if (!token.ok) return refuse(io, token.error);
+  const againstToken = await readMirrorToken(options.againstTokenFile, {});
+  if (!againstToken.ok) return refuse(io, againstToken.error);
   const clock = io.clock ?? systemClock;
   const progress = createProgressDisplay(io.stderr, clock);
-  const http = createMirrorHttp(MIRROR_CONNECTIONS);
+  const http = createMirrorHttp(MIRROR_CONNECTIONS, token.value);
+  const httpAgainst = createMirrorHttp(MIRROR_CONNECTIONS, againstToken.value);
   const signal = io.signal ?? new AbortController().signal;
   try {
     const report = await checkMirror({
       ...options,
       keys: keys.value,
       send: http.send,
+      sendAgainst: httpAgainst.send,
       concurrency: MIRROR_CONNECTIONS,
       now: () => clock.now(),
       random: Math.random,
@@ -98,7 +106,7 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
     io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`);
     return 1;
   } finally {
-    await http.close();
+    await Promise.all([http.close(), httpAgainst.close()]);
   }
 }
 

@@ -26,6 +26,12 @@ const PRINTER_COLUMNS = [
     description: 'Pods that serve, of all pods.',
   },
   {
+    name: 'Edges',
+    type: 'string',
+    jsonPath: '.status.edges.summary',
+    description: 'Edges that serve the current release, of all.',
+  },
+  {
     name: 'Ready',
     type: 'string',
     jsonPath: `${READY}.status`,

@@ -11,6 +11,8 @@ import { REQUESTED_AT_MAX } from './resource-names.ts';
 export const HISTORY_MAX = 10;
 /** Maximum number of pods in `status.pods`. */
 export const PODS_MAX = 100;
+/** Maximum number of edges that are asked for their release; the others are only counted. */
+export const EDGES_MAX = 200;
 /** Maximum number of blockers in `status.localization`. */
 export const BLOCKERS_MAX = 16;
 /** Longest message, characters. Source: metav1.Condition. */
@@ -279,6 +281,28 @@ const LocalizationStatusSchema = z
   })
   .describe('Translation of the current official release, for the localized channel.');
 
+const EdgesStatusSchema = z
+  .object({
+    count: z.int().min(0).describe('Edges that are not shutting down.'),
+    ready: z.int().min(0).describe('Edges that get requests.'),
+    atRelease: z
+      .int()
+      .min(0)
+      .describe(`Edges that serve the current release, of the first ${EDGES_MAX} by name.`),
+    summary: z.string().max(32).describe('Edges that serve the current release, of all.'),
+    slowest: z
+      .object({
+        name: z.string().describe('Name of the pod, or its address.'),
+        release: z
+          .string()
+          .describe('The release that it is bound to. Absent: it has none yet, or does not answer.')
+          .optional(),
+      })
+      .describe('The edge that is furthest behind. Absent when all serve the current release.')
+      .optional(),
+  })
+  .describe('The edges of this origin. Absent when no Service has the label slipway.dev/edges-of.');
+
 const HistoryRowSchema = z.object({
   id: z.string(),
   state: z.enum(RELEASE_STATES),
@@ -321,6 +345,7 @@ export const ReleaseChannelStatusSchema = z
       .max(PODS_MAX)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('One verdict per pod, ordered by name.'),
+    edges: EdgesStatusSchema.optional(),
     history: z
       .array(HistoryRowSchema)
       .max(HISTORY_MAX)

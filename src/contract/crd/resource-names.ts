@@ -21,3 +21,6 @@ export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;
 
 /** Longest value of {@link REQUESTED_AT_ANNOTATION} that is compared, characters. */
 export const REQUESTED_AT_MAX = 128;
+
+/** Label of the Service of edges; its value is the name of a Service of their origin, in the same namespace. */
+export const EDGES_OF_LABEL = `${API_GROUP}/edges-of`;

@@ -28,6 +28,8 @@ export type DoctorTrigger = 'request' | 'interval';
 export interface DoctorCheck {
   /** Stable name, such as `store.writable`. */
   readonly id: string;
+  /** Whether it also runs immediately when the daemon starts, because what it finds cannot wait for a minute. */
+  readonly atStart?: true;
   /**
    * Must end soon after the signal is aborted. An error counts as `failing`.
    *
@@ -51,7 +53,10 @@ export interface DoctorResult extends DoctorFinding {
   readonly since: number;
 }
 
-/** Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. */
+/**
+ * Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. Some
+ * run at the start, too.
+ */
 export interface Doctor {
   /** Runs every check now. */
   examine(signal: AbortSignal): Promise<readonly DoctorResult[]>;
@@ -72,11 +77,15 @@ const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
 
-  const examine = async (signal: AbortSignal, trigger: DoctorTrigger): Promise<readonly DoctorResult[]> => {
+  const examine = async (
+    signal: AbortSignal,
+    trigger: DoctorTrigger,
+    chosen = { checks, timeoutMs },
+  ): Promise<readonly DoctorResult[]> => {
     const findings = await Promise.all(
-      checks.map(async (check) => ({
+      chosen.checks.map(async (check) => ({
         id: check.id,
-        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, timeoutMs, signal)),
+        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, chosen.timeoutMs, signal)),
       })),
     );
     // Checks that an abandoned report cut off found nothing.
@@ -91,14 +100,19 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
+  const atStart = checks.filter((check) => check.atStart === true);
+  let isStarting = true;
   let lookedAt = clock.monotonic();
   const isDue = (): boolean =>
     clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
-    firstWaitMs: FAILING_INTERVAL_MS,
     turn: async (signal) => {
-      if (isDue()) {
+      if (isStarting) {
+        isStarting = false;
+        // The first use of a large database takes longer than others.
+        await examine(signal, 'interval', { checks: atStart, timeoutMs: INTERVAL_MS });
+      } else if (isDue()) {
         await examine(signal, 'interval');
         lookedAt = clock.monotonic();
       }

@@ -1,6 +1,12 @@
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import type { UnitPlace, UnitsAfter, UnitsAfterQuery } from '../parse/index/units-after.ts';
+import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
+import type { Job } from '../tasks/job.ts';
+import { createRequestedJob } from '../tasks/requested-job.ts';
+import type { TaskEngine } from '../tasks/task-engine.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
+import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { BuildResult } from './work/finish-build.ts';
 import { translationTaskError } from './work/translation-failure.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
@@ -9,6 +15,55 @@ export interface TaskBuildDependencies {
   readonly thread: Pick<Thread<TranslationCalls>, 'call'>;
   /** Pages through the units of the indexed release. */
   readonly unitsAfter: (query: UnitsAfterQuery, signal: AbortSignal) => Promise<UnitsAfter>;
+}
+
+export interface TaskBuildOptions extends TaskBuildDependencies {
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  /** Whether the tasks of a release are built as soon as its text is indexed. */
+  readonly isAutomatic: () => boolean;
+  /** Called after each build, inside its task. */
+  readonly onBuilt: () => Promise<unknown>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Keeps the tasks those of the indexed release. */
+export interface TaskBuild {
+  readonly job: Job;
+  isRunning(): boolean;
+  /** Makes sure that a build begins after this moment, if builds are automatic. */
+  request(): void;
+}
+
+/** Jobs after which the tasks may not be those of the index. */
+const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kind]);
+
+/** Creates the job. It runs after each parse run that succeeds. */
+export function createTaskBuild({
+  engine,
+  isAutomatic,
+  onBuilt,
+  logger,
+  ...dependencies
+}: TaskBuildOptions): TaskBuild {
+  let isRunning = false;
+  // A build that has read all units does not see another index, so a parse run that ends now needs another build.
+  const requested = createRequestedJob({ engine, logger }, TASK_BUILD_JOB, async (context) => {
+    isRunning = true;
+    try {
+      const result = await runTaskBuild(dependencies, context);
+      await onBuilt();
+      return result;
+    } finally {
+      isRunning = false;
+    }
+  });
+  const request = (): void => {
+    if (isAutomatic()) requested.request();
+  };
+  engine.onFinished(({ kind, status }) => {
+    if (PARSING.has(kind) && status === 'succeeded') request();
+  });
+  return { job: requested.job, isRunning: () => isRunning, request };
 }
 
 /** Bounds of one batch. It passes through the event loop, so it must not hold the loop up. */
@@ -22,7 +77,7 @@ const MAX_RESTARTS = 10;
  *
  * @throws TaskError `text_not_indexed`, `translation_unavailable`, those of the parse index; the signal's reason
  */
-export async function runTaskBuild(
+async function runTaskBuild(
   dependencies: TaskBuildDependencies,
   context: Pick<TaskContext, 'signal' | 'progress'>,
 ): Promise<TaskResult> {

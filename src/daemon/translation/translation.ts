@@ -12,15 +12,14 @@ import type { Memory } from '../memory/memory.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { ReadTranslations } from '../parse/index/unit-translations.ts';
 import type { Parse } from '../parse/parse.ts';
-import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
-import { callOf, implementJob, type Job } from '../tasks/job.ts';
+import type { Job } from '../tasks/job.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { createRequalification } from './requalify/requalification.ts';
 import { createReadTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
-import { runTaskBuild } from './task-build.ts';
+import { createTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
@@ -89,8 +88,6 @@ export interface Translation {
 
 /** MiB. The memory of SQLite is not part of it. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
-/** Jobs after which the tasks may not be those of the index. */
-const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kind]);
 
 /** Assembles the work on translations: the thread that owns translation.db, its job and its reports. */
 export function createTranslation(options: TranslationOptions): Translation {
@@ -104,7 +101,6 @@ export function createTranslation(options: TranslationOptions): Translation {
   const shared = { ...options, ...options.judging, thread, providers };
   const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
   let latest: WorkStatus | null = null;
-  let building = false;
   const refresh = async (): Promise<WorkStatus> => {
     try {
       latest = await thread.call('status', fileLists(options.publishPolicy()));
@@ -114,30 +110,16 @@ export function createTranslation(options: TranslationOptions): Translation {
       throw error;
     }
   };
-  const queue = (): void => {
-    if (configuration().automatic) engine.submit({ ...callOf(TASK_BUILD_JOB, {}), dedupe: true });
-  };
-  engine.onFinished(({ kind, status }) => {
-    if (PARSING.has(kind) && status === 'succeeded') queue();
+  const taskBuild = createTaskBuild({
+    ...options,
+    thread,
+    unitsAfter,
+    isAutomatic: () => configuration().automatic,
+    onBuilt: refresh,
   });
   const worker = createWorker(shared);
   return {
-    jobs: [
-      ...review.jobs,
-      ...worker.jobs,
-      implementJob(TASK_BUILD_JOB, async (context) => {
-        building = true;
-        try {
-          const result = await runTaskBuild({ thread, unitsAfter }, context);
-          await refresh();
-          return result;
-        } finally {
-          building = false;
-        }
-      }),
-      repetitions.job,
-      requalification.job,
-    ],
+    jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
     reports: createTranslationReports({ ...options, thread }),
     actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
     checks: [
@@ -145,7 +127,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         refresh,
         index: parse.latestStatus,
         history: () => engine.historyOf(TASK_BUILD_JOB.kind),
-        isRunning: () => building,
+        isRunning: taskBuild.isRunning,
         isAutomatic: () => configuration().automatic,
       }),
       worker.check,
@@ -157,7 +139,8 @@ export function createTranslation(options: TranslationOptions): Translation {
         const { built } = await refresh();
         const index = parse.latestStatus();
         if (index === null || index.release_id === null) return;
-        if (built?.releaseId !== index.release_id || built.generation !== index.generation) queue();
+        if (built?.releaseId !== index.release_id || built.generation !== index.generation)
+          taskBuild.request();
         await Promise.all([repetitions.catchUp(), requalification.catchUp()]);
       } catch (error) {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');

@@ -93,7 +93,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'restart',
   ),
   WorkDatabaseUnusable: step(
-    'Read the checks "database." of the doctor; if a file is damaged, stop the daemon, run "slipway restore --database NAME" with a backup for the file that they name, and start the daemon.',
+    'Read the checks "database." of the doctor; if a file is damaged or missing, stop the daemon, run "slipway restore --database NAME" with a backup for the file that they name, and start the daemon.',
   ),
   CrashLoop: step('Read the log of the daemon before its last end, and the check "process" of the doctor.'),
   VolumeFull: step('Run release-cleanup, or enlarge the snapshot volume.', 'release-cleanup'),

@@ -4,6 +4,7 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { AttestedSource } from '../attested-source.ts';
 import { MirrorError } from '../mirror-error.ts';
 import { BundleError } from './bundle-error.ts';
+import { findInBundles, mostlyMissingPacks } from './missing-in-packs.ts';
 import { readBundledObject, type Bundle } from './open-bundle.ts';
 import { describeBundle } from './describe-bundle.ts';
 
@@ -19,6 +20,12 @@ export interface BundleShelf {
    * @throws BundleError when one of them is damaged
    */
   look(signal: AbortSignal): Promise<readonly Bundle[]>;
+  /**
+   * Tells which packs will be read for the most part, where one request for each object is slower than one for a pack.
+   *
+   * @param packs the bytes that will be read of each, by digest
+   */
+  expect?(packs: ReadonlyMap<string, number>): void;
 }
 
 /** The bytes of an object in one of the bundles. */
@@ -73,17 +80,17 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
         { retryable: true },
       );
     },
+    prepare: async (missing) => {
+      shelf.expect?.(await mostlyMissingPacks(bundles, missing));
+    },
     locatorOf: (_state, _release, { blake3 }) => blake3,
     find: (blake3) => {
-      for (const bundle of bundles) {
-        const id = bundle.objects.find(blake3);
-        if (id < 0) continue;
-        return {
-          size: bundle.objects.size(id),
-          read: (start, signal) => readBundledObject(bundle, blake3, start, signal),
-        };
-      }
-      return null;
+      const found = findInBundles(bundles, blake3);
+      if (found === null) return null;
+      return {
+        size: found.bundle.objects.size(found.id),
+        read: (start, signal) => readBundledObject(found.bundle, blake3, start, signal),
+      };
     },
   };
 }

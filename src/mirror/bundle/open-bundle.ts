@@ -139,28 +139,52 @@ async function* readPages(
   for await (const page of lines) yield entries(page);
 }
 
+/** The part of a pack. */
+export interface PackRange {
+  readonly pack: Descriptor;
+  /** Bytes from the beginning of the pack, the end exclusive. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Where the bytes of an object of a bundle lie.
+ *
+ * @param id of the object in the list of the bundle
+ * @param skip bytes of the object that are left out at its beginning
+ */
+export function* packRanges(
+  { layers, offsets }: Pick<Bundle, 'layers' | 'offsets'>,
+  id: number,
+  skip = 0,
+): Generator<PackRange, void> {
+  const [from, to] = [(offsets[id] ?? 0) + skip, offsets[id + 1] ?? 0];
+  let packStart = 0;
+  for (const pack of layers.packs) {
+    const packEnd = packStart + pack.size;
+    const [begin, end] = [Math.max(from, packStart), Math.min(to, packEnd)];
+    if (begin < end) yield { pack, start: begin - packStart, end: end - packStart };
+    if (packEnd >= to) return;
+    packStart = packEnd;
+  }
+}
+
 /**
  * The bytes of an object of a bundle, from `start` on. They are not verified.
  *
  * @throws BundleError when a pack is missing or shorter
  */
 export async function* readBundledObject(
-  { reader, layers, objects, offsets }: Bundle,
+  bundle: Bundle,
   blake3: Blake3Hex,
   start: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
+  const { reader, objects } = bundle;
   const id = objects.find(blake3);
   if (id < 0) throw new BundleError(`${reader.label} does not hold object ${blake3}`);
-  const [from, to] = [(offsets[id] ?? 0) + start, offsets[id + 1] ?? 0];
-  let packStart = 0;
-  for (const pack of layers.packs) {
-    const packEnd = packStart + pack.size;
-    const [begin, end] = [Math.max(from, packStart), Math.min(to, packEnd)];
-    if (begin < end) yield* reader.read(pack, begin - packStart, end - packStart, signal);
-    if (packEnd >= to) return;
-    packStart = packEnd;
-  }
+  for (const range of packRanges(bundle, id, start))
+    yield* reader.read(range.pack, range.start, range.end, signal);
 }
 
 function accept<T>(parsed: Result<T, string>, label: string): T {

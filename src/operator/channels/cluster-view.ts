@@ -26,6 +26,8 @@ export interface ClusterView {
   channelsOf(namespace: string, service: string): Iterable<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
+  /** The Services of the edges of an origin. @param service any Service that leads to pods of the origin */
+  edgeServices(namespace: string, service: string): Iterable<ServiceRecord>;
   /** The names of the Services that have a pod in common with a Service, and its own. */
   servicesWithPodsOf(namespace: string, service: string): ReadonlySet<string>;
   /** Whether every collection was read once, and the problems that keep some from being followed. */
@@ -48,18 +50,26 @@ export interface ClusterViewOptions {
   readonly onService: (namespace: string, name: string) => void;
 }
 
+/** Makes the indexes of the objects by their Service. */
+// oxlint-disable-next-line typescript/explicit-function-return-type -- four indexes, named where they are made
+function createIndexes() {
+  return {
+    slicesOf: createServiceIndex<SliceRecord>(({ namespace, service }) => ({ namespace, name: service })),
+    pods: createPodIndex(),
+    channelsOf: createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
+      namespace,
+      name: spec.serverRef.name,
+    })),
+    edgesOf: createServiceIndex<ServiceRecord>(({ namespace, edgesOf: origin }) =>
+      origin === null ? null : { namespace, name: origin },
+    ),
+  };
+}
+
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
   const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
-  const slicesOf = createServiceIndex<SliceRecord>(({ namespace, service }) => ({
-    namespace,
-    name: service,
-  }));
-  const pods = createPodIndex();
-  const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
-    namespace,
-    name: spec.serverRef.name,
-  }));
+  const { slicesOf, pods, channelsOf, edgesOf } = createIndexes();
 
   const follow = <T>(
     collectionOf: (namespace: string | null) => Collection,
@@ -89,6 +99,8 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     for (const { before, after } of changes) options.onChannel(before, after);
   });
   const services = follow(collections.services, parseService, (changes) => {
+    // Also the origins that a Service of edges no longer names.
+    for (const { namespace, name } of edgesOf.apply(changes)) options.onService(namespace, name);
     for (const { before, after } of changes) {
       const changed = after ?? before;
       if (changed !== undefined) options.onService(changed.namespace, changed.name);
@@ -100,6 +112,8 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     const services = new Map(touched.map((service) => [`${service.namespace}/${service.name}`, service]));
     for (const { namespace, name } of services.values()) options.onService(namespace, name);
   });
+  const servicesWithPodsOf = (namespace: string, name: string): ReadonlySet<string> =>
+    new Set([name, ...pods.servicesWithPodsOf(slicesOf.of({ namespace, name }))]);
   const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
     ...channels,
     ...services,
@@ -119,8 +133,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     service: (namespace, name) =>
       services.map((reflector) => reflector.get(`${namespace}/${name}`)).find((found) => found !== undefined),
     slices: (namespace, service) => slicesOf.of({ namespace, name: service }),
-    servicesWithPodsOf: (namespace, name) =>
-      new Set([name, ...pods.servicesWithPodsOf(slicesOf.of({ namespace, name }))]),
+    edgeServices: function* edgeServices(namespace, service) {
+      for (const name of servicesWithPodsOf(namespace, service)) yield* edgesOf.of({ namespace, name });
+    },
+    servicesWithPodsOf,
     state: () => {
       const states = all.map((reflector) => reflector.state());
       return {

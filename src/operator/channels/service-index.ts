@@ -17,8 +17,8 @@ export interface ServiceIndex<T> {
   apply(changes: readonly ObjectChange<T>[]): readonly ServiceName[];
 }
 
-/** @param serviceOf the Service that an object belongs to */
-export function createServiceIndex<T>(serviceOf: (object: T) => ServiceName): ServiceIndex<T> {
+/** @param serviceOf the Service that an object belongs to; an object without one is left out */
+export function createServiceIndex<T>(serviceOf: (object: T) => ServiceName | null): ServiceIndex<T> {
   const objects = new Map<string, Set<T>>();
   const keyOf = ({ namespace, name }: ServiceName): string => `${namespace}/${name}`;
 
@@ -29,6 +29,7 @@ export function createServiceIndex<T>(serviceOf: (object: T) => ServiceName): Se
       const put = (object: T | undefined, change: 'add' | 'delete'): void => {
         if (object === undefined) return;
         const service = serviceOf(object);
+        if (service === null) return;
         const key = keyOf(service);
         const known = objects.get(key) ?? new Set();
         known[change](object);

@@ -6,6 +6,7 @@ import {
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
 import {
+  EDGES_OF_LABEL,
   REQUESTED_AT_ANNOTATION,
   REQUESTED_AT_MAX,
   OLD_FINALIZER,
@@ -31,10 +32,12 @@ export interface ReleaseChannel {
   readonly status: ReleaseChannelStatus | null;
 }
 
-/** The part of a Service that is used: the names of its ports. */
+/** The part of a Service that is used: the names of its ports, and whose edges are behind it. */
 export interface ServiceRecord {
   readonly namespace: string;
   readonly name: string;
+  /** The Service of the origin, for a Service of edges; else `null`. */
+  readonly edgesOf: string | null;
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
 }
 
@@ -106,7 +109,11 @@ export function withoutOldFinalizer({
 }
 
 const ServiceObject = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string() }),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
   spec: z.object({
     ports: z.array(z.object({ name: z.string().default(''), port: z.int() })).default([]),
   }),
@@ -115,7 +122,8 @@ const ServiceObject = z.object({
 /** Reads a Service. @throws ZodError */
 export function parseService(object: unknown): ServiceRecord {
   const { metadata, spec } = ServiceObject.parse(object);
-  return { namespace: metadata.namespace, name: metadata.name, ports: spec.ports };
+  const { namespace, name, labels } = metadata;
+  return { namespace, name, edgesOf: labels[EDGES_OF_LABEL] ?? null, ports: spec.ports };
 }
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';

@@ -44,17 +44,40 @@ export function serverPods(
       message: `Service "${ref.name}" has no port ${ref.port}; its ports: ${known === '' ? 'none' : known}`,
     });
   }
+  return success(podsBehind(ref, port.name, slices, hostOverride).slice(0, PODS_MAX));
+}
+
+/**
+ * The edges behind a Service, in order of name. The port `http`, or else the first one, is that of their servers.
+ *
+ * @param slices those of any Service of the namespace
+ * @param hostOverride replaces every pod's address, or `null`
+ */
+export function edgePods(
+  service: ServiceRecord,
+  slices: Iterable<SliceRecord>,
+  hostOverride: string | null,
+): readonly ServerPod[] {
+  const port = service.ports.find(({ name }) => name === 'http') ?? service.ports[0];
+  return port === undefined ? [] : podsBehind(service, port.name, slices, hostOverride);
+}
+
+function podsBehind(
+  { namespace, name: service }: { readonly namespace: string; readonly name: string },
+  portName: string,
+  slices: Iterable<SliceRecord>,
+  hostOverride: string | null,
+): readonly ServerPod[] {
   // A pod of two address families is in one slice of each: the first one found stands for it.
   const pods = new Map<string, ServerPod>();
   for (const slice of slices) {
-    if (slice.namespace !== ref.namespace || slice.service !== ref.name) continue;
-    const target = slice.ports.find((each) => each.name === port.name);
+    if (slice.namespace !== namespace || slice.service !== service) continue;
+    const target = slice.ports.find((each) => each.name === portName);
     if (target === undefined) continue;
     for (const { name, address, state } of slice.endpoints) {
       const origin = `http://${hostOverride ?? address}:${target.port}`;
       if (!pods.has(name)) pods.set(name, { name, origin, endpoint: state });
     }
   }
-  const sorted = [...pods.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
-  return success(sorted.slice(0, PODS_MAX));
+  return [...pods.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }

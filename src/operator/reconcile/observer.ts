@@ -1,3 +1,4 @@
+import { EDGES_MAX } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { EvidenceBook, PodEvidence } from '../pods/evidence-book.ts';
@@ -18,11 +19,24 @@ export interface Observation {
   /** Why no daemon was asked, or `null`. */
   readonly obstacle: Obstacle | null;
   readonly token: string | null;
+  /** The edges of the origin; `null` when no Service is one of edges. */
+  readonly edges: ObservedEdges | null;
+}
+
+/** The edges of an origin that are not shutting down. */
+export interface ObservedEdges {
+  readonly count: number;
+  /** Those that get requests. */
+  readonly ready: number;
+  /** The first ones by name, with their answers. */
+  readonly asked: readonly PodEvidence[];
 }
 
 /** Where pods, evidence and tokens come from. */
 export interface ObserverOptions {
   readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
+  /** The edges of the origin; `null` when no Service is one of edges. */
+  readonly edges: (channel: ReleaseChannel) => readonly ServerPod[] | null;
   readonly evidence: EvidenceBook;
   readonly tokens: AdminTokens;
   /** Why another object acts for the channel instead, or `null`. */
@@ -31,48 +45,65 @@ export interface ObserverOptions {
 }
 
 /** Makes the function that asks the pods of an object for their health, and brings their daemons to its spec. */
-export function createObserver({
-  pods: podsOf,
-  evidence,
-  tokens,
-  rival: rivalOf,
-  daemonStep,
-}: ObserverOptions): (channel: ReleaseChannel, requestedAt: string | null) => Promise<Observation> {
+export function createObserver(
+  options: ObserverOptions,
+): (channel: ReleaseChannel, requestedAt: string | null) => Promise<Observation> {
   return async (channel, requestedAt) => {
-    const found = podsOf(channel);
-    if (!found.ok) {
-      return {
-        unknownPods: found.error,
-        pods: [],
-        draining: [],
-        outcomes: [],
-        obstacle: found.error,
-        token: null,
-      };
-    }
-    const staying = found.value.filter(({ endpoint }) => endpoint !== 'draining');
-    const isUnready = staying.every(({ endpoint }) => endpoint === 'unready');
-    const leaving = isUnready ? found.value.filter(({ endpoint }) => endpoint === 'draining') : [];
-    const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
-    const [pods, draining, token] = await Promise.all([
-      evidence.ask(staying),
-      evidence.ask(leaving),
-      tokens.read(ref),
+    const [origin, edges] = await Promise.all([
+      observeOrigin(options, channel, requestedAt),
+      observeEdges(options, channel),
     ]);
-    const obstacle = rivalOf(channel) ?? (token.ok ? null : token.error);
-    if (!token.ok || obstacle !== null) {
-      return { unknownPods: null, pods, draining, outcomes: [], obstacle, token: null };
-    }
-    const outcomes = await Promise.all(
-      pods.map(async (pod) =>
-        pod.failure === null
-          ? await daemonStep({ channel, pod, token: token.value, requestedAt })
-          : unreachableDaemon(pod, pod.failure),
-      ),
-    );
-    // A token that was rotated a moment ago must not count as wrong for a minute.
-    if (outcomes.some(({ stalled }) => stalled?.reason === 'TokenRejected')) tokens.refuse(ref);
-    return { unknownPods: null, pods, draining, outcomes, obstacle: null, token: token.value };
+    return { ...origin, edges };
+  };
+}
+
+async function observeOrigin(
+  { pods: podsOf, evidence, tokens, rival: rivalOf, daemonStep }: ObserverOptions,
+  channel: ReleaseChannel,
+  requestedAt: string | null,
+): Promise<Omit<Observation, 'edges'>> {
+  const found = podsOf(channel);
+  if (!found.ok) {
+    const { error } = found;
+    return { unknownPods: error, pods: [], draining: [], outcomes: [], obstacle: error, token: null };
+  }
+  const staying = found.value.filter(({ endpoint }) => endpoint !== 'draining');
+  const isUnready = staying.every(({ endpoint }) => endpoint === 'unready');
+  const leaving = isUnready ? found.value.filter(({ endpoint }) => endpoint === 'draining') : [];
+  const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
+  const [pods, draining, token] = await Promise.all([
+    evidence.ask(staying),
+    evidence.ask(leaving),
+    tokens.read(ref),
+  ]);
+  const obstacle = rivalOf(channel) ?? (token.ok ? null : token.error);
+  if (!token.ok || obstacle !== null) {
+    return { unknownPods: null, pods, draining, outcomes: [], obstacle, token: null };
+  }
+  const outcomes = await Promise.all(
+    pods.map(async (pod) =>
+      pod.failure === null
+        ? await daemonStep({ channel, pod, token: token.value, requestedAt })
+        : unreachableDaemon(pod, pod.failure),
+    ),
+  );
+  // A token that was rotated a moment ago must not count as wrong for a minute.
+  if (outcomes.some(({ stalled }) => stalled?.reason === 'TokenRejected')) tokens.refuse(ref);
+  return { unknownPods: null, pods, draining, outcomes, obstacle: null, token: token.value };
+}
+
+/** Edges need no token: their health is public. */
+async function observeEdges(
+  { edges: edgesOf, evidence }: ObserverOptions,
+  channel: ReleaseChannel,
+): Promise<ObservedEdges | null> {
+  const edges = edgesOf(channel);
+  if (edges === null) return null;
+  const staying = edges.filter(({ endpoint }) => endpoint !== 'draining');
+  return {
+    count: staying.length,
+    ready: staying.filter(({ endpoint }) => endpoint === 'ready').length,
+    asked: await evidence.ask(staying.slice(0, EDGES_MAX)),
   };
 }
 

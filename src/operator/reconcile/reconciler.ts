@@ -82,6 +82,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       channel,
       ...findingsOf(channel, observed),
       history,
+      edges: observed.edges,
       handledRequest: isHandled(observed) ? requestedAt : null,
       previous,
       nowMs: clock.now(),

@@ -10,7 +10,9 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
+import { edgesRow } from './edges-status.ts';
 import { localizationRow } from './localization-status.ts';
+import type { ObservedEdges } from './observer.ts';
 import { syncRow } from './sync-status.ts';
 import { timestamp } from './timestamp.ts';
 
@@ -22,6 +24,8 @@ export interface StatusInput {
   readonly daemons: readonly ReleaseStatus[];
   /** Releases of the channel, newest first; `null` when they are not known. */
   readonly history: readonly ReleaseRow[] | null;
+  /** The edges of the origin; `null` when it has none. */
+  readonly edges: ObservedEdges | null;
   /** The value of the annotation that is handled now, or `null` for none new. */
   readonly handledRequest: string | null;
   readonly previous: ReleaseChannelStatus | null;
@@ -41,6 +45,7 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const localization =
     findings.texts?.ok === true ? localizationRow(findings.texts.value) : previous?.localization;
   const handled = input.handledRequest ?? previous?.lastHandledReconcileAt;
+  const history = input.history === null ? (previous?.history ?? []) : historyRows(input.history);
   const serving = pods.filter((pod) => podVerdict(pod, findings.channel).serving === 'True');
   return {
     observedGeneration: channel.generation,
@@ -50,7 +55,17 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
     ...(localization === undefined ? {} : { localization }),
     servingPods: `${serving.length}/${pods.length}`,
     pods: pods.map((pod) => podRow(pod, findings)),
-    history: input.history === null ? (previous?.history ?? []) : historyRows(input.history),
+    ...(input.edges === null
+      ? {}
+      : {
+          edges: edgesRow(
+            input.edges,
+            findings.channel,
+            release?.id,
+            history.map(({ id }) => id),
+          ),
+        }),
+    history,
     ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
   };
 }

@@ -8,14 +8,14 @@ import type { Peer } from './peer.ts';
 
 const CDN_HOST = 'cdn.bench.invalid';
 /** Generous, because the machine may be busy. */
-const READY_MS = 300_000;
+const READY_MS = 900_000;
 
 /** A real server process of a site. */
 export interface SlipwayServer extends Peer {
   readonly port: number;
   /** The request target of a file in the current release, by its immutable path. */
   target(path: string): string;
-  /** The value of a metric, summed over its labels; 0 if it is absent. */
+  /** The value of a metric, summed over its labels, or of one sample with its labels; 0 if it is absent. */
   metric(name: string): Promise<number>;
   signal(name: NodeJS.Signals): void;
   /** Waits until a release other than this one is served, and returns its id. */
@@ -41,11 +41,13 @@ export interface SlipwaySite {
  * Starts the daemon of a site whose upstream is a directory of files.
  *
  * @param config whole sections of the configuration of the daemon
+ * @param wrapper a command under which daemon and servers run
  */
 export async function startSlipwaySite(
   directory: string,
   files: string,
   config: Readonly<Record<string, unknown>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<SlipwaySite> {
   const snapshot = { root: join(directory, 'snapshot') };
   const keys = join(directory, 'keys');
@@ -65,7 +67,7 @@ export async function startSlipwaySite(
       ...config,
     }),
   );
-  const daemon = await startSlipway('daemon', ['--config', daemonFile]);
+  const daemon = await startSlipway('daemon', ['--config', daemonFile], { wrapper });
   const servers = new Set<SlipwayProcess>();
   let generation = 0;
   return {
@@ -91,7 +93,7 @@ export async function startSlipwaySite(
           ...config,
         }),
       );
-      const started = await startSlipway('server', ['--config', file]);
+      const started = await startSlipway('server', ['--config', file], { wrapper });
       servers.add(started);
       void started.exited.then(() => servers.delete(started));
       const server = asServer(name, started);

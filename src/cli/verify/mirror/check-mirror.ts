@@ -26,6 +26,8 @@ export interface MirrorCheckOptions {
   /** How many files of a release are read, chosen at random; `null` for all. */
   readonly sample: number | null;
   readonly send: SendHttp;
+  /** Sends to `against`. */
+  readonly sendAgainst: SendHttp;
   /** Files that are read at the same time. */
   readonly concurrency: number;
   /** Unix milliseconds. */
@@ -54,7 +56,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   const mode = sample === null ? 'full' : 'sample';
   let mirror: AcceptedMirror;
   try {
-    mirror = await acceptMirror(options, url);
+    mirror = await acceptMirror(options, url, options.send);
   } catch (error) {
     options.signal.throwIfAborted();
     const none = { version: null, issued_at: null, expires_at: null, signed_by: [] };
@@ -98,8 +100,9 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
 }
 
 async function acceptMirror(
-  { keys, send, now, signal }: MirrorCheckOptions,
+  { keys, now, signal }: MirrorCheckOptions,
   url: string,
+  send: SendHttp,
 ): Promise<AcceptedMirror> {
   const source = createSlipwaySource({ url, label: url, send });
   const state = await source.current(null, signal);
@@ -226,7 +229,7 @@ async function compareWith(
 ): Promise<MirrorComparison> {
   let theirs: AttestationStatement;
   try {
-    theirs = (await acceptMirror(options, url)).attestation.statement;
+    theirs = (await acceptMirror(options, url, options.sendAgainst)).attestation.statement;
   } catch (error) {
     options.signal.throwIfAborted();
     return { url, status: 'not_checked', problems: [reasonOf(error)] };

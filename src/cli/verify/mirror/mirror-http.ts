@@ -26,17 +26,24 @@ export interface MirrorHttp {
 }
 
 /**
- * Makes the client of a check from outside: no redirects, no content codings, a bound on every wait.
+ * Makes the client of a check from outside: no redirects, no content codings unless a request asks for one, a bound on every wait.
  *
  * @param connections the most connections to one host
+ * @param token for every request, or `null`
  */
-export function createMirrorHttp(connections: number): MirrorHttp {
+export function createMirrorHttp(connections: number, token: string | null): MirrorHttp {
+  const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   const agent = new Agent({ connections, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   const send: SendHttp = async ({ method, url, headers, accept }, signal): Promise<HttpAnswer> => {
     const response = await request(url, {
       dispatcher: agent,
       method,
-      headers: { 'user-agent': 'slipway-verify', 'accept-encoding': 'identity', ...headers },
+      headers: {
+        'user-agent': 'slipway-verify',
+        'accept-encoding': 'identity',
+        ...authorization,
+        ...headers,
+      },
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -46,7 +53,7 @@ export function createMirrorHttp(connections: number): MirrorHttp {
     body.on('error', () => undefined); // the reader gets the same error from the iterator
     if (!accept.includes(status)) {
       body.destroy();
-      throw new MirrorHttpError(status, `${url} answered ${status}`);
+      throw new MirrorHttpError(status, `${url} answered ${status}${status === 401 ? adviceOf(token) : ''}`);
     }
     return {
       status,
@@ -63,4 +70,10 @@ export function createMirrorHttp(connections: number): MirrorHttp {
       await agent.destroy();
     },
   };
+}
+
+function adviceOf(token: string | null): string {
+  return token === null
+    ? '; it wants a token: put it into a file, and name that with --token-file or --against-token-file'
+    : '; it does not take this token';
 }

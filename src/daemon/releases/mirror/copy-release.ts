@@ -1,9 +1,14 @@
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { SourceRelease } from '../../../mirror/attested-source.ts';
 import type { TaskContext } from '../../tasks/task.ts';
 import type { Downloader } from '../../upstream/http/downloader.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
-import { downloadUnresolved, type DownloadRunDependencies } from '../download/download-run.ts';
+import {
+  downloadUnresolved,
+  type DownloadOutcome,
+  type DownloadRunDependencies,
+} from '../download/download-run.ts';
 import type { Publisher } from '../publish/publish.ts';
 import { summarizeContent } from '../records/content-digest.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
@@ -54,7 +59,7 @@ export async function copyRelease(
     bytes: plan.bytes,
   });
   await checkFreeSpace(deps, plan);
-  const downloaded = await downloadUnresolved(deps, revision.revision_id, staging, plan.bytes, context);
+  const downloaded = await download(deps, revision.revision_id, staging, plan.bytes, context);
   const serverInfo = await commitServerInfo(deps, revision.revision_id, staging, context);
   const draft = await draftOf(deps, wanted, { ...mirrored, revision }, serverInfo);
   return {
@@ -63,6 +68,33 @@ export async function copyRelease(
     downloadedBytes: downloaded.bytes,
     reusedEntries: plan.reused,
   };
+}
+
+/** Names the objects that the store lacks to the source, and fetches them. */
+async function download(
+  deps: CopyDependencies,
+  revisionId: number,
+  staging: string,
+  bytes: number,
+  context: TaskContext,
+): Promise<DownloadOutcome> {
+  const { source } = deps.attested;
+  await source.prepare?.(missingObjects(deps, revisionId));
+  try {
+    return await downloadUnresolved(deps, revisionId, staging, bytes, context);
+  } finally {
+    await source.prepare?.([]);
+  }
+}
+
+async function* missingObjects(
+  { catalogs }: CopyDependencies,
+  revisionId: number,
+): AsyncGenerator<Blake3Hex> {
+  for await (const { stated_blake3: blake3 } of catalogs.rows(revisionId, 'unresolved')) {
+    // Parsed when the manifest was read.
+    if (blake3 !== null) yield blake3 as Blake3Hex;
+  }
 }
 
 async function draftOf(

@@ -8,6 +8,7 @@ import {
 import type { BlobReader } from '../../../mirror/bundle/blob-reader.ts';
 import { BundleError } from '../../../mirror/bundle/bundle-error.ts';
 import type { BundleShelf } from '../../../mirror/bundle/bundle-source.ts';
+import { createWholeBlobs } from '../../../mirror/bundle/whole-blobs.ts';
 import { openBundle, type Bundle } from '../../../mirror/bundle/open-bundle.ts';
 import { collectBounded } from '../../../platform/memory/collect-bounded.ts';
 import { headerOf } from '../http/http-failures.ts';
@@ -58,10 +59,12 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
     return await client.send(request, signal);
   };
 
+  const blobs = createWholeBlobs({ label, read: readBlobRange });
+
   const readerOf = (manifest: Buffer, digest: string): BlobReader => ({
     label,
     read: (blob, start, end, signal) =>
-      blob.digest === digest ? once(manifest.subarray(start, end)) : readBlobRange(blob, start, end, signal),
+      blob.digest === digest ? once(manifest.subarray(start, end)) : blobs.read(blob, start, end, signal),
   });
 
   async function* readBlobRange(
@@ -117,6 +120,9 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
       }
       known = found;
       return [...found.values()];
+    },
+    expect: (packs) => {
+      blobs.want(packs);
     },
   };
 }

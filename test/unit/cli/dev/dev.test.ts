@@ -10,10 +10,24 @@ import { runDev } from '../../../../src/cli/dev/dev.ts';
 import { writeDemoRelease } from '../../../../src/cli/dev/demo-release.ts';
 import { devLayout, writeDaemonConfiguration } from '../../../../src/cli/dev/dev-files.ts';
 import { parseDevOptions } from '../../../../src/cli/dev/dev-options.ts';
+import { upstreamSection } from '../../../../src/cli/dev/dev-upstream.ts';
+import { upstreamConfigurationSchema } from '../../../../src/daemon/upstream/upstream-config.ts';
 import { renderProgress } from '../../../../src/cli/output/progress-line.ts';
 import { renderReadableLine } from '../../../../src/cli/output/readable-log.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { parseDestination } from '../../../../src/domain/release/destination.ts';
+
+/** The environment of a `slipway dev` that must not start anything. */
+function devIo(stderr: PassThrough): Parameters<typeof runDev>[1] {
+  return {
+    stdout: new PassThrough(),
+    stderr,
+    clock: systemClock,
+    programDirectory: '',
+    problemsOfRules: async () => [],
+    signal: new AbortController().signal,
+  };
+}
 
 describe('the options of slipway dev', () => {
   it.each([
@@ -32,6 +46,30 @@ describe('the options of slipway dev', () => {
     [
       ['--upstream', 'slipway+https://example.test', '--keys', 'origin.pub'],
       { kind: 'slipway', url: 'https://example.test/', keys: 'origin.pub' },
+    ],
+    [
+      ['--upstream', 'bundle+some/bundles'],
+      { kind: 'bundle', path: 'some/bundles', keys: '.slipway/keys/signing.pub' },
+    ],
+    [
+      ['--upstream', 'oci+http://127.0.0.1:5000/slipway/releases:1.66', '--keys', 'origin.pub'],
+      {
+        kind: 'oci',
+        url: 'http://127.0.0.1:5000/',
+        repository: 'slipway/releases',
+        tags: ['1.66'],
+        keys: 'origin.pub',
+      },
+    ],
+    [
+      ['--upstream', 'oci+https://reader:pass@registry.test/slipway', '--keys', 'origin.pub'],
+      {
+        kind: 'oci',
+        url: 'https://reader:pass@registry.test/',
+        repository: 'slipway',
+        tags: ['official', 'localized'],
+        keys: 'origin.pub',
+      },
     ],
   ])('reads the upstream of %j', (args, upstream) => {
     expect(parseDevOptions(args)).toEqual({
@@ -65,7 +103,45 @@ describe('the options of slipway dev', () => {
     expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain(
       `slipway:\n    url: http://127.0.0.1:8080/\n    trustedKeys:\n      - ${keys}\n`,
     );
-    expect(parseDevOptions(['--upstream', 'slipway+some/folder']).ok).toBe(false);
+  });
+
+  it.each([
+    ['slipway+some/folder', 'is not a URL'],
+    ['slipway+', 'nothing follows slipway+'],
+    ['bundle+', 'nothing follows bundle+'],
+    ['bundle+https://registry.test/slipway', 'a registry is oci+https://registry.test/slipway'],
+    ['oci+registry.test/slipway', 'is not a URL'],
+    ['oci+https://registry.test/', 'name a repository'],
+    ['oci+https://registry.test/slipway?tag=r1', 'name a repository'],
+    ['oci+ftp://registry.test/slipway', 'use a folder or an http(s) URL'],
+  ])('refuse the upstream %s', (text, message) => {
+    const parsed = parseDevOptions(['--upstream', text]);
+    expect(parsed.ok ? '' : parsed.error.join()).toContain(message);
+  });
+
+  it.each([
+    ['bundle+some/bundles'],
+    ['oci+http://127.0.0.1:5000/slipway/releases'],
+    ['slipway+http://127.0.0.1:1'],
+  ])('make a configuration of %s that the daemon takes', (text) => {
+    const parsed = parseDevOptions(['--upstream', text]);
+    if (!parsed.ok) throw new Error(parsed.error.join());
+    const section = upstreamSection(parsed.value.upstream, 'demo');
+    expect(upstreamConfigurationSchema.safeParse(section).error).toBeUndefined();
+  });
+
+  it('are refused without the folder of bundles or the key', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-bundles-'));
+    onTestFinished(async () => await rm(folder, { recursive: true }));
+    const stderr = new PassThrough();
+    const code = await runDev(
+      ['--data', folder, '--upstream', `bundle+${join(folder, 'none')}`, '--keys', join(folder, 'no.pub')],
+      devIo(stderr),
+    );
+    const text = String(stderr.read());
+    expect(code).toBe(2);
+    expect(text).toContain('there is no folder');
+    expect(text).toContain('no.pub');
   });
 
   it('reports every problem together', () => {
@@ -86,15 +162,7 @@ it('says how to take another port when its port is used, and makes nothing', asy
   });
   const { port } = holder.address() as AddressInfo;
   const stderr = new PassThrough();
-  const io = {
-    stdout: new PassThrough(),
-    stderr,
-    clock: systemClock,
-    programDirectory: '',
-    problemsOfRules: () => Promise.resolve([]),
-    signal: new AbortController().signal,
-  };
-  const code = await runDev(['--port', String(port), '--data', join(folder, 'data')], io);
+  const code = await runDev(['--port', String(port), '--data', join(folder, 'data')], devIo(stderr));
   expect([code, String(stderr.read())]).toEqual([
     1,
     `slipway dev: another process uses port ${port}; stop it, or use another port (make run PORT=0, or --port 0, takes a free one)\n`,

@@ -17,8 +17,11 @@ interface Mirror extends TestServer {
   readonly keyFile: string;
 }
 
-async function startMirror(releaseId = 'r1'): Promise<Mirror> {
-  const server = await startTestServer({ refresh: false });
+async function startMirror(
+  releaseId = 'r1',
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<Mirror> {
+  const server = await startTestServer({ config, refresh: false });
   const files = { 'a b/ü.bin': 'aaa', 'big.bin': BIG, 'c.bin': 'ccc', 'empty.bin': '' };
   const official = await server.store.addRelease({ releaseId, files, document: '{"ConnectionGroups":[]}' });
   server.daemon.setEnvelope(server.store.attest({ version: 7, issuedAt: now(), official }));
@@ -29,11 +32,14 @@ async function startMirror(releaseId = 'r1'): Promise<Mirror> {
   return { ...server, keyFile };
 }
 
+const environment: Record<string, string> = {};
+
 async function verify(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   let [out, err] = ['', ''];
   const code = await runVerify(argv, {
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
+    env: environment,
   });
   return { code, out, err };
 }
@@ -175,6 +181,51 @@ describe('slipway verify --url', () => {
     });
   });
 
+  it('sends its token to the mirror that wants one, from a file or the environment, and shows it nowhere', async () => {
+    const folder = await temporaryDirectory();
+    const [secret, other] = ['a-token-of-a-mirror', 'the-token-of-the-other'];
+    const [file, otherFile] = [join(folder, 'mirror.token'), join(folder, 'other.token')];
+    await Promise.all([writeFile(file, `${secret}\n`), writeFile(otherFile, `${other}\n`)]);
+    const closed = (tokenFile: string): object => ({
+      auth: { public: 'token' },
+      admin: { tokenFiles: [tokenFile] },
+    });
+    const mirror = await startMirror('r1', { ...closed(file) });
+    const against = await startMirror('r1', { ...closed(otherFile) });
+    const argv = ['--url', mirror.url, '--keys', mirror.keyFile, '--keys', against.keyFile];
+    const check = async (...more: readonly string[]): Promise<[number, string]> => {
+      const { code, out, err } = await verify(...argv, ...more);
+      expect(out + err).not.toContain(secret);
+      expect(out + err).not.toContain(other);
+      return [code, out + err];
+    };
+    const both = ['--against', against.url, '--against-token-file', otherFile];
+    expect((await check('--token-file', file))[0]).toBe(0);
+    expect((await check('--token-file', file, ...both))[0]).toBe(0);
+    expect(await check()).toEqual([1, expect.stringContaining('it wants a token')]);
+    expect(await check('--token-file', otherFile)).toEqual([
+      1,
+      expect.stringContaining('does not take this'),
+    ]);
+    // Each Slipway gets its own token alone.
+    expect(await check('--token-file', file, '--against', against.url)).toEqual([
+      3,
+      expect.stringContaining('it wants a token'),
+    ]);
+    onTestFinished(() => {
+      for (const name of Object.keys(environment)) delete environment[name];
+    });
+    environment['SLIPWAY_VERIFY_TOKEN'] = secret;
+    expect((await check())[0]).toBe(0);
+    environment['SLIPWAY_VERIFY_TOKEN_FILE'] = otherFile;
+    expect((await check())[0]).toBe(1);
+    environment['SLIPWAY_VERIFY_TOKEN_FILE'] = join(folder, 'none');
+    expect(await check()).toEqual([2, expect.stringContaining('none')]);
+    delete environment['SLIPWAY_VERIFY_TOKEN_FILE'];
+    environment['SLIPWAY_VERIFY_TOKEN'] = `${secret} ${secret}`;
+    expect(await check()).toEqual([2, expect.stringContaining('does not hold a usable token')]);
+  });
+
   it('says that nobody answers', async () => {
     const mirror = await startMirror();
     const { code, out } = await verify('--url', 'http://127.0.0.1:1', '--keys', mirror.keyFile);
@@ -191,6 +242,8 @@ describe('slipway verify --url', () => {
     [['--url', 'http://x', '--keys', 'k', '--quick'], 'are for directories'],
     [['dir', '--against', 'http://x'], '--against compares mirrors'],
     [['dir', '--sample', '3'], '--sample is for mirrors'],
+    [['dir', '--token-file', 'f'], 'are for mirrors'],
+    [['--url', 'http://x', '--keys', 'k', '--against-token-file', 'f'], 'needs --against'],
   ])('refuses %j', async (argv, message) => {
     const { code, err } = await verify(...argv);
     expect(code).toBe(2);

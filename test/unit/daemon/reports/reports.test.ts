@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import {
   clockCheck,
@@ -157,6 +157,25 @@ describe('the doctor', () => {
     status = 'ok';
     await clock.advance(90_000);
     expect(looks).toEqual([60, 120, 125, 130, 140, 200]);
+  });
+
+  it('looks immediately at what cannot wait, and gives a large database time to open', async () => {
+    const clock = new FakeClock();
+    const opened = Promise.withResolvers<{ status: 'failing'; message: string }>();
+    const other = vi.fn(() => ({ status: 'ok', message: 'sound' }) as const);
+    const checks: DoctorCheck[] = [
+      { id: 'database.translation', atStart: true, run: async () => await opened.promise },
+      { id: 'other', run: other },
+    ];
+    const doctor = doctorOf(checks, clock);
+    doctor.start();
+    onTestFinished(async () => await doctor.stop());
+    await clock.advance(20_000);
+    expect(doctor.latest()).toEqual([]);
+    opened.resolve({ status: 'failing', message: 'missing' });
+    await settle();
+    expect(doctor.latest()).toMatchObject([{ id: 'database.translation', message: 'missing' }]);
+    expect(other).not.toHaveBeenCalled();
   });
 
   it('notices and logs a change without being asked, so that since is when it began', async () => {

@@ -47,6 +47,7 @@ function status(
     },
     daemons: [DAEMON],
     history: null,
+    edges: null,
     handledRequest: null,
     previous: null,
     nowMs: 1_790_000_000_000,
@@ -59,6 +60,21 @@ describe('a status', () => {
     const first = status({ history: [releaseRow('official', 'r1', 'current')], handledRequest: 'now' });
     expect(ReleaseChannelStatusSchema.parse(first)).toEqual(first);
     expect(status({ history: [releaseRow('official', 'r1', 'current')], previous: first })).toEqual(first);
+  });
+
+  it('has edges only where the origin has some, compared with its release and history', () => {
+    expect(status().edges).toBeUndefined();
+    const edges = { count: 1, ready: 0, asked: [{ ...pod('edge-0'), health: null, failure: 'refused' }] };
+    const history = [releaseRow('official', RELEASE_ID, 'current')];
+    const found = status({ edges, history });
+    expect(found.edges).toEqual({
+      count: 1,
+      ready: 0,
+      atRelease: 0,
+      summary: '0/1',
+      slowest: { name: 'edge-0' },
+    });
+    expect(ReleaseChannelStatusSchema.parse(found)).toEqual(found);
   });
 
   it('joins the reports of pods and daemon on the same release', () => {

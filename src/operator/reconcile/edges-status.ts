@@ -1,0 +1,56 @@
+import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { ObservedEdges } from './observer.ts';
+
+type EdgesRow = NonNullable<ReleaseChannelStatus['edges']>;
+
+/**
+ * The edges as a status shows them.
+ *
+ * @param current the release of the origin; `undefined` when it has none
+ * @param history ids of the origin's releases, newest first; the further back an edge is in them, the slower it is
+ */
+export function edgesRow(
+  { count, ready, asked }: ObservedEdges,
+  channel: Channel,
+  current: string | undefined,
+  history: readonly string[],
+): EdgesRow {
+  const behind: Array<{ readonly name: string; readonly release: string | null }> = [];
+  for (const edge of asked) {
+    const { distributable = false, release = null } = bindingOf(edge, channel);
+    if (release === null || release !== current || !distributable) behind.push({ name: edge.name, release });
+  }
+  const age = (release: string | null): number => {
+    if (release === null) return Infinity;
+    const place = history.indexOf(release);
+    return place === -1 ? history.length : place;
+  };
+  const atRelease = asked.length - behind.length;
+  // A sort keeps the order of names among equals.
+  const [slowest] = behind.sort((left, right) => age(right.release) - age(left.release) || 0);
+  return {
+    count,
+    ready,
+    atRelease,
+    summary: `${atRelease}/${count}`,
+    ...(slowest === undefined
+      ? {}
+      : {
+          slowest: {
+            name: slowest.name,
+            ...(slowest.release === null ? {} : { release: slowest.release }),
+          },
+        }),
+  };
+}
+
+function bindingOf(
+  { health }: PodEvidence,
+  channel: Channel,
+): { readonly distributable?: boolean; readonly release?: string | null } {
+  if (health === null) return {};
+  const { distributable, release_id: release } = health.verdicts[channel];
+  return { distributable, release };
+}

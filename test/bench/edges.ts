@@ -1,0 +1,268 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { askSite } from './ask-site.ts';
+import { requestHead, startSocketsLoad } from './bytes/load.ts';
+import { findPlacement, type Placement } from './bytes/placement.ts';
+import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
+import { processorSeconds } from './processor-time.ts';
+import { REPEATED_PROBE, REPEATED_PROBE_BYTES, startRepeatedUpstream } from './repeated-upstream.ts';
+import { median } from './statistics.ts';
+
+const MIB = 1024 * 1024;
+/** The mean size of an object, bytes. */
+const MEAN_BYTES = 64 * 1024;
+/** How many entries have the same bytes: edges fetch an object once, and real time goes to objects. */
+const ENTRIES_OF_OBJECT = 10;
+const PROBE_WINDOW_SECONDS = 2;
+const REST_WINDOWS = 10;
+
+/** The time and the traffic until every edge had a release. */
+interface Arrival {
+  readonly seconds: number;
+  /** Bytes of the files that the edges lacked, of all edges together. */
+  readonly missing: number;
+  /** Bytes that the origin sent, without those of the probe. */
+  readonly sent: SentBytes;
+  /** The 99th percentile of each window, milliseconds. */
+  readonly p99s: readonly number[];
+  /** Share of a processor that the server of the origin used. */
+  readonly originLoad: number;
+}
+
+/** Bytes that a server sent. */
+interface SentBytes {
+  /** Bodies of files. */
+  readonly files: number;
+  /** Pages of the manifest, with their heads. */
+  readonly pages: number;
+  /** Everything, with heads. */
+  readonly all: number;
+}
+
+/** A real origin and real edges: a first release, then one that changes a hundredth of it. */
+export async function run(options: BenchOptions): Promise<BenchRow[]> {
+  const entries = options.quick ? 2000 : 200_000;
+  const edgeCount = options.quick ? 2 : 8;
+  const placement = findPlacement();
+  if (placement === null) throw new Error('the bench of edges needs two processors');
+  const directory = join(options.workDirectory, 'edges');
+  const objects = entries / ENTRIES_OF_OBJECT;
+  const upstream = await startRepeatedUpstream({ entries, objects, meanBytes: MEAN_BYTES });
+  const originFolder = join(directory, 'origin');
+  const origin = await startSlipwaySite(originFolder, directory, {
+    upstream: { kind: 'manifest', manifest: { url: upstream.url } },
+  });
+  const edges: SlipwaySite[] = [];
+  try {
+    placement.place(origin.daemonPid, 'one');
+    const server = await origin.startServer('origin');
+    placement.place(server.pid, 'one');
+    const probe = new Probe(server, placement);
+    const rest = await probe.rest();
+    const servers: SlipwayServer[] = [];
+    const startEdge = async (name: string): Promise<void> => {
+      const trustedKeys = [join(originFolder, 'keys/signing.pub')];
+      const slipway = { url: new URL(server.url('/')).origin, trustedKeys, pollSeconds: 1 };
+      const edge = await startSlipwaySite(
+        join(directory, name),
+        directory,
+        { upstream: { kind: 'slipway', slipway } },
+        placement.client('one'),
+      );
+      edges.push(edge);
+      servers.push(await edge.startServer(name));
+    };
+    const first = await arrive({ server, probe, missing: upstream.bytes(1) * edgeCount }, async () => {
+      await Promise.all(Array.from({ length: edgeCount }, async (_, at) => await startEdge(`edge${at}`)));
+    });
+    const id = await server.untilServes('');
+    upstream.publish(2);
+    await askSite(origin, 'control/sync', {});
+    await server.untilServes(id);
+    const second = await arrive({ server, probe, missing: upstream.bytes(2) * edgeCount }, async () => {
+      await Promise.all(servers.map(async (edge) => await edge.untilServes(id)));
+    });
+    const peaks = {
+      originServer: await peakBytes([server.pid]),
+      originDaemon: await peakBytes([origin.daemonPid]),
+      edgeServer: await peakBytes(servers.map(({ pid }) => pid)),
+      edgeDaemon: await peakBytes(edges.map(({ daemonPid }) => daemonPid)),
+    };
+    const setting = `${edgeCount} edges, ${entries} entries, ${objects} objects of ${MEAN_BYTES / 1024} KiB on average`;
+    return [
+      ...arrivalRows('first release', setting, first, rest, objects * edgeCount),
+      ...arrivalRows('1 % update', setting, second, rest, (objects * edgeCount) / 100),
+      ...Object.entries(peaks).map(([name, peak]) =>
+        row(
+          `peak RSS, ${PEAK_NAMES[name as keyof typeof peaks]}`,
+          peak.map((each) => each / MIB),
+          'MiB',
+          null,
+          setting,
+        ),
+      ),
+    ];
+  } finally {
+    await Promise.all([...edges, origin].map(async (site) => await site.stop()));
+    upstream.stop();
+  }
+}
+
+const PEAK_NAMES = {
+  originServer: 'server of the origin',
+  originDaemon: 'daemon of the origin',
+  edgeServer: 'server of an edge',
+  edgeDaemon: 'daemon of an edge',
+} as const;
+
+/** A client that asks the origin for one small file at a steady rate, whatever comes back. */
+class Probe {
+  /** Answers so far. */
+  requests = 0;
+  /** Bytes of an answer with its head. */
+  answerBytes = 0;
+  readonly #server: SlipwayServer;
+  readonly #placement: Placement;
+
+  constructor(server: SlipwayServer, placement: Placement) {
+    this.#server = server;
+    this.#placement = placement;
+  }
+
+  /** Asks while nothing else does. @returns the 99th percentile of each window, milliseconds */
+  async rest(): Promise<number[]> {
+    const sent = async (): Promise<number> => await this.#server.metric('slipway_http_response_bytes_total');
+    const [before, requests] = [await sent(), this.requests];
+    const p99s: number[] = [];
+    while (p99s.length < REST_WINDOWS) p99s.push(await this.window());
+    this.answerBytes = ((await sent()) - before) / (this.requests - requests);
+    return p99s;
+  }
+
+  /** Asks for some seconds. @returns the 99th percentile of the latency, milliseconds */
+  async window(): Promise<number> {
+    const load = startSocketsLoad(
+      {
+        port: this.#server.port,
+        connections: 16,
+        seconds: PROBE_WINDOW_SECONDS,
+        heads: [requestHead('GET', this.#server.url(REPEATED_PROBE))],
+        status: 200,
+        bodyBytes: REPEATED_PROBE_BYTES,
+        requestsPerSecond: 1000,
+      },
+      // The edges use the whole of their processor; their share of it is not part of the measurement.
+      ['nice', '-n', '-20', ...this.#placement.client('one')],
+    );
+    const { p99Milliseconds, requests } = await load.result;
+    if (p99Milliseconds === undefined) throw new Error('no answer came within the window');
+    this.requests += requests;
+    return p99Milliseconds;
+  }
+}
+
+interface Origin {
+  readonly server: SlipwayServer;
+  readonly probe: Probe;
+  readonly missing: number;
+}
+
+/** Runs something until all edges have a release, and measures the origin meanwhile. */
+async function arrive({ server, probe, missing }: Origin, work: () => Promise<void>): Promise<Arrival> {
+  const before = await sentBytes(server, probe);
+  const busyBefore = processorSeconds([server.pid]);
+  const p99s: number[] = [];
+  const done = new AbortController();
+  const started = performance.now();
+  const windows = (async () => {
+    while (!done.signal.aborted) p99s.push(await probe.window());
+  })();
+  let seconds = 0;
+  try {
+    await work();
+    seconds = (performance.now() - started) / 1000;
+  } finally {
+    done.abort();
+    await windows;
+  }
+  const originLoad = (processorSeconds([server.pid]) - busyBefore) / ((performance.now() - started) / 1000);
+  const after = await sentBytes(server, probe);
+  const sent = {
+    files: after.files - before.files,
+    pages: after.pages - before.pages,
+    all: after.all - before.all,
+  };
+  return { seconds, missing, sent, p99s, originLoad };
+}
+
+/** The bytes that a server has sent, without those of the probe. */
+async function sentBytes(server: SlipwayServer, probe: Probe): Promise<SentBytes> {
+  const total = 'slipway_http_response_bytes_total';
+  const [files, pages, all] = await Promise.all([
+    server.metric('slipway_cdn_sent_bytes_total'),
+    server.metric(`${total}{route="/v1/distribution"}`),
+    server.metric(total),
+  ]);
+  return {
+    files: files - probe.requests * REPEATED_PROBE_BYTES,
+    pages,
+    all: all - probe.requests * probe.answerBytes,
+  };
+}
+
+/** The largest resident memory that some processes have had, bytes. */
+async function peakBytes(pids: readonly number[]): Promise<number[]> {
+  return await Promise.all(
+    pids.map(async (pid) => {
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+    }),
+  );
+}
+
+/** @param objects that came to the edges, all edges together */
+function arrivalRows(
+  name: string,
+  setting: string,
+  { seconds, missing, sent, p99s, originLoad }: Arrival,
+  rest: readonly number[],
+  objects: number,
+): BenchRow[] {
+  const heads = sent.all - sent.files - sent.pages;
+  const ratios = p99s.map((each) => each / median(rest));
+  const load = `the server of the origin used ${(100 * originLoad).toFixed(0)} % of its processor`;
+  const perFile = `${(heads / objects).toFixed(0)} bytes of heads an object, ${(sent.pages / MIB).toFixed(1)} MiB of pages`;
+  return [
+    row(`${name}: until every edge serves it`, [seconds], 's', null, setting),
+    row(
+      `${name}: bytes of files that the origin sent`,
+      [sent.files / missing],
+      'x missing',
+      GOALS.bytes,
+      `${(missing / MIB).toFixed(1)} MiB were missing`,
+    ),
+    row(`${name}: all bytes that the origin sent`, [sent.all / missing], 'x missing', GOALS.bytes, perFile),
+    row(
+      `${name}: p99 of a GET at the origin meanwhile`,
+      ratios,
+      'x at rest',
+      GOALS.latency,
+      `${median(p99s).toFixed(2)} ms against ${median(rest).toFixed(2)} ms; ${load}`,
+    ),
+  ];
+}
+
+const GOALS = { bytes: 1.02, latency: 1.5 } as const;
+
+function row(
+  name: string,
+  rounds: readonly number[],
+  unit: string,
+  limit: number | null,
+  note: string,
+): BenchRow {
+  const value = median(rounds);
+  const target = limit === null ? 'none' : `<= ${limit}`;
+  return { case: name, value, unit, target, pass: limit === null ? null : value <= limit, rounds, note };
+}

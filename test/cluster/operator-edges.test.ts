@@ -1,0 +1,108 @@
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
+import { publicKeyOf } from '../support/edge.ts';
+import { FAKE_TOKEN } from '../support/fake-slipway.ts';
+import { kubeTools } from '../support/kube-tools.ts';
+import { PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
+import { startOriginProxy, type OriginProxy } from '../support/origin-proxy.ts';
+import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
+
+const missing = kubeTools('etcd', 'kube-apiserver') === null;
+
+/** A real origin whose admin surface accepts the token of the fakes, and the folder of its upstream. */
+async function startOrigin(): Promise<{ readonly origin: TestSystem; readonly upstream: string }> {
+  const upstream = await temporaryDirectory();
+  await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+  const token = join(await temporaryDirectory(), 'token');
+  await writeFile(token, `${FAKE_TOKEN}\n`);
+  const origin = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    server: { admin: { tokenFiles: [token], exposeControl: true } },
+  });
+  await origin.untilReady(true);
+  return { origin, upstream };
+}
+
+/** A real edge, which a test can cut off from its origin. */
+async function startEdge(
+  origin: TestSystem,
+): Promise<{ readonly edge: TestSystem; readonly way: OriginProxy }> {
+  const way = await startOriginProxy(origin.serverUrl, onTestFinished);
+  const key = join(await temporaryDirectory(), 'origin.pub');
+  await copyFile(publicKeyOf(origin), key);
+  const edge = await startSystem({
+    upstream: { kind: 'slipway', slipway: { url: way.url, trustedKeys: [key], pollSeconds: 1 } },
+  });
+  return { edge, way };
+}
+
+const portOf = ({ serverUrl }: TestSystem): { readonly port: number } => ({
+  port: Number(new URL(serverUrl).port),
+});
+
+describe.skipIf(missing)('an operator with a real origin and real edges', () => {
+  const world = sharedFixture(requireOperatorWorld);
+
+  it('reports how many edges serve the release of the origin, and which is the slowest', async () => {
+    const { origin, upstream } = await startOrigin();
+    const [first, second] = await Promise.all([startEdge(origin), startEdge(origin)]);
+    await Promise.all([first.edge.untilReady(true), second.edge.untilReady(true)]);
+    const namespace = await world().createNamespace();
+    await world().expose(namespace, 'slipway', [portOf(origin)]);
+    await world().expose(namespace, 'slipway-edge', [portOf(first.edge), portOf(second.edge)]);
+    await world().startOperator(namespace);
+    await world().apply(namespace, 'official');
+    const untilEdges = async (expected: ReleaseChannelStatus['edges']): Promise<void> => {
+      let last: ReleaseChannelStatus['edges'];
+      await until(async () => {
+        last = (await world().get(namespace, 'official'))?.status?.edges;
+        return isDeepStrictEqual(last, expected);
+      }, PATIENCE_MS).catch((cause: unknown) => {
+        throw new Error(`${JSON.stringify(last)} is not ${JSON.stringify(expected)}`, { cause });
+      });
+    };
+
+    // Nothing says yet that the other Service is one of edges.
+    const before = await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    expect(before.edges).toBeUndefined();
+    const service = `/api/v1/namespaces/${namespace}/services/slipway-edge`;
+    const labels = { 'slipway.dev/edges-of': 'slipway' };
+    const { status: labelled } = await world().plane.request('PATCH', service, {
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { labels } },
+    });
+    expect(labelled).toBe(200);
+    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2' });
+
+    second.way.isDown = true;
+    await writeReleaseTree(upstream, {
+      id: 'r90_two',
+      files: sampleFiles().set('new.txt', Buffer.from('new')),
+    });
+    expect((await origin.run('sync')).status).toBe('succeeded');
+    const behind = { name: 'slipway-edge-pod-1', release: 'r90_one' };
+    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: behind });
+    // Edges do not decide whether the origin is sound.
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+
+    second.way.isDown = false;
+    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2' });
+
+    await second.edge.server.kill();
+    const silent = { name: 'slipway-edge-pod-1' };
+    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: silent });
+
+    await world().plane.request('PATCH', service, {
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { labels: { 'slipway.dev/edges-of': null } } },
+    });
+    await untilEdges(undefined);
+  });
+});
