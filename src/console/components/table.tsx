@@ -49,7 +49,7 @@ export function Table<R>({ caption, columns, rows, keyOf }: TableProps<R>): JSX.
 
 function cellOf<R>({ head, cell, class: name = '' }: Column<R>, row: R, index: number): JSX.Element {
   const value = cell(row);
-  // Narrow screens leave out what is empty, because its head would say nothing.
+  // Narrow screens leave out an empty cell, because its head would say nothing.
   const classes = value === NOTHING ? `${name} none` : name;
   // One box around any content, so that the cards of narrow screens have two columns.
   const content = <div>{value}</div>;

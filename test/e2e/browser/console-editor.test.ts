@@ -105,7 +105,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     expect([...editor.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
-  it('says before a task is handed in what is missing, and what happens', async () => {
+  it('names missing units before a task is handed in, and the outcome when none is missing', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.skipped;
     const units = await world.units(destination);

@@ -110,7 +110,7 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     await toasts.getByRole('button', { name: /^Undo/ }).click();
     await toggle.and(page.getByRole('switch', { checked: true })).waitFor();
     await toasts.getByText('configured:cleanup runs by itself again.', { exact: true }).first().waitFor();
-    // What was taken back is not taken back again.
+    // An undo has no undo of its own.
     expect(await toasts.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
   });
 
@@ -134,7 +134,7 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     expect(await note.count()).toBe(0);
   });
 
-  it('offers what was opened last first, until the person logs out', async () => {
+  it('offers the last opened things first, until the person logs out', async () => {
     const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const { page } = opened;

@@ -1,6 +1,6 @@
-/** What the daemon does with a task that is handed in; pure. */
+/** Foresees how the daemon answers when a task is handed in; pure. */
 
-import type { TranslationTask } from './task-head.tsx';
+import type { TranslationTask } from './translation-task.ts';
 
 /** Units for which the daemon refuses a task, by their state. */
 export interface MissingUnits {

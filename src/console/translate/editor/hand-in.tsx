@@ -9,7 +9,7 @@ import { count } from '../../text/format.ts';
 import { sessionOf } from './editor-session.ts';
 import { handInOf, type HandInPlan } from './hand-in-plan.ts';
 import { unitReader } from './scan-units.ts';
-import type { TranslationTask } from './task-head.tsx';
+import type { TranslationTask } from './translation-task.ts';
 import { isUnsaved } from './unit-draft.ts';
 import { unitMatcher } from './unit-filter.ts';
 import { containerQuery } from './unit.ts';

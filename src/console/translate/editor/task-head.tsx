@@ -1,16 +1,13 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Report } from '../../api/wire.ts';
 import { useApp } from '../../state/app.ts';
 import { count } from '../../text/format.ts';
 import { sessionOf } from './editor-session.ts';
 import { HandIn } from './hand-in.tsx';
 import { isHandInOffered } from './hand-in-plan.ts';
 import { UnsavedCount } from './save-state.tsx';
+import type { TranslationTask } from './translation-task.ts';
 import { lookOf } from './unit.ts';
-
-/** A translation task. */
-export type TranslationTask = Report<'translation.tasks'>['items'][number];
 
 /** The work of a person in the editor: to write targets, or to accept them. */
 export type EditorMode = 'translate' | 'review';
