@@ -405,7 +405,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const { page, target, saved } = editor;
     const leave = async (): Promise<void> => {
       await page.goto(`${world.url}#/settings`);
-      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.locator('main').getByRole('button', { name: 'Log out' }).click();
       await page.getByLabel('Admin token').waitFor();
     };
     await target.fill('离开之前');
