@@ -15,7 +15,7 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConnectedUpstream, UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
-import { recoverReleases } from './recovery/boot-recovery.ts';
+import { queueVerification, recoverReleases } from './recovery/boot-recovery.ts';
 import { findLostStore, FORMAT_RESTORED } from './recovery/lost-format.ts';
 import { requireStore } from './checks/require-store.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
@@ -48,6 +48,7 @@ import { createReleaseReports } from './reports.ts';
 import { createMirrorTask } from './mirror/mirror-task.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
 import { originLimits, originMakesCurrent } from './mirror/origin-limits.ts';
+import { tryToStore } from '../database/store-when-possible.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
 import { createFirstSyncRetry } from './sync/first-sync-retry.ts';
@@ -259,6 +260,11 @@ function createRooms(options: ReleasesOptions) {
       origin: originLimits(options.upstream.current()?.attested, common.origins),
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
+    // The wall clock can be set back while the daemon runs. Old verifications are repeated by their schedule.
+    onRenewal: () => {
+      const verify = (): void => queueVerification({ ...common, verifyAfterSeconds: Infinity });
+      tryToStore(verify, 'the verification of a release', options.logger);
+    },
   });
   const damage = createReleaseDamage({
     ...common,

@@ -89,3 +89,14 @@ export interface VerifiedAttestation {
 
 /** How far in the future `issued_at` may lie, in seconds. */
 export const CLOCK_SKEW_SECONDS = 60;
+
+/**
+ * Whether a recorded time lies in the future, so that the clock is wrong now or was wrong then. Its age is not known, so it never
+ * counts as recent.
+ *
+ * @param at Unix seconds
+ * @param now Unix seconds
+ */
+export function isInFuture(at: number, now: number): boolean {
+  return at > now + CLOCK_SKEW_SECONDS;
+}

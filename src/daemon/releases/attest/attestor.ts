@@ -14,13 +14,19 @@ import { createAnnouncer, type Announcer } from './announcer.ts';
 import { createRenewal } from './renewal.ts';
 import { requireSwitchable } from './require-switchable.ts';
 import { createSerial } from './serial.ts';
-import { createStatementIssuer, type StatementIssuerOptions } from './statement-issuer.ts';
+import {
+  createStatementIssuer,
+  type StatementIssuer,
+  type StatementIssuerOptions,
+} from './statement-issuer.ts';
 import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface AttestorOptions extends StatementIssuerOptions {
   readonly releases: ReleaseRepository;
   readonly events: Pick<ReleaseEvents, 'append'>;
+  /** Called after each attempt to renew. */
+  readonly onRenewal?: () => void;
 }
 
 /** State of the attestor, for the doctor report: `degraded` when envelopes are issued, but cannot be stored. */
@@ -78,7 +84,15 @@ export function createAttestor(options: AttestorOptions): Attestor {
     clock,
     logger,
     ttlSeconds: options.ttlSeconds,
-    renew: () => issue('renewal'),
+    isLate: () => issuer.isLate(),
+    storeLate: () =>
+      serial(async () => {
+        if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');
+      }),
+    renew: async () => {
+      await issue('renewal');
+      options.onRenewal?.();
+    },
   });
 
   const switchTo = async (channel: Channel, releaseId: string): Promise<number> => {
@@ -137,14 +151,17 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
-    status: () => {
-      const issued = issuer.issued();
-      const expired = issued !== null && issued.statement.expires_at <= unixSeconds(clock);
-      const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
-      if (failure !== null) return { status: 'failing', message: failure };
-      const lag = issuer.lag();
-      if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
-      return { status: 'ok', message: 'attestations are issued and renewed' };
-    },
+    status: () => statusOf(issuer, unixSeconds(clock)),
   };
+}
+
+/** @param now Unix seconds */
+function statusOf(issuer: Pick<StatementIssuer, 'issued' | 'trouble' | 'lag'>, now: number): AttestorStatus {
+  const issued = issuer.issued();
+  const expired = issued !== null && issued.statement.expires_at <= now;
+  const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
+  if (failure !== null) return { status: 'failing', message: failure };
+  const lag = issuer.lag();
+  if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
+  return { status: 'ok', message: 'attestations are issued and renewed' };
 }

@@ -5,6 +5,7 @@ import type {
   ReleaseFailure,
   RetainedRelease,
 } from '../../../domain/verdict/attestation.ts';
+import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import { documentOfRow, isKept, type ReleaseRow } from '../records/release-row.ts';
 import {
@@ -70,12 +71,7 @@ export function planStatement(
   const localized = currentOf(situation, 'localized');
   const fresh = (release: ReleaseRow): boolean => isFreshAt(release, nowSeconds, limits.maxVerifyAgeSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
-    return {
-      ok: false,
-      message:
-        `the last full verification of release ${official.release_id} is older than ${limits.maxVerifyAgeSeconds} s;` +
-        ' nothing is attested until a verify task has succeeded',
-    };
+    return { ok: false, message: unverifiedMessage(official, limits, nowSeconds) };
   }
   const { origin } = limits;
   const hasRelease = official !== null || localized !== null;
@@ -90,7 +86,7 @@ export function planStatement(
     );
   } else if (localized !== null && localized.state !== 'damaged' && !fresh(localized)) {
     notes.push(
-      `localized release ${localized.release_id} is left out: its last full verification is too old`,
+      `localized release ${localized.release_id} is left out: its last full verification is too old, or dated in the future`,
     );
   } else if (localized !== null) {
     localizedStatement = attested(localized, failureOf);
@@ -115,6 +111,17 @@ export function planStatement(
     notes,
     expiresBy: hasRelease ? (origin?.freshUntil ?? null) : null,
   };
+}
+
+function unverifiedMessage(
+  { release_id: releaseId, verified_at: at }: ReleaseRow,
+  { maxVerifyAgeSeconds }: StatementLimits,
+  nowSeconds: number,
+): string {
+  const found = isInFuture(at ?? 0, nowSeconds)
+    ? 'is dated in the future'
+    : `is older than ${maxVerifyAgeSeconds} s`;
+  return `the last full verification of release ${releaseId} ${found}; nothing is attested until a verify task has succeeded`;
 }
 
 /** The sound releases that are announced. */
@@ -142,13 +149,17 @@ function originMessage({ freshUntil }: OriginLimits): string {
   return `the last accepted attestation of the origin is too old since ${since}; nothing is attested until a newer one is accepted`;
 }
 
-/** Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. */
+/**
+ * Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. The age of one that is dated
+ * in the future is not known, so it supports none.
+ */
 export function isFreshAt(
   { verified_at: verifiedAt }: Pick<ReleaseRow, 'verified_at'>,
   nowSeconds: number,
   maxVerifyAgeSeconds: number,
 ): boolean {
-  return (verifiedAt ?? 0) > nowSeconds - maxVerifyAgeSeconds;
+  const at = verifiedAt ?? 0;
+  return at > nowSeconds - maxVerifyAgeSeconds && !isInFuture(at, nowSeconds);
 }
 
 /** The release that the pointer of a channel names, or `null`. */

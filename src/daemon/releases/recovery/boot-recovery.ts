@@ -7,6 +7,7 @@ import type {
 } from '../../../domain/verdict/attestation.ts';
 import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { describeStorageError, storageFailureOf } from '../../database/storage-failure.ts';
@@ -21,7 +22,7 @@ import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../c
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { isAnnouncedIn, selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
-import { currentOf, isFreshAt } from '../attest/statement-rules.ts';
+import { currentOf } from '../attest/statement-rules.ts';
 import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
@@ -218,7 +219,7 @@ function adoptWithdrawal(
   const { releases, database, logger, maxVerifyAgeSeconds: maxAge, retention } = deps;
   const current = releases.current('localized');
   if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
-  const wasFresh = isFreshAt(current, issuedAt, maxAge);
+  const wasFresh = (current.verified_at ?? 0) > issuedAt - maxAge;
   const isRecent = issuedAt - (stored?.issued_at ?? 0) < Math.min(maxAge, retention.maxAgeSeconds);
   const isEarlier = retained.some(
     ({ channel, release_id: id }) => channel === 'localized' && id === current.release_id,
@@ -254,11 +255,25 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
   return verified.value;
 }
 
-function queueVerification({ releases, engine, clock, verifyAfterSeconds }: RecoveryDependencies): void {
-  const oldest = unixSeconds(clock) - verifyAfterSeconds;
+/**
+ * Queues the verification of each current release that needs one: the last one is too old, or dated in the future.
+ *
+ * @param verifyAfterSeconds age that is too old, seconds
+ */
+export function queueVerification({
+  releases,
+  engine,
+  clock,
+  verifyAfterSeconds,
+}: Pick<RecoveryDependencies, 'releases' | 'engine' | 'clock' | 'verifyAfterSeconds'>): void {
+  const now = unixSeconds(clock);
   for (const channel of CHANNELS) {
     const release = releases.current(channel);
-    if (release === null || (release.verified_at ?? 0) > oldest) continue;
+    if (release === null) continue;
+    const at = release.verified_at ?? 0;
+    // A repair verifies a damaged release.
+    const isUndated = isInFuture(at, now) && release.state !== 'damaged';
+    if (at > now - verifyAfterSeconds && !isUndated) continue;
     engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id: release.release_id }), dedupe: true });
   }
 }

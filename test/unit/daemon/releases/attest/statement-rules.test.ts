@@ -55,6 +55,19 @@ describe('planStatement', () => {
     expect(planStatement(never, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
   });
 
+  test('a verification that is dated in the future supports nothing, beyond the tolerance of a clock', () => {
+    const at = (verified_at: number) => ({
+      releases: [releaseRow('1', { state: 'current', verified_at })],
+      pointers: pointers('1'),
+      announced: [],
+    });
+    expect(planStatement(at(1060), LIMITS, 1000, () => FAILURE).ok).toBe(true);
+    expect(planStatement(at(1061), LIMITS, 1000, () => FAILURE)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('is dated in the future') as string,
+    });
+  });
+
   test('an edge attests nothing after the last attestation of its origin is too old, and nothing beyond that', () => {
     const situation = {
       releases: [releaseRow('1', { state: 'current' })],
