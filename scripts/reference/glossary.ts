@@ -53,7 +53,7 @@ The Glossary says how terms are translated. Its file is \`glossary.db\` in \`dat
 never empties, renames or replaces it. A file that is missing after the first start, damaged, read-only, of a newer daemon or
 of another program makes the reads and actions of the Glossary answer 503 and the doctor check \`database.glossary\` fail;
 everything else works. Restore the file from a backup while the daemon is stopped. To begin with an empty one, delete
-\`glossary.db.created\`, too.
+\`.glossary.db.created\`, too.
 
 \`glossary_path\` selects another Glossary below \`glossary.root\`. Such a file is only read.
 

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { noUnits } from '../domain/translation/unit-state.ts';
+import { noReleaseUnits } from '../domain/translation/expected-outcomes.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import { isPreparing } from './conditions/following.ts';
 import type { DaemonBase } from './daemon-base.ts';
@@ -79,7 +79,7 @@ export function createLocalizedParts(
       return {
         built: work?.built ?? null,
         index: texts.parse.latestStatus(),
-        units: work?.units ?? noUnits(),
+        units: work ?? noReleaseUnits(),
       };
     },
     refreshTexts: async () => await texts.translation.readStatus(),

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeReleaseTree } from '../support/release-tree.ts';
@@ -11,6 +11,10 @@ const TOKEN = 'translation-token-4711';
 
 const table = (...texts: readonly string[]): Buffer =>
   Buffer.from(JSON.stringify(texts.map((Text, at) => ({ Id: at + 1, Text }))));
+
+interface Health {
+  readonly service: { readonly reason: string | null };
+}
 
 interface World {
   readonly system: TestSystem;
@@ -114,5 +118,26 @@ describe('translation tasks of a running system', () => {
       return health.includes('WorkDatabaseUnusable');
     });
     expect(await readFile(path)).toEqual(damaged);
+  });
+
+  it('are missed by the state of the service without a question, and nothing empty takes their place', async () => {
+    const { system, get, tasksOf } = await world();
+    await until(async () => (await tasksOf('r1')).length === 1);
+    await system.daemon.stop();
+    const data = join(system.directory, 'data');
+    for (const name of await readdir(data)) {
+      if (name.startsWith('translation.db')) await rm(join(data, name));
+    }
+    await system.startDaemon();
+    const service = await until(async () => {
+      const health = (await (await fetch(`${system.serverUrl}/healthz`)).json()) as Health;
+      return health.service.reason === 'WorkDatabaseUnusable' ? health.service : null;
+    });
+    expect(service).toMatchObject({
+      state: 'degraded',
+      next_step: { text: expect.stringContaining('slipway restore --database NAME') },
+    });
+    expect((await get('translation/tasks')).body['detail']).toContain('was there before and is missing now');
+    expect(await readdir(data)).not.toContain('translation.db');
   });
 });

@@ -13,6 +13,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createLocalized } from '../../src/daemon/localized/localized.ts';
+import { noReleaseUnits } from '../../src/domain/translation/expected-outcomes.ts';
 import { noUnits } from '../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
@@ -54,7 +55,7 @@ const localized = createLocalized({
     return {
       built: { releaseId, generation: 1 },
       index: { release_id: releaseId, generation: 1 },
-      units: { ...noUnits(), proofread: 2 },
+      units: { ...noReleaseUnits(), units: { ...noUnits(), proofread: 2 } },
     };
   },
   refreshTexts: async () => undefined,
@@ -63,7 +64,12 @@ const localized = createLocalized({
   logger: createSilentLogger(),
   freezer: scriptedFreezer(texts, []),
   openBuilders: async () => textBuilders(texts),
-  texts: { hold: async () => 1, compare: async () => null, markPublished: async () => undefined },
+  texts: {
+    hold: async () => 1,
+    countHolds: async () => 1,
+    compare: async () => null,
+    markPublished: async () => undefined,
+  },
 });
 engine.jobs.register(...[...releases.jobs, ...localized.jobs].map((job) => ({ ...job, maxAttempts: 1 })));
 // The timers of the daemon alone do not keep a process alive.

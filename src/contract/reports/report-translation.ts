@@ -231,9 +231,9 @@ export const TranslationStatusReport = report(
         accepted: Count.describe('Proofread units.'),
         translated: Count.describe('Translated and proofread units.'),
         blocked: Count,
-        skipped: Count.describe('Units of skipped tasks.'),
+        skipped: Count.describe('Units of skipped tasks of other files.'),
         excluded: Count.optional().describe(
-          'Units of other tasks whose files `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
+          'Units of files that `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
         ),
         by_state: Counts.describe('All units by state.'),
         publishable: Count.nullable().describe(
@@ -258,7 +258,7 @@ export const TranslationStatusReport = report(
     publish_blockers: z
       .array(z.object({ code: z.string(), message: z.string(), count: Count }))
       .describe(
-        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Units of skipped tasks block nothing.',
+        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Each unit counts for one code. Units of skipped tasks block nothing.',
       ),
   },
   {

@@ -17,6 +17,14 @@ export class DatabaseDamagedError extends DatabaseError {
   }
 }
 
+/** The file was there before, and is missing or empty now. */
+export class DatabaseLostError extends DatabaseError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DatabaseLostError';
+  }
+}
+
 /** The file is sound, but of another program or of a newer schema. */
 export class ForeignDatabaseError extends DatabaseError {
   constructor(message: string) {

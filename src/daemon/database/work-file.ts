@@ -1,5 +1,6 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
-import { DatabaseDamagedError, DatabaseError } from './database-error.ts';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseDamagedError, DatabaseLostError } from './database-error.ts';
 import { isDatabaseDamage } from './storage-failure.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -27,8 +28,6 @@ export interface WorkFileOptions<T> {
 
 /** Milliseconds until a file that could not be used is opened again without a change. */
 const RETRY_MS = 5000;
-/** Stands beside a database from its creation on, so that a lost file is not taken for a first start. */
-const MARKER_SUFFIX = '.created';
 
 /** Creates the holder of one file. */
 export function createWorkFile<T extends { close(): void }>(options: WorkFileOptions<T>): WorkFile<T> {
@@ -77,16 +76,30 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 }
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
-  const marker = `${path}${MARKER_SUFFIX}`;
-  if (isLost(path) && existsSync(marker)) {
+  const marker = markerOf(path);
+  const earlier = `${path}${MARKER_SUFFIX}`;
+  const markers = [marker, earlier].filter((each) => existsSync(each));
+  if (isLost(path) && markers.length > 0) {
     const state = existsSync(path) ? 'empty' : 'missing';
-    throw new DatabaseError(
-      `${content} ${path} was there before and is ${state} now; put the file of a backup in its place, or delete ${marker} to begin with an empty one`,
+    throw new DatabaseLostError(
+      `${content} ${path} was there before and is ${state} now; restore it from a backup, or delete ${markers.join(' and ')} to begin with an empty one`,
     );
   }
   const value = open(path);
-  if (!existsSync(marker)) writeFileSync(marker, '', { mode: 0o600 });
+  if (!markers.includes(marker)) writeFileSync(marker, '', { mode: 0o600 });
+  if (markers.includes(earlier)) rmSync(earlier, { force: true });
   return value;
+}
+
+const MARKER_SUFFIX = '.created';
+
+/**
+ * Stands beside a database from its creation on, so that a lost file is not taken for a first start. The dot keeps it when somebody
+ * deletes the database together with the other files of SQLite, whose names begin with its name. The marker of earlier versions did so,
+ * too.
+ */
+function markerOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}${MARKER_SUFFIX}`);
 }
 
 /** Whether the file is missing, or has no content after a copy that failed. SQLite writes a header before its log has anything. */

@@ -43,6 +43,7 @@ export function createGlossaryCheck({
   };
   return {
     id: 'database.glossary',
+    atStart: true,
     run: async (signal) => {
       let state: GlossarySummary;
       try {

@@ -15,6 +15,7 @@ export interface MemoryCheckDependencies {
 export function createMemoryCheck({ thread, finding, onCounted }: MemoryCheckDependencies): DoctorCheck {
   return {
     id: 'database.memory',
+    atStart: true,
     run: async (signal) => {
       try {
         const found = await thread.call('summary', { path: null }, { signal });

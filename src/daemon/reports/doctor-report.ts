@@ -17,6 +17,8 @@ export interface DoctorFinding {
   readonly message: string;
   /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
   readonly since?: number;
+  /** False while nothing has happened that the check judges; the status is then `ok`. Default: true. */
+  readonly evaluated?: boolean;
   /** Whether only free space is missing, so that the check of the space tells the cause. */
   readonly lacksSpace?: boolean;
 }
@@ -28,6 +30,8 @@ export type DoctorTrigger = 'request' | 'interval';
 export interface DoctorCheck {
   /** Stable name, such as `store.writable`. */
   readonly id: string;
+  /** Whether it also runs immediately when the daemon starts, because what it finds cannot wait for a minute. */
+  readonly atStart?: true;
   /**
    * Must end soon after the signal is aborted. An error counts as `failing`.
    *
@@ -51,7 +55,10 @@ export interface DoctorResult extends DoctorFinding {
   readonly since: number;
 }
 
-/** Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. */
+/**
+ * Runs the checks on request and every minute, more often while one fails, so that it notices when a status began and ended. Some
+ * run at the start, too.
+ */
 export interface Doctor {
   /** Runs every check now. */
   examine(signal: AbortSignal): Promise<readonly DoctorResult[]>;
@@ -72,11 +79,15 @@ const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
 
-  const examine = async (signal: AbortSignal, trigger: DoctorTrigger): Promise<readonly DoctorResult[]> => {
+  const examine = async (
+    signal: AbortSignal,
+    trigger: DoctorTrigger,
+    chosen = { checks, timeoutMs },
+  ): Promise<readonly DoctorResult[]> => {
     const findings = await Promise.all(
-      checks.map(async (check) => ({
+      chosen.checks.map(async (check) => ({
         id: check.id,
-        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, timeoutMs, signal)),
+        ...(await runBounded((bounded) => check.run(bounded, trigger), clock, chosen.timeoutMs, signal)),
       })),
     );
     // Checks that an abandoned report cut off found nothing.
@@ -91,14 +102,20 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
     });
   };
 
-  let lookedAt = clock.monotonic();
+  const atStart = checks.filter((check) => check.atStart === true);
+  let isStarting = true;
+  // The start has work of its own, so that the other checks run one interval later; the state must not wait for longer.
+  let lookedAt = -Infinity;
   const isDue = (): boolean =>
     clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
-    firstWaitMs: FAILING_INTERVAL_MS,
     turn: async (signal) => {
-      if (isDue()) {
+      if (isStarting) {
+        isStarting = false;
+        // The first use of a large database takes longer than others.
+        await examine(signal, 'interval', { checks: atStart, timeoutMs: INTERVAL_MS });
+      } else if (isDue()) {
         await examine(signal, 'interval');
         lookedAt = clock.monotonic();
       }
@@ -147,7 +164,13 @@ export function createDoctorReport(
     const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
     return {
       status: SEVERITY[worst] ?? 'failing',
-      checks: results.map(({ id, status, message, since }) => ({ id, status, message, since })),
+      checks: results.map(({ id, status, message, since, evaluated = true }) => ({
+        id,
+        status,
+        message,
+        since,
+        evaluated,
+      })),
       process: {
         supervised: supervision !== null,
         restarts: supervision?.restarts ?? 0,

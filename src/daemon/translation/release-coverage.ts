@@ -1,7 +1,7 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import { PUBLISHABLE_STATES, publishOutcome } from '../../domain/translation/publish-outcome.ts';
+import { expectedOutcomes } from '../../domain/translation/expected-outcomes.ts';
+import type { PublishCounts } from '../../domain/translation/publish-outcome.ts';
 import {
-  isBelow,
   noUnits,
   UNIT_STATES,
   type UnitCounts,
@@ -32,6 +32,7 @@ export function coverageOf(
   const units = isBuilt ? status.units : noUnits();
   const skipped = isBuilt ? status.skippedUnits : noUnits();
   const excluded = isBuilt ? status.excludedUnits : noUnits();
+  const outcomes = expectedOutcomes(status, minState);
   const all = noUnits();
   for (const state of UNIT_STATES) all[state] = units[state] + skipped[state] + excluded[state];
   return {
@@ -45,55 +46,43 @@ export function coverageOf(
       skipped: sumOf(skipped),
       excluded: sumOf(excluded),
       by_state: all,
-      publishable: isBuilt ? publishableUnits(status, minState) : 0,
+      publishable: isBuilt ? publishableUnits(status, outcomes) : 0,
     },
-    publish_blockers: isBuilt ? blockersOf(status, minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(outcomes, minState) : [missingTasks(releaseId)],
   };
 }
 
 /** The units that a publication would localize; `null` when more units are on hold than were counted. */
-function publishableUnits({ units, heldUnits }: WorkStatus, minState: UsableState): number | null {
-  if (sumOf(heldUnits) >= HELD_COUNT_MAX) return null;
-  const published = UNIT_STATES.filter(
-    (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'published',
-  );
-  return published.reduce((sum, state) => sum + units[state] - heldUnits[state], 0);
+function publishableUnits({ heldUnits }: WorkStatus, { published }: PublishCounts): number | null {
+  return sumOf(heldUnits) >= HELD_COUNT_MAX ? null : published;
 }
 
-function blockersOf({ units, heldUnits, blockedUnits }: WorkStatus, minState: UsableState): Blocker[] {
-  const unaccepted = UNIT_STATES.filter(
-    (state) => publishOutcome({ state, isHeld: false, isSkipped: false }, minState) === 'below_min_state',
-  );
-  // Without its findings such a unit would not be published either.
-  const blockedBelow = PUBLISHABLE_STATES.filter((state) => isBelow(state, minState)).reduce(
-    (sum, state) => sum + blockedUnits[state],
-    0,
-  );
+function blockersOf(outcomes: PublishCounts, minState: UsableState): Blocker[] {
   const all: Blocker[] = [
     {
       code: 'qa_blocked',
       message: 'units with blocking findings; translation.handoff lists them',
-      count: units.blocked - heldUnits.blocked - blockedBelow,
+      count: outcomes.blocked,
     },
     {
       code: 'on_hold',
       message: 'units on hold until someone reviews them; translation.handoff lists them',
-      count: sumOf(heldUnits),
+      count: outcomes.held,
     },
     {
       code: 'stale',
       message: 'units whose source has changed since they were translated',
-      count: units.stale,
+      count: outcomes.stale,
     },
     {
       code: 'untranslated',
       message: 'units without a translation',
-      count: units.untranslated,
+      count: outcomes.untranslated,
     },
     {
       code: 'below_min_state',
       message: `${minState === 'proofread' ? 'drafts and translated units' : 'drafts'}; localized.minState demands ${minState}`,
-      count: unaccepted.reduce((sum, state) => sum + units[state], blockedBelow),
+      count: outcomes.below_min_state,
     },
   ];
   return all.filter(({ count }) => count > 0);

@@ -73,6 +73,7 @@ export function createTranslationChecks({
   return [
     {
       id: 'database.translation',
+      atStart: true,
       run: async () => {
         try {
           const { schemaVersion } = await refresh();

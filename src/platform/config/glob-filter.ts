@@ -26,6 +26,11 @@ export function globProblem(glob: string): string | null {
   }
 }
 
+/** Makes the test which files the lists name: every one when they name nothing. See {@link createGlobFilter}. */
+export function createFileTest(lists: GlobLists): (destination: string) => boolean {
+  return createGlobFilter(lists) ?? (() => true);
+}
+
 /**
  * Makes the test whether a destination is named.
  *

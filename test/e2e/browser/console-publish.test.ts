@@ -54,6 +54,8 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await published.getByText('Readers will see').waitFor();
     const changes = published.getByRole('list', { name: 'Lines that readers will see change' });
     expect(await changes.getByRole('listitem').count()).toBeGreaterThan(60);
+    // The release that is taken back has only texts that the other one has, too.
+    await published.getByText('No unit is put on hold.').waitFor();
     expect(await violations()).toEqual([]);
     await screenshot('publish-rollback', { fullPage: true });
     expect(await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(true);
@@ -96,6 +98,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     const published = page.getByRole('region', { name: 'Published releases' });
     await published.getByRole('button', { name: 'Withdraw the localized channel …' }).click();
     await published.getByText('Readers will see 2 lines in the official text again.').waitFor();
+    await published.getByText('No unit is put on hold.').waitFor();
     expect(await violations()).toEqual([]);
     await published.getByLabel('Reviewer').fill('lead');
     await published.getByLabel('Reason of the rollback').fill('placeholders everywhere');

@@ -1,11 +1,6 @@
 import type { AUTOMATION_STATES } from '../../../contract/reports/report-translation.ts';
-import {
-  countedUnits,
-  coverageOf,
-  noOutcomes,
-  publishOutcome,
-} from '../../../domain/translation/publish-outcome.ts';
-import { UNIT_STATES, type UnitCounts } from '../../../domain/translation/unit-state.ts';
+import { expectedOutcomes, type ReleaseUnits } from '../../../domain/translation/expected-outcomes.ts';
+import { countedUnits, coverageOf } from '../../../domain/translation/publish-outcome.ts';
 import type { PublishPolicy } from '../freeze/frozen-release.ts';
 import type { RollbackProgress } from '../rollback/rollback-effect.ts';
 import type { Rollback } from '../rollback/rollback-records.ts';
@@ -29,8 +24,7 @@ export interface FollowFacts {
   readonly built: { readonly releaseId: string; readonly generation: number } | null;
   /** The parse index; `null` before it was read. */
   readonly index: { readonly release_id: string | null; readonly generation: number } | null;
-  /** Units by state, without those of skipped tasks and of excluded files. */
-  readonly units: UnitCounts;
+  readonly units: ReleaseUnits;
   readonly policy: PublishPolicy;
 }
 
@@ -124,12 +118,9 @@ function missingTexts(
   return { message: `the translation tasks of ${officialId} are not built yet`, awaits: 'tasks' };
 }
 
-/** Whether the release cannot reach the least coverage. The counts do not know holds, so a publish may still refuse. */
+/** Why the release cannot reach the least coverage; `null` when it can. */
 function missingCoverage({ units, policy }: FollowFacts): string | null {
-  const counts = noOutcomes();
-  for (const state of UNIT_STATES) {
-    counts[publishOutcome({ state, isHeld: false, isSkipped: false }, policy.minState)] += units[state];
-  }
+  const counts = expectedOutcomes(units, policy.minState);
   if (counts.published === 0) return `no unit is ${policy.minState} yet`;
   if (coverageOf(counts) >= policy.minCoverage) return null;
   const least = Math.ceil(policy.minCoverage * countedUnits(counts));

@@ -1,4 +1,4 @@
-import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
+import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { BUNDLE_PLUGINS } from '../../formats/catalogs/bundle-plugins.ts';
 import type { CatalogPlugin } from '../../formats/catalogs/catalog-plugin.ts';
 import { GAME_LIST_PLUGINS } from '../../formats/catalogs/game-list-plugins.ts';
@@ -28,5 +28,5 @@ export function ignoreTest({ ignore }: CatalogsConfiguration): (path: string) =>
 }
 
 function matcherOf(include: readonly string[]): (path: string) => boolean {
-  return createGlobFilter({ include, exclude: [] }) ?? (() => true);
+  return createFileTest({ include, exclude: [] });
 }

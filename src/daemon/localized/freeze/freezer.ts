@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { publishOutcome, type PublishOutcome } from '../../../domain/translation/publish-outcome.ts';
-import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
+import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { unitIdBytes, unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/units-after.ts';
 import type { Parse } from '../../parse/parse.ts';
@@ -193,7 +193,7 @@ async function collect(
   const { generation, total, previousReleaseId: carriedFrom } = index;
   const previous = previousReleaseId === null ? null : { localizedReleaseId: previousReleaseId, carriedFrom };
   const release = { releaseId, generation, previous };
-  const isSelected = createGlobFilter(policy) ?? (() => true);
+  const isSelected = createFileTest(policy);
   const steps = index.releaseId === releaseId ? await planFreeze(moment, release, isSelected, signal) : null;
   if (steps === null) return null;
   const tally = createCoverageTally();

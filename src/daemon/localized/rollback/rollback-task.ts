@@ -58,15 +58,18 @@ async function tryRollback(
   const { from, to } = planOf({ releases, rollbacks }, context.args);
   const ids = { from: from.release_id, to: to?.release_id ?? null };
   // The rollback itself needs no translations, so its dry run does not fail without them either.
-  const { value: changed, error } = await tried(context, NOT_COMPARED, async () => {
-    return await texts.compare(ids, context.signal);
-  });
+  const { value, error } = await tried(context, NOT_COMPARED, async () => ({
+    changed: await texts.compare(ids, context.signal),
+    heldUnits: await texts.countHolds(ids, context.signal),
+  }));
+  const changed = value?.changed ?? null;
   return {
     dry_run: true,
     rolled_back_release_id: ids.from,
     localized_release_id: ids.to,
     withdrawn: to === null,
     changed_units: changed?.units ?? null,
+    held_units: value?.heldUnits ?? null,
     changes: changed?.changes ?? [],
     files: changed?.files ?? [],
     ...(error === null ? {} : { open: error }),

@@ -20,6 +20,11 @@ export interface RollbackTexts {
     readonly reviewer: string | null;
     readonly reason: string | null;
   }): Promise<number>;
+  /** How many units {@link hold} would put on hold now. */
+  countHolds(
+    taken: { readonly from: string; readonly to: string | null },
+    signal: AbortSignal,
+  ): Promise<number>;
   /** The texts that change for readers when one localized release takes the place of another; `null` when the texts of one are not recorded. */
   compare(
     releases: { readonly from: string; readonly to: string | null },

@@ -1,4 +1,4 @@
-import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
+import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { stableName, stableNames } from '../../../domain/text/stable-name.ts';
 import type { ParseIssue } from './parsed-container.ts';
 import { repeatedName } from './unique-keys.ts';
@@ -27,7 +27,7 @@ export function destinationKeys(
 ): DestinationKeys {
   const named = globs.map((glob) => ({
     glob,
-    matches: createGlobFilter({ include: [glob], exclude: [] }) ?? (() => true),
+    matches: createFileTest({ include: [glob], exclude: [] }),
   }));
   const names = stableNames(
     destinations,

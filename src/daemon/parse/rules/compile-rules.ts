@@ -1,6 +1,6 @@
 import { createFieldGlob } from '../../../domain/text/field-glob.ts';
 import { createScriptTest, type SourceScript } from '../../../domain/text/source-script.ts';
-import { createGlobFilter } from '../../../platform/config/glob-filter.ts';
+import { createFileTest, createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { DEFAULT_RULE, type ParseRule, type RULE_FORMATS } from './parse-config.ts';
@@ -60,7 +60,7 @@ export function compileRules({ configuration, secrets, files }: LoadedRules): Co
     rule,
     index,
     compiled: compileRule(rule, configuration.sourceScript, { secrets, files }),
-    isDestination: createGlobFilter({ include: rule.destination, exclude: [] }) ?? (() => true),
+    isDestination: createFileTest({ include: rule.destination, exclude: [] }),
     isEntry: createGlobFilter({ include: rule.entry, exclude: [] }),
   }));
   const digests = new Map<string, Blake3Hex>();
@@ -130,7 +130,7 @@ function passwordLookup(
   if (password === undefined) return () => null;
   if (typeof password === 'string') return () => secrets.get(password) ?? null;
   const byGlob = Object.entries(password).map(([glob, name]) => ({
-    matches: createGlobFilter({ include: [glob], exclude: [] }) ?? (() => true),
+    matches: createFileTest({ include: [glob], exclude: [] }),
     name,
   }));
   return (entry) => secrets.get(byGlob.find(({ matches }) => matches(entry))?.name ?? '') ?? null;

@@ -45,6 +45,8 @@ export interface Publishing {
   compare(compared: ComparedPublications, signal: AbortSignal): Promise<PublicationDifferences | null>;
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
+  /** How many units {@link hold} would put on hold now. */
+  countHolds(taken: Pick<TakenBack, 'from' | 'to'>, signal: AbortSignal): Promise<number>;
 }
 
 /** The targets of one moment. */
@@ -133,6 +135,8 @@ export function createPublishing(ports: PublishingPorts): Publishing {
     compare: async (compared, signal) =>
       await guarded(signal, async () => await compareTexts(thread, compared, signal)),
     hold: async (taken) => await guarded(null, async () => await thread.call('holdDifferences', taken)),
+    countHolds: async (taken, signal) =>
+      await guarded(signal, async () => await thread.call('countDifferences', taken, { signal })),
   };
 }
 

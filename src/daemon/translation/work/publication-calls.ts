@@ -42,6 +42,8 @@ export interface PublicationCalls {
   comparePublications(query: DifferencesQuery): DifferencesPage | null;
   /** Puts units on hold after a rollback. @returns how many */
   holdDifferences(taken: TakenBack): number;
+  /** Counts the units that a rollback would put on hold. */
+  countDifferences(taken: Pick<TakenBack, 'from' | 'to'>): number;
 }
 
 /** Creates the functions. @param use opens the database when it is needed */
@@ -76,5 +78,6 @@ export function createPublicationCalls(
       use(({ publications }) => publications.markPublished(localizedReleaseId, afterTask, now())),
     comparePublications: (query) => use(({ comparePublications }) => comparePublications(query)),
     holdDifferences: (taken) => use(({ publications }) => publications.holdDifferences(taken, now())),
+    countDifferences: (taken) => use(({ publications }) => publications.countDifferences(taken)),
   };
 }

@@ -64,6 +64,8 @@ export interface Publications {
    * @returns how many
    */
   holdDifferences(taken: TakenBack, now: number): number;
+  /** Counts the units that {@link holdDifferences} would put on hold now. */
+  countDifferences(taken: Pick<TakenBack, 'from' | 'to'>): number;
 }
 
 /** Localized releases whose texts stay recorded. */
@@ -215,41 +217,46 @@ function createMarks({
 function createHolds({
   database,
   targetLanguage,
-}: PublicationsOptions): Pick<Publications, 'holdDifferences'> {
+}: PublicationsOptions): Pick<Publications, 'holdDifferences' | 'countDifferences'> {
   const publication = createRecordFinder(database, targetLanguage);
   const before = database.prepare(`SELECT max(publication_id) AS publication_id FROM publication
     WHERE target_language = ? AND publication_id < ? AND current_since IS NOT NULL AND taken_back_at IS NULL`);
   const mark = database.prepare('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?');
-  const hold = database.prepare(`INSERT OR IGNORE INTO hold
-    SELECT text.unit_id, :language, :reviewer, :reason, :now FROM publication_container AS container
+  const units = `SELECT DISTINCT text.unit_id FROM publication_container AS container
     JOIN published_text AS text USING (patch_key) WHERE container.publication_id = :from
     AND NOT EXISTS (SELECT 1 FROM publication_container AS other
       WHERE other.patch_key = container.patch_key AND other.publication_id = :to)
     AND NOT EXISTS (SELECT 1 FROM published_text AS kept JOIN publication_container AS other
       ON other.patch_key = kept.patch_key AND other.publication_id = :to
-      WHERE kept.unit_id = text.unit_id AND kept.target_digest = text.target_digest)`);
+      WHERE kept.unit_id = text.unit_id AND kept.target_digest = text.target_digest)
+    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = text.unit_id AND target_language = :language)`;
+  const hold = database.prepare(
+    `INSERT INTO hold SELECT unit_id, :language, :reviewer, :reason, :now FROM (${units})`,
+  );
+  const count = database.prepare(`SELECT count(*) AS units FROM (${units})`);
+  /** The numbers of the compared releases; `null` when no unit is held. */
+  const compared = ({ from, to }: Pick<TakenBack, 'from' | 'to'>): Record<string, SQLOutputValue> | null => {
+    const taken = publication(from);
+    if (taken === null) return null;
+    const kept =
+      to === null
+        ? (before.get(targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
+        : (publication(to)?.publicationId ?? null);
+    // Compared with nothing, every text would be held, and no publish could resume.
+    if (to === null && kept === null) return null;
+    return { language: targetLanguage, from: taken.publicationId, to: kept };
+  };
   return {
     holdDifferences: ({ from, to, reviewer, reason }, now) =>
       database.transaction(() => {
-        const taken = publication(from);
-        if (taken === null) return 0;
-        const kept =
-          to === null
-            ? (before.get(targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
-            : (publication(to)?.publicationId ?? null);
-        mark.run(now, taken.publicationId);
-        // Compared with nothing, every text would be held, and no publish could resume.
-        if (to === null && kept === null) return 0;
-        const { changes } = hold.run({
-          language: targetLanguage,
-          reviewer,
-          reason,
-          now,
-          from: taken.publicationId,
-          to: kept,
-        });
-        return Number(changes);
+        const releases = compared({ from, to });
+        mark.run(now, publication(from)?.publicationId ?? NONE.publicationId);
+        return releases === null ? 0 : Number(hold.run({ ...releases, reviewer, reason, now }).changes);
       }),
+    countDifferences: (taken) => {
+      const releases = compared(taken);
+      return releases === null ? 0 : Number(count.get(releases)?.['units']);
+    },
   };
 }
 

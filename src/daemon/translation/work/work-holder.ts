@@ -1,6 +1,11 @@
 import { messageOf } from '../../../platform/errors.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
-import { DatabaseDamagedError, DatabaseError, ForeignDatabaseError } from '../../database/database-error.ts';
+import {
+  DatabaseDamagedError,
+  DatabaseError,
+  DatabaseLostError,
+  ForeignDatabaseError,
+} from '../../database/database-error.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { storageFailureOf } from '../../database/storage-failure.ts';
 import { createWorkFile } from '../../database/work-file.ts';
@@ -69,6 +74,7 @@ function adviceFor(path: string, error: unknown): string {
   const known = storageFailureOf(error);
   const isDamaged = error instanceof DatabaseDamagedError || known?.code === 'data_damaged';
   if (isDamaged) return `${path} holds human work and is left as it is: ${RESTORE}`;
+  if (error instanceof DatabaseLostError) return `to restore it, ${RESTORE}`;
   if (error instanceof ForeignDatabaseError) return 'the file is left as it is';
   return known?.advice ?? 'check the file and the folder of the databases';
 }

@@ -1,34 +1,27 @@
+import type { ReleaseUnits } from '../../../domain/translation/expected-outcomes.ts';
 import {
   noUnits,
   UNIT_STATES,
   type UnitCounts,
   type UnitState,
 } from '../../../domain/translation/unit-state.ts';
-import { createGlobFilter, type GlobLists } from '../../../platform/config/glob-filter.ts';
+import { createFileTest, type GlobLists } from '../../../platform/config/glob-filter.ts';
 import type { Database } from '../../database/sqlite-database.ts';
-import { createBlockedUnits, type FreedCounts } from './blocked-units.ts';
+import { createBlockedUnits } from './blocked-units.ts';
 import { createHeldUnits } from './held-units.ts';
 import { countTasks } from './task-page.ts';
 import type { Row } from './target-rows.ts';
 
-/** The state of translation.db. */
-export interface WorkStatus {
+/** The state of translation.db. The units are those of the current build; those on hold are in sum at most `HELD_COUNT_MAX`. */
+export interface WorkStatus extends ReleaseUnits {
   readonly schemaVersion: number;
   readonly targetLanguage: string;
   /** Tasks by status, of all releases that reports show. */
   readonly tasks: Readonly<Record<string, number>>;
   /** The release and the generation of the index that the tasks were built for; `null` before the first. */
   readonly built: { readonly releaseId: string; readonly generation: number } | null;
-  /** Units of that release by state, without those of skipped tasks and of excluded files. */
-  readonly units: UnitCounts;
-  /** Units of its skipped tasks by state. */
-  readonly skippedUnits: UnitCounts;
-  /** Units by state of its other tasks whose files a localized release leaves out. */
+  /** Units by state of the files of that release that a localized release leaves out. The other counts of units are without them. */
   readonly excludedUnits: UnitCounts;
-  /** The blocked ones of `units` that are not on hold, by the state that they have without their findings. */
-  readonly blockedUnits: FreedCounts;
-  /** Those of `units` that are on hold by state, in sum at most `HELD_COUNT_MAX`. */
-  readonly heldUnits: UnitCounts;
   /** Chunks that workers have leased. An expired lease was not taken back yet. */
   readonly leases: { readonly open: number; readonly expired: number };
   /** Chunks whose attempts are used up and that still have units without a target. */
@@ -49,10 +42,12 @@ export function createWorkStatus(database: Database, targetLanguage: string): Re
     `SELECT build_id, release_id, generation FROM build WHERE target_language = ? AND state = 'current'`,
   );
   const sums = UNIT_STATES.map((state) => `sum(${state}) AS ${state}`).join(', ');
-  const units = database.prepare(`SELECT stored_status IS 'skipped' AS is_skipped, ${sums} FROM task
+  const all =
+    database.prepare(`SELECT '' AS destination, stored_status IS 'skipped' AS is_skipped, ${sums} FROM task
     WHERE build_id = ? GROUP BY is_skipped`);
-  const files = database.prepare(`SELECT destination, ${sums} FROM task
-    WHERE build_id = ? AND stored_status IS NOT 'skipped' GROUP BY destination`);
+  const files =
+    database.prepare(`SELECT destination, stored_status IS 'skipped' AS is_skipped, ${sums} FROM task
+    WHERE build_id = ? GROUP BY destination, is_skipped`);
   const leases = database.prepare(`SELECT count(*) FILTER (WHERE lease_expires_at > :now) AS open,
     count(*) FILTER (WHERE lease_expires_at <= :now) AS expired FROM chunk WHERE state = 'leased'`);
   const failed = database.prepare(`SELECT count(*) AS chunks FROM chunk JOIN task USING (task_seq)
@@ -62,19 +57,14 @@ export function createWorkStatus(database: Database, targetLanguage: string): Re
   return (now, lists) => {
     const build = current.get(targetLanguage);
     const buildId = build === undefined ? null : Number(build['build_id']);
-    const rows = units.all(buildId);
-    const unitsOf = (isSkipped: number): Record<UnitState, number> =>
-      countsOf(rows.find((row) => row['is_skipped'] === isSkipped));
-    const filter = createGlobFilter(lists);
-    const isSelected = filter ?? (() => true);
-    const excludedUnits = noUnits();
-    if (filter !== null) {
-      for (const row of files.iterate(buildId)) {
-        if (!isSelected(String(row['destination']))) add(excludedUnits, countsOf(row), 1);
-      }
+    const isSelected = createFileTest(lists);
+    const [selectedUnits, skippedUnits, excludedUnits] = [noUnits(), noUnits(), noUnits()];
+    // Without lists the sums of all files are enough.
+    const rows = lists.include.length + lists.exclude.length === 0 ? all : files;
+    for (const row of rows.iterate(buildId)) {
+      const kept = row['is_skipped'] === 1 ? skippedUnits : selectedUnits;
+      addCounts(isSelected(String(row['destination'])) ? kept : excludedUnits, row);
     }
-    const selectedUnits = unitsOf(0);
-    add(selectedUnits, excludedUnits, -1);
     const { open = 0, expired = 0 } = leases.get({ now }) ?? {};
     return {
       schemaVersion: database.schemaVersion,
@@ -85,7 +75,7 @@ export function createWorkStatus(database: Database, targetLanguage: string): Re
           ? null
           : { releaseId: String(build['release_id']), generation: Number(build['generation']) },
       units: selectedUnits,
-      skippedUnits: unitsOf(1),
+      skippedUnits,
       excludedUnits,
       blockedUnits: blocked(buildId, isSelected),
       heldUnits: held.countByState(buildId, isSelected),
@@ -95,12 +85,6 @@ export function createWorkStatus(database: Database, targetLanguage: string): Re
   };
 }
 
-function countsOf(row: Row | undefined): Record<UnitState, number> {
-  const counts = noUnits();
-  if (row !== undefined) for (const state of UNIT_STATES) counts[state] = Number(row[state]);
-  return counts;
-}
-
-function add(counts: Record<UnitState, number>, more: UnitCounts, sign: 1 | -1): void {
-  for (const state of UNIT_STATES) counts[state] += sign * more[state];
+function addCounts(counts: Record<UnitState, number>, row: Row): void {
+  for (const state of UNIT_STATES) counts[state] += Number(row[state]);
 }

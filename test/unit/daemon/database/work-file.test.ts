@@ -1,5 +1,5 @@
-import { rename, rm, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DatabaseDamagedError, DatabaseError } from '../../../../src/daemon/database/database-error.ts';
 import { createWorkFile } from '../../../../src/daemon/database/work-file.ts';
@@ -89,10 +89,33 @@ describe('a file of human work', () => {
     expect(use()).toBe('used');
     file.close();
     await writeFile(path, '');
-    expect(use).toThrow(`was there before and is empty now; put the file of a backup in its place`);
+    expect(use).toThrow('was there before and is empty now; restore it from a backup');
     // A database whose content is still in the log only is whole.
     await writeFile(`${path}-wal`, 'log');
     state.now = 5000;
     expect(use()).toBe('used');
+  });
+
+  it('is missed when it was deleted with all files whose names begin with its name', async () => {
+    const { path, use, file } = await controlled();
+    use();
+    file.close();
+    const folder = dirname(path);
+    for (const name of await readdir(folder)) if (name.startsWith('work.db')) await rm(join(folder, name));
+    expect(use).toThrow(`delete ${join(folder, '.work.db.created')} to begin with an empty one`);
+  });
+
+  it('is missed by the marker of an earlier version, which a use replaces', async () => {
+    const { path, use, file, state } = await controlled();
+    await writeFile(`${path}.created`, '');
+    await rm(path);
+    expect(use).toThrow(
+      `was there before and is missing now; restore it from a backup, or delete ${path}.created`,
+    );
+    await writeFile(path, 'restored');
+    state.now = 5000;
+    expect(use()).toBe('used');
+    file.close();
+    expect((await readdir(dirname(path))).sort()).toEqual(['.work.db.created', 'work.db']);
   });
 });

@@ -84,7 +84,7 @@ describe('a Glossary that cannot be used', () => {
   it('begins empty when its marker is deleted, too', async () => {
     const directory = await folderWithTerm();
     await rm(join(directory, 'glossary.db'));
-    await rm(join(directory, 'glossary.db.created'));
+    await rm(join(directory, '.glossary.db.created'));
     const world = await createTestGlossary({ directory });
     expect(await askReport(world.glossary.reports, 'translation.glossary.summary')).toMatchObject({
       available: true,

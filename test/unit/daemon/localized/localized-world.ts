@@ -2,6 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createLocalized, type Localized } from '../../../../src/daemon/localized/localized.ts';
 import type { Task } from '../../../../src/daemon/tasks/task.ts';
+import { noReleaseUnits } from '../../../../src/domain/translation/expected-outcomes.ts';
 import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
@@ -76,7 +77,7 @@ export async function createLocalizedWorld(
           return {
             built: { releaseId, generation: 1 },
             index: { release_id: releaseId, generation: 1 },
-            units: { ...noUnits(), proofread: 2 },
+            units: { ...noReleaseUnits(), units: { ...noUnits(), proofread: 2 } },
           };
         },
         refreshTexts: () => Promise.resolve(),
@@ -92,6 +93,7 @@ export async function createLocalizedWorld(
             textCalls.push({ hold: taken });
             return 2;
           },
+          countHolds: async () => 2,
           compare: async (releases) => {
             if (texts.compareError !== null) throw texts.compareError;
             textCalls.push({ compared: releases });

@@ -91,6 +91,7 @@ describe('localized-rollback', () => {
       changed_units: 1,
       changes: [{ unit_id: 'tu1_a' }],
       files: [{ destination: 'a.csv', units: 1 }],
+      held_units: 2,
     });
     expect(world.textCalls).toEqual([{ compared: { from: '1.0-l2', to: '1.0-l1' } }]);
     expect(world.attested()).toMatchObject({ version, localized: { release_id: '1.0-l2' } });
@@ -108,6 +109,7 @@ describe('localized-rollback', () => {
         rolled_back_release_id: '1.0-l2',
         localized_release_id: '1.0-l1',
         changed_units: null,
+        held_units: null,
         open: 'the texts cannot be compared, and the rollback does not need them: translation.db is damaged',
       },
     });

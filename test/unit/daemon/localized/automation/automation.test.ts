@@ -8,6 +8,7 @@ import type { Rollback } from '../../../../../src/daemon/localized/rollback/roll
 import type { FrozenRelease } from '../../../../../src/daemon/localized/freeze/frozen-release.ts';
 import type { ReleaseRepository } from '../../../../../src/daemon/releases/records/release-repository.ts';
 import { TaskError, type Task } from '../../../../../src/daemon/tasks/task.ts';
+import { noReleaseUnits } from '../../../../../src/domain/translation/expected-outcomes.ts';
 import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../../../../src/platform/logging/logging.ts';
 import { EVERYTHING } from '../../../../support/freeze-world.ts';
@@ -68,7 +69,7 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
     texts: () => ({
       built: { releaseId: world.built, generation: 1 },
       index: { release_id: world.built, generation: 1 },
-      units: { ...noUnits(), proofread: 1 },
+      units: { ...noReleaseUnits(), units: { ...noUnits(), proofread: 1 } },
     }),
     refreshTexts: () => Promise.resolve(),
     publish: async (_context, { previousReleaseId, require }: AutomaticPublish) => {

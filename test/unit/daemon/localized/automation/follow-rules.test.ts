@@ -3,11 +3,14 @@ import {
   followState,
   type FollowFacts,
 } from '../../../../../src/daemon/localized/automation/follow-rules.ts';
+import { noReleaseUnits } from '../../../../../src/domain/translation/expected-outcomes.ts';
 import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { EVERYTHING } from '../../../../support/freeze-world.ts';
 
 const ROLLBACK = { from_release_id: 'l1', at: 5, reviewer: null, reason: null };
 const STOPPED = { rollback: ROLLBACK, progress: 'in_effect' } as const;
+
+const DUE_UNITS = { ...noReleaseUnits(), units: { ...noUnits(), proofread: 9, untranslated: 1 } };
 
 const DUE: FollowFacts = {
   isOn: true,
@@ -17,7 +20,7 @@ const DUE: FollowFacts = {
   isWithdrawn: false,
   built: { releaseId: 'r2', generation: 7 },
   index: { release_id: 'r2', generation: 7 },
-  units: { ...noUnits(), proofread: 9, untranslated: 1 },
+  units: DUE_UNITS,
   policy: { ...EVERYTHING, minCoverage: 0.9 },
 };
 
@@ -34,7 +37,15 @@ describe('a localized release', () => {
     ['waits for the least coverage', { policy: { ...EVERYTHING, minCoverage: 0.91 } }, 'waiting'],
     [
       'waits for any unit',
-      { units: { ...noUnits(), translated: 9 }, policy: { ...EVERYTHING, minCoverage: 0 } },
+      {
+        units: { ...noReleaseUnits(), units: { ...noUnits(), translated: 9 } },
+        policy: { ...EVERYTHING, minCoverage: 0 },
+      },
+      'waiting',
+    ],
+    [
+      'waits for units that are not on hold',
+      { units: { ...DUE_UNITS, heldUnits: { ...noUnits(), proofread: 9 } } },
       'waiting',
     ],
     ['is stopped after a rollback', { stop: STOPPED }, 'stopped'],

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { expectedOutcomes } from '../../../../../src/domain/translation/expected-outcomes.ts';
 import { noOutcomes } from '../../../../../src/domain/translation/publish-outcome.ts';
 import { createFreezer } from '../../../../../src/daemon/localized/freeze/freezer.ts';
 import {
@@ -35,6 +36,34 @@ async function writeFileOf(
   for await (const part of writeUnits('jsonl', LANGUAGES, records, () => undefined)) parts.push(part);
   await world.write('in.jsonl', Buffer.concat(parts));
 }
+
+describe('the counts of a localized release', () => {
+  it.each([
+    ['proofread', [], []],
+    ['translated', [], []],
+    ['draft', [], []],
+    ['proofread', ['b.json'], []],
+    ['translated', [], ['a.json']],
+  ] as const)('are those of translation.status, for %s, %j and %j', async (minState, include, exclude) => {
+    const open = await openFreezeWorld();
+    open.world.store('a.json', [{ text: '早' }, { text: '再见' }, { text: '是', state: 'draft' }]);
+    open.world.store('b.json', [{ text: '不' }, null]);
+    await open.world.review({
+      status: 'proofread',
+      translation_results: [
+        { unit_id: reviewUnit('a.json', 0), source_text: 'おはよう', translated_text: '早' },
+      ],
+      args: [`hold=${reviewUnit('a.json', 1)}`],
+    });
+    open.world.closeTask(open.world.task('b.json').task_id, 'skipped');
+    const frozen = await open.freeze({ minState, include: [...include], exclude: [...exclude] });
+    const status = open.world.calls.status({ include, exclude });
+    expect(expectedOutcomes(status, minState)).toEqual(frozen.counts);
+    expect(Object.values(status.excludedUnits).reduce((sum, each) => sum + each, 0)).toBe(
+      frozen.excludedUnits,
+    );
+  });
+});
 
 describe('the texts of a localized release', () => {
   it('are the accepted targets, in the order of the index, with their exact places', async () => {

@@ -113,7 +113,10 @@ describe('a rollback', () => {
     open.world.store('a.json', [{ text: '坏' }]);
     open.world.store('b.json', [null, { text: '见' }]);
     await publish(open, 'l2');
+    expect(await open.world.publishing.countHolds(taken, SIGNAL)).toBe(2);
+    expect(heldUnits(open)).toEqual([]);
     expect(await open.world.publishing.hold(taken)).toBe(2);
+    expect(await open.world.publishing.countHolds(taken, SIGNAL)).toBe(0);
     await open.world.publishing.markPublished('l1');
     expect(heldUnits(open)).toEqual(['おはよう', 'またね']);
     expect(open.world.rows('SELECT DISTINCT reviewer, reason FROM hold')).toEqual([
@@ -132,6 +135,7 @@ describe('a rollback', () => {
   it('without a release before holds no unit', async () => {
     const open = await openTranslated();
     await publish(open, 'l2');
+    expect(await open.world.publishing.countHolds({ ...taken, to: null }, SIGNAL)).toBe(0);
     expect(await open.world.publishing.hold({ ...taken, to: null })).toBe(0);
     await open.world.publishing.markPublished(null);
     expect(statuses(open)).toEqual({ 'a.json': 'translated', 'b.json': 'in_progress' });
@@ -146,6 +150,7 @@ describe('a rollback', () => {
     });
     open.world.store('b.json', [null, { text: '坏' }]);
     await publish(open, 'l2', 'r2');
+    expect(await open.world.publishing.countHolds({ ...taken, to: null }, SIGNAL)).toBe(1);
     expect(await open.world.publishing.hold({ ...taken, to: null })).toBe(1);
     expect(heldUnits(open)).toEqual(['またね']);
   });
@@ -163,6 +168,8 @@ describe('a rollback', () => {
     const open = await openTranslated();
     await publish(open, 'l2');
     expect(await open.world.publishing.hold({ ...taken, from: 'unknown' })).toBe(0);
+    expect(await open.world.publishing.countHolds({ ...taken, from: 'unknown' }, SIGNAL)).toBe(0);
+    expect(await open.world.publishing.countHolds(taken, SIGNAL)).toBe(4);
     expect(await open.world.publishing.hold(taken)).toBe(4);
   });
 });

@@ -96,7 +96,7 @@ describe('the main file that is gone', () => {
     expect(() => trust(files, proposal('いいえ', '不'))).toThrow(
       expect.objectContaining({ code: 'unavailable' }),
     );
-    rmSync(`${paths.main}.created`);
+    rmSync(join(dirname(paths.main), '.memory.db.created'));
     files.close();
     const again = createMemoryFiles(paths);
     expect(counts(again)).toMatchObject({ trusted: 0 });

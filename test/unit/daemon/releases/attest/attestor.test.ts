@@ -71,10 +71,46 @@ describe('renewal', () => {
       ) as unknown,
     });
     world.script.broken.clear();
+    // The attempts to store it write real files, during which no time passes here.
+    await until(async () => {
+      await world.clock.advance(2000);
+      return attestation()?.status === 'ok';
+    });
     await world.clock.advance(200_000);
     await until(() => world.attested().version > before.version + 1);
     expect(await world.onVolume()).toEqual(world.attested());
     expect(attestation()?.status).toBe('ok');
+  });
+
+  test('ends a finding soon after the volume takes writes again, without another version', async () => {
+    const world = await synced();
+    const before = world.attested();
+    const statusNow = () => world.releases.diagnostics().find((check) => check.id === 'attestation')?.status;
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+    await world.clock.advance(200_000);
+    await until(() => statusNow() === 'degraded');
+    await world.clock.advance(10_000);
+    expect(world.attested().version).toBe(before.version + 1);
+    world.script.broken.clear();
+    await world.clock.advance(2000);
+    await until(() => statusNow() === 'ok');
+    expect((await world.onVolume())?.version).toBe(before.version + 1);
+    expect(world.releases.attestor.volumeError()).toBe(null);
+  });
+
+  test('ends a finding of a switch that could not be written soon after the volume takes writes again', async () => {
+    const world = await synced();
+    const statusNow = () => world.releases.diagnostics().find((check) => check.id === 'attestation')?.status;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('a', 'two');
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'no_space' });
+    expect(statusNow()).toBe('failing');
+    world.script.broken.clear();
+    await world.clock.advance(2000);
+    await until(() => statusNow() === 'ok');
+    expect(world.releases.attestor.volumeError()).toBe(null);
+    expect(world.attested().official?.release_id).toBe('1.0');
   });
 
   test('does not need the database either: versions are reserved in it', async () => {
