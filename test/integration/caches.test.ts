@@ -16,7 +16,7 @@ describe.each(CACHES)('%s with the configuration of the guide', (program, langua
         fastPath: true,
         release: { releaseId: 'r1', files: { [FILE]: bytes } },
       });
-      const port = await startCache(program, language, served.port);
+      const { port } = await startCache(program, language, served.port);
       const url = `http://127.0.0.1:${port}${served.target(FILE, 'r1')}`;
       const get = async (headers: Readonly<Record<string, string>> = {}) => {
         const answer = await fetch(url, { headers });

@@ -81,12 +81,24 @@ ${local}
   return { text, args: ['-p', directory, '-c', file, '-e', 'stderr'] };
 }
 
+/** A running cache. */
+export interface Cache {
+  readonly port: number;
+  /** Lets nginx run with the configuration of the guide changed like this, with the files that it has stored. */
+  change(edit: (configuration: string) => string): Promise<void>;
+}
+
 /**
  * Starts a cache with the configuration of the guide in front of a port of this machine. It stops with the running test.
  *
- * @returns its port
+ * @param edit changes that configuration
  */
-export async function startCache(program: Program, language: string, origin: number): Promise<number> {
+export async function startCache(
+  program: Program,
+  language: string,
+  origin: number,
+  edit: (configuration: string) => string = (configuration) => configuration,
+): Promise<Cache> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'slipway-cache-')));
   onTestFinished(async () => {
     await rm(directory, { recursive: true, force: true });
@@ -94,8 +106,10 @@ export async function startCache(program: Program, language: string, origin: num
   // The caches give up their rights and write here as another user.
   await chmod(directory, 0o777);
   const [port = 0] = await freePorts(1);
-  const { text, args } = commandOf(program, directory, await printedConfiguration(language), port, origin);
-  await writeFile(join(directory, 'configuration'), text);
+  const printed = await printedConfiguration(language);
+  const { text, args } = commandOf(program, directory, printed, port, origin);
+  const file = join(directory, 'configuration');
+  await writeFile(file, edit(text));
   const child = spawn(program, [...args], { stdio: 'ignore' });
   const exited = once(child, 'exit');
   onTestFinished(async () => {
@@ -107,5 +121,20 @@ export async function startCache(program: Program, language: string, origin: num
     (await openSocket(port)).destroy();
     return true;
   });
-  return port;
+  return {
+    port,
+    change: async (changed) => {
+      const before = await workersOf(child.pid ?? 0);
+      await writeFile(file, changed(text));
+      child.kill('SIGHUP');
+      // The former worker ends when its connections have ended; requests on new ones reach the next one.
+      await until(async () => (await workersOf(child.pid ?? 0)).some((worker) => !before.includes(worker)));
+    },
+  };
+}
+
+/** The process ids of the children of a process. */
+async function workersOf(pid: number): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean);
 }
