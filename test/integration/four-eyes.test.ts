@@ -133,11 +133,9 @@ describe('the four-eyes rule', () => {
     await ofAnn.write('ann', '是', 'translated');
     await ofRin.write('rin', '不', 'translated');
     const { system, rin } = started();
-    const accept = async (...argv: readonly string[]) =>
-      await ctl([
-        ...['--url', system.serverUrl, '--token-file', rin, 'translations', 'accept', '--reviewer', 'Rin'],
-        ...['--destination', 'bulk-*', ...argv],
-      ]);
+    const service = ['--url', system.serverUrl, '--token-file', rin];
+    const command = ['translations', 'accept', '--reviewer', 'Rin', '--destination', 'bulk-*'];
+    const accept = async (...argv: readonly string[]) => await ctl([...service, ...command, ...argv]);
     const tried = await accept('--dry-run');
     expect([tried.code, tried.out]).toEqual([1, expect.stringContaining('1 task refused, 1 task ready')]);
     const { code, out } = await accept('--yes');
