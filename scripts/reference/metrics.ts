@@ -51,7 +51,7 @@ function serverMetrics(): Registry {
   const registry = new Registry();
   createServerMetrics(registry).observe({ ...UNREAD_SERVING }, unread);
   createCdnMetrics(registry, { inFlightBytes: unread, openDescriptors: unread, cachedBytes: unread });
-  createScrubMetrics(registry);
+  createScrubMetrics(registry, { count: () => 0 });
   createAdminMetrics(registry);
   registerServiceState(registry, unread);
   registerConnectionMetrics(registry, { size: 0, limited: { idle: 0, full: 0, address: 0 } });

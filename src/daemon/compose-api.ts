@@ -1,8 +1,13 @@
-import { createDaemonApi, type DaemonApi, type DaemonApiOptions } from './api/api-server.ts';
+import {
+  createDaemonApi,
+  type DaemonApi,
+  type DaemonApiOptions,
+  type DaemonReadiness,
+} from './api/api-server.ts';
 import { byName } from './api/by-name.ts';
 import { createDaemonActions } from './api/daemon-actions.ts';
 import { defineReport } from './api/define-report.ts';
-import { NO_CONDITIONS, type ConditionSource } from './api/condition-source.ts';
+import type { ConditionSource } from './api/condition-source.ts';
 import { collectFacts, type FactSources } from './conditions/collect-facts.ts';
 import { createConditionBoard } from './conditions/condition-board.ts';
 import { conditionsOf } from './conditions/conditions-of.ts';
@@ -10,7 +15,6 @@ import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import type { DaemonBase, DaemonOptions } from './daemon-base.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 import {
-  clockCheck,
   crashLoopSinceOf,
   dataChecks,
   databaseCheck,
@@ -25,6 +29,8 @@ import { releaseChecks } from './reports/release-checks.ts';
 import { tokenFileOf } from './settings/config.ts';
 import { findWeakSecrets } from './settings/weak-secrets.ts';
 import { createLogReport } from './reports/log-report.ts';
+import { createDataSpace } from './reports/data-space.ts';
+import type { DaemonCondition } from '../domain/service-state/daemon-conditions.ts';
 import { createTaskReports } from './reports/task-reports.ts';
 import type { SettingsHolder } from './settings/daemon-settings.ts';
 
@@ -72,24 +78,37 @@ export function composeApi(
   });
 }
 
-/**
- * Creates the routes of a standby: its log, and a doctor that names the daemon it waits for.
- *
- * @param waitingFor the daemon that it waits for and why; `null` before it has looked
- */
-export function standbySurface(options: DaemonOptions, waitingFor: () => string | null): ApiSurface {
+/** The readiness of a daemon, and what it waits for while it is a standby. */
+export interface StandbyReadiness extends DaemonReadiness {
+  /** The condition of the volume that it waits for; none while it waits for a daemon. */
+  readonly refused?: readonly DaemonCondition[];
+}
+
+/** Creates the routes of a standby: its log, and a doctor that names what it waits for. */
+export function standbySurface(
+  { options, configuration }: Pick<DaemonBase, 'options' | 'configuration'>,
+  readiness: () => StandbyReadiness,
+): ApiSurface {
   const check: DoctorCheck = {
     id: 'store.lease',
-    run: () => ({ status: 'degraded', message: `this daemon is a standby: ${waitingFor() ?? 'it starts'}` }),
+    run: () => ({
+      status: 'degraded',
+      message: `this daemon is a standby: ${readiness().waitingFor ?? 'it starts'}`,
+    }),
   };
+  const space = createDataSpace({ directory: configuration.data.dir, clock: options.clock });
+  const doctor = doctorOf(options, [check, space.check]);
   return {
     reports: byName([
-      defineReport('daemon.doctor', createDoctorReport(doctorOf(options, [check]), options.supervision)),
+      defineReport('daemon.doctor', createDoctorReport(doctor, options.supervision)),
       defineReport('daemon.logs', createLogReport(options.logRing)),
     ]),
     actions: new Map(),
     attestation: { current: () => null, waitForChange: () => Promise.resolve() },
-    conditions: NO_CONDITIONS,
+    conditions: {
+      current: () => ({ conditions: readiness().refused ?? [], tag: 'standby' }),
+      waitForChange: () => Promise.resolve(),
+    },
     damage: () => ({ accepted: 0, ignored: 0 }),
   };
 }
@@ -147,7 +166,7 @@ export function daemonSurface(
 /** Creates the conditions that servers get beside the attestation. */
 function composeConditions(
   { options, settings, lease }: DaemonBase,
-  { engine, releases, localized, dataSpace }: DaemonParts,
+  { engine, releases, localized, dataSpace, clockLook }: DaemonParts,
   doctor: Pick<Doctor, 'latest'>,
 ): ConditionSource {
   const { clock, supervision, bootId } = options;
@@ -159,6 +178,7 @@ function composeConditions(
     doctor,
     lease,
     dataSpace,
+    clockLook,
     crashLoopSince: () => crashLoopSinceOf(supervision, clock),
     automation: () => localized.automation.status(),
     rollbacks: localized.rollbacks,
@@ -185,7 +205,7 @@ function doctorOf({ clock, logger }: DaemonOptions, checks: readonly DoctorCheck
 
 function doctorChecks(
   { configuration, options, settings, database, rebuilt, writer, lease }: DaemonBase,
-  { engine, releases, schedules, texts, localized, keyWatch, dataSpace }: DaemonParts,
+  { engine, releases, schedules, texts, localized, keyWatch, dataSpace, clockLook }: DaemonParts,
 ): readonly DoctorCheck[] {
   const { clock, bootId } = options;
   return [
@@ -202,6 +222,6 @@ function doctorChecks(
     ...texts.checks,
     ...localized.checks,
     secretsCheck(async () => await findWeakSecrets(settings.current().configuration)),
-    clockCheck(clock),
+    clockLook.check,
   ];
 }

@@ -1,3 +1,4 @@
+import { CHANNELS } from '../domain/release/channel.ts';
 import { loadSigningKeys } from '../attestation/keys.ts';
 import type { DaemonBase } from './daemon-base.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
@@ -14,6 +15,7 @@ import { problemsOfRules } from './parse/rules-state.ts';
 import { createTextParts, type TextParts } from './text-parts.ts';
 import type { Localized } from './localized/localized.ts';
 import { createLocalizedParts } from './localized-parts.ts';
+import { createClockLook, type ClockLook, type RecordedTime } from './reports/clock-check.ts';
 import { createDataSpace, type DataSpace } from './reports/data-space.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
@@ -36,6 +38,7 @@ export interface DaemonParts {
   readonly reload: () => Promise<TaskResult>;
   readonly keyWatch: SigningKeyWatch;
   readonly dataSpace: DataSpace;
+  readonly clockLook: ClockLook;
 }
 
 /** Assembles tasks, releases, events and schedules; nothing runs yet. */
@@ -100,7 +103,24 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
   });
   const keyWatch = createSigningKeyWatch({ settings, load: loadSigningKeys, attestor, clock, logger });
   const dataSpace = createDataSpace({ directory: configuration.data.dir, clock });
-  return { engine, events, releases, schedules, texts, localized, reload, keyWatch, dataSpace };
+  const clockLook = createClockLook(clock, () => recordedTimes(releases));
+  return { engine, events, releases, schedules, texts, localized, reload, keyWatch, dataSpace, clockLook };
+}
+
+/** The times of the last events of the releases, of which each one repeats. */
+function recordedTimes({ repository, syncState, attestor }: Releases): readonly RecordedTime[] {
+  const verified = CHANNELS.flatMap((channel): readonly RecordedTime[] => {
+    const current = repository.current(channel);
+    if (current === null || current.verified_at === null) return [];
+    return [{ what: `release ${current.release_id} was verified`, at: current.verified_at }];
+  });
+  const sync = syncState().report.last;
+  const issued = attestor.attested();
+  return [
+    ...verified,
+    ...(sync === null ? [] : [{ what: 'the last sync ended', at: sync.finished_at }]),
+    ...(issued === null ? [] : [{ what: 'the last attestation was issued', at: issued.issued_at }]),
+  ];
 }
 
 /** The intervals of the schedules that a configuration asks for. */
@@ -121,6 +141,7 @@ function releasesConfiguration({
   verify,
   repair,
   snapshot,
+  releases,
 }: DaemonConfiguration): ReleasesConfiguration {
   return {
     attestationTtlSeconds: attestation.ttlSeconds,
@@ -136,6 +157,7 @@ function releasesConfiguration({
     downloadConcurrency: upstream.concurrency,
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
+    announceSeconds: releases.announceSeconds,
     automaticRepair: repair.automatic,
   };
 }

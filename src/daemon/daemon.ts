@@ -3,11 +3,18 @@ import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { checkStore, restoreFormat } from '../snapshot/volume/snapshot-store.ts';
 import { StoreLeaseLostError } from '../snapshot/volume/lease-errors.ts';
 import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lease.ts';
-import type { DaemonApi, DaemonReadiness } from './api/api-server.ts';
+import type { DaemonApi } from './api/api-server.ts';
 import { makePrivateFolder } from '../platform/files/private-files.ts';
 import { BACKUP_JOB } from './backup/backup-job.ts';
 import { createClosers } from './closers.ts';
-import { composeApi, composeDoctor, daemonSurface, standbySurface, type ApiSurface } from './compose-api.ts';
+import {
+  composeApi,
+  composeDoctor,
+  daemonSurface,
+  standbySurface,
+  type ApiSurface,
+  type StandbyReadiness,
+} from './compose-api.ts';
 import { tokenFileOf, type DaemonConfiguration } from './settings/config.ts';
 import { createTokenFile, readTokenFile } from '../platform/files/token-file.ts';
 import { createMetricsServer } from '../platform/metrics/metrics.ts';
@@ -18,14 +25,17 @@ import type { Doctor } from './reports/doctor-report.ts';
 import { readDataIdentity } from './database/data-identity.ts';
 import { storeWhenPossible, tryToStore } from './database/store-when-possible.ts';
 import { canServe } from './handover/handed-over.ts';
-import { describeStorageError, storageFailureOf, unusableDataFolder } from './database/storage-failure.ts';
+import { unusableDataFolder } from './database/storage-failure.ts';
 import type { MainDatabase } from './database/main-database.ts';
-import { openDataFolder, type SharedParts, type Waiting } from './open-data-folder.ts';
+import { openDataFolder, type SharedParts } from './open-data-folder.ts';
+import { openWhenWritable, type Waiting } from './open-when-writable.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import { refuseForeignStore } from './releases/recovery/foreign-store.ts';
 import { findLostStore, FORMAT_RESTORED } from './releases/recovery/lost-format.ts';
 import { createSettingsHolder } from './settings/daemon-settings.ts';
 import { callOf } from './tasks/job.ts';
+import { refusedVolume } from './conditions/refused-volume.ts';
+import { unixSeconds } from '../platform/process/clock.ts';
 
 /** The daemon: databases, tasks, releases, and the loopback API in front of them. */
 export interface Daemon {
@@ -43,8 +53,6 @@ export interface Daemon {
 
 /** Time that running tasks have to stop. */
 const TASK_GRACE_MS = 20_000;
-/** Milliseconds between two attempts to open a volume that is full or read-only. */
-const VOLUME_RETRY_MS = 3000;
 /** Exit code of a daemon that another one has replaced: a supervisor starts it again, as a standby. */
 const EXIT_LEASE_LOST = 1;
 
@@ -70,8 +78,8 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
   const settings = createSettingsHolder({ configuration, signingKeys: options.signingKeys });
   const closers = createClosers(logger);
   const stopping = new AbortController();
-  let readiness: DaemonReadiness = { ready: false, message: 'recovery is not complete' };
-  let surface: ApiSurface = standbySurface(options, () => readiness.waitingFor ?? null);
+  let readiness: StandbyReadiness = { ready: false, message: 'recovery is not complete' };
+  let surface: ApiSurface = standbySurface({ options, configuration }, () => readiness);
   let graceMs = TASK_GRACE_MS;
   let api: DaemonApi | null = null;
   let url = '';
@@ -81,9 +89,10 @@ export function createDaemon(configuration: DaemonConfiguration, options: Daemon
     options.requestShutdown('the restart action');
   };
 
-  const onWait = (waitingFor: string): void => {
+  const onWait: Waiting['onWait'] = (waitingFor, failure) => {
     logger.warn({ url, waiting_for: waitingFor }, 'this daemon is a standby: it waits and writes nothing');
-    readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor };
+    const refused = failure === undefined ? [] : refusedVolume(failure, unixSeconds(options.clock));
+    readiness = { ready: false, message: `this daemon is a standby: ${waitingFor}`, waitingFor, refused };
   };
 
   const recover = async (parts: DaemonParts): Promise<void> => {
@@ -209,24 +218,21 @@ async function becomeWriter(
 async function openVolume(
   { configuration, options }: SharedParts,
   lease: StoreLease,
-  { signal, onWait }: Waiting,
+  waiting: Waiting,
 ): Promise<SnapshotWriter> {
   const { clock, failpoints } = options;
   const { root } = configuration.snapshot;
-  const open = async (): Promise<SnapshotWriter> =>
-    await openFencedWriter({ clock, failpoints, root }, lease);
-  let reason = '';
-  for (let attempt = open; ; attempt = async () => await lease.confirm().then(open)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (storageFailureOf(error) === null || error instanceof StoreLeaseLostError) throw error;
-      const next = `the snapshot volume ${root} cannot be used: ${describeStorageError(error)}`;
-      if (next !== reason) onWait(next);
-      reason = next;
-      await clock.sleep(VOLUME_RETRY_MS, signal);
-    }
-  }
+  let hasWaited = false;
+  return await openWhenWritable(
+    `the snapshot volume ${root}`,
+    async () => {
+      if (hasWaited) await lease.confirm();
+      hasWaited = true;
+      return await openFencedWriter({ clock, failpoints, root }, lease);
+    },
+    (_failure, error) => !(error instanceof StoreLeaseLostError),
+    waiting,
+  );
 }
 
 /** @returns the address of the metrics, or `null` without a port for them */

@@ -1,19 +1,18 @@
 import { join } from 'node:path';
 import type { DaemonBase } from './daemon-base.ts';
 import { waitForDataLock } from './database/data-lock.ts';
+import { DATA_FULL } from './database/storage-failure.ts';
 import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
 import { hasHandedOver } from './handover/handed-over.ts';
 import { createHandoverRequest, createHandoverWatch, HANDOVER_PAUSE_MS } from './handover/handover.ts';
+import { openWhenWritable, type Waiting } from './open-when-writable.ts';
 import { EXIT_HANDED_OVER } from './supervisor/supervision.ts';
 
 /** The parts of a start that do not depend on the data folder. */
 export type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
 
-/** How a start waits. */
-export type Waiting = Pick<Parameters<typeof waitForDataLock>[1], 'clock' | 'signal' | 'onWait'>;
-
 /**
- * Waits until no other process uses the data folder, and opens the database. From then on, a daemon with a supervisor
+ * Waits until no other process uses the data folder and its volume is not full, and opens the database. From then on, a daemon with a supervisor
  * hands the folder over to one that waits for it, while it has nothing to serve.
  *
  * @param serves whether the daemon has something to serve
@@ -27,7 +26,7 @@ export async function openDataFolder(
   openMain: typeof openMainDatabase = openMainDatabase,
 ): Promise<MainDatabase> {
   const { dir } = configuration.data;
-  const { supervision, bootId, clock } = options;
+  const { supervision, bootId, clock, logger } = options;
   const handedOver = hasHandedOver(supervision);
   if (handedOver) {
     waiting.onWait('it handed the data folder over to a daemon that waited for it');
@@ -35,17 +34,18 @@ export async function openDataFolder(
   }
   // Two daemons with nothing to serve would otherwise take the folder from each other forever.
   const onTurn = supervision === null || handedOver ? undefined : createHandoverRequest(dir, bootId);
-  const lock = await waitForDataLock(dir, { ...waiting, onTurn });
+  // SQLite writes before it locks or reads, so that a full volume refuses even what changes nothing.
+  const whenNotFull = async <T>(open: () => Promise<T>): Promise<T> =>
+    await openWhenWritable(`the data folder ${dir}`, open, ({ code }) => code === DATA_FULL.code, waiting);
+  const lock = await whenNotFull(async () => await waitForDataLock(dir, { ...waiting, onTurn }));
   closers.add('data lock', () => lock.release());
   if (lock.keptAt !== null) {
     options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
   }
   waiting.signal.throwIfAborted();
-  const { database, rebuilt } = await openMain(join(dir, 'main.db'), {
-    clock,
-    logger: options.logger,
-    signal: waiting.signal,
-  });
+  const { database, rebuilt } = await whenNotFull(
+    async () => await openMain(join(dir, 'main.db'), { clock, logger, signal: waiting.signal }),
+  );
   closers.add('database', () => database.close());
   // Not before: the check of a large database takes minutes, and the next daemon would begin it again.
   if (supervision !== null) {

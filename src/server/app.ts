@@ -24,7 +24,7 @@ import {
   type PublicRoute,
   type RequestContext,
 } from './http/public-route.ts';
-import { isWellEncoded, splitTarget, type RequestTarget } from './http/request-target.ts';
+import { isWellEncoded, splitTarget, withPlainHost, type RequestTarget } from './http/request-target.ts';
 import { sendAnswer } from './http/send-answer.ts';
 import type { TokenVerifier } from './http/token-verifier.ts';
 
@@ -66,7 +66,8 @@ export function createServerApp(
   const cdnPrefix = `/${options.cdnHost}/`;
 
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const target = splitTarget(request.url ?? '');
+    const received = splitTarget(request.url ?? '');
+    const target = received === null ? null : withPlainHost(received, options.cdnHost);
     const context = begin({ request, response }, target ?? { path: '', query: '', text: '' });
     const { path } = context.target;
     if (path.startsWith(cdnPrefix) || path.startsWith(READS_PREFIX)) {

@@ -202,6 +202,7 @@ function assembleServiceState(
     daemon: () => presence.state(),
     refresh: () => room.refresher.diagnostics(),
     conditions: () => client.conditions(),
+    clockAhead: () => client.clockAhead(),
     isShuttingDown,
     clock,
   });

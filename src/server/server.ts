@@ -78,7 +78,7 @@ export async function startServer(
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
   const registry = createRegistry({ name: 'slipway-server', version });
   const pool = createHashPool({ threads: config.verification.threads });
-  const { client, forwarder } = connectDaemon(config.daemon, secrets);
+  const { client, forwarder } = connectDaemon(config.daemon, { secrets, clock });
   // Each process masks its tokens, and one warns of them.
   await learnTokens(config, secrets);
   if (isFirst) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
@@ -151,7 +151,7 @@ export async function startServer(
 /** Makes the two ways to call the daemon; both read its token for each call. */
 function connectDaemon(
   { url, socketPath, timeoutMs, tokenFile }: ServerConfiguration['daemon'],
-  secrets: Pick<SecretMask, 'learn'>,
+  { secrets, clock }: Pick<ServerDependencies, 'clock'> & { readonly secrets: Pick<SecretMask, 'learn'> },
 ): { readonly client: DaemonClient; readonly forwarder: ReportForwarder } {
   const readToken = async (): Promise<string | null> => {
     if (tokenFile === undefined) return null;
@@ -160,7 +160,7 @@ function connectDaemon(
     return token;
   };
   return {
-    client: createDaemonClient({ url, socketPath, timeoutMs, readToken }),
+    client: createDaemonClient({ url, socketPath, timeoutMs, readToken, clock }),
     forwarder: createReportThread({ url, socketPath, timeoutMs, tokenFile }),
   };
 }

@@ -80,6 +80,11 @@ const BROKEN_BODIES: ReadonlyArray<readonly [string, string]> = [
   ['a space before the size', ' 5\r\nhello\r\n0\r\n\r\n'],
 ];
 
+/** An ASCII character as an escape. */
+function encodeOctet(character: string): string {
+  return `%${(character.codePointAt(0) ?? 0).toString(16)}`;
+}
+
 /** Paths that lead out of the release, or would after another decoding or when joined to a folder. */
 const OUTSIDE = [
   '..',
@@ -195,6 +200,34 @@ describeBytePaths((served) => {
         body: expected.body,
       });
     }
+  });
+
+  it('a CDN host with escapes names the same resource', async () => {
+    const expected = await ask(served().port, 'GET', PATH);
+    const escaped = CDN_HOST.replaceAll('.', '%2E').replace(/^./, (first) => encodeOctet(first));
+    for (const host of [escaped, CDN_HOST.replace('.', '%2e')]) {
+      const { statusLine, headers, body } = await ask(
+        served().port,
+        'GET',
+        PATH.replace(CDN_HOST, () => host),
+      );
+      expect({ statusLine, headers: { ...headers, date: '' }, body }).toEqual({
+        statusLine: expected.statusLine,
+        headers: { ...expected.headers, date: '' },
+        body: expected.body,
+      });
+    }
+    for (const host of [CDN_HOST.replace('.', '%252e'), `${CDN_HOST}%2e`, '%2e%2e', '%2e'])
+      expect(
+        (
+          await ask(
+            served().port,
+            'GET',
+            PATH.replace(CDN_HOST, () => host),
+          )
+        ).status,
+      ).toBe(404);
+    expect((await ask(served().port, 'GET', PATH.replace('.', '%2'))).status).toBe(400);
   });
 
   it('requests in one segment are answered in order', async () => {

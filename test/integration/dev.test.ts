@@ -228,6 +228,7 @@ describe('slipway dev', () => {
     expect(await pasteLines(checkout, played.output)).toHaveLength(2);
     const ready = (await (await fetch(`${dev.summary.server_url}/readyz`)).json()) as { release_id: string };
     expect(ready.release_id).toBe('1.67.412528-r91_demo');
+    expect(await readSummary(data)).toEqual({ ...dev.summary, release_id: '1.67.412528-r91_demo' });
 
     expect(await next()).toEqual({ code: 1, output: expect.stringContaining('is the last demo release') });
   });

@@ -30,6 +30,10 @@ interface CurrentRelease {
   };
 }
 
+interface Announcing {
+  readonly announced: { readonly release_id: string; readonly current_at: number } | null;
+}
+
 /** The paths of files that an edge asked the origin for. */
 function filesAsked({ proxy }: OriginWithEdges): string[] {
   return proxy.seen.map(({ path }) => path).filter((path) => !path.startsWith('/v1/'));
@@ -156,6 +160,64 @@ describe('an edge', () => {
     await until(async () => (await localized(world.origin)) === 409);
     await until(async () => (await localized(edge)) === 409);
     await untilServed(edge, 'r1');
+  });
+
+  it('has the bytes of an announced release before it becomes current, and switches at the stated time', async () => {
+    const announceSeconds = 12;
+    const world = await startOrigin({ id: 'r1', files: FILES }, { releases: { announceSeconds } });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    await world.offer('r2', NEXT);
+    const task = await world.origin.run('sync');
+    expect(task.status).toBe('succeeded');
+    // Both clocks are the one of this machine.
+    await until(
+      async () => (await ask<Announcing>(world.origin, '/v1/release')).announced?.release_id === 'r2',
+    );
+    const { announced } = await ask<Announcing>(world.origin, '/v1/release');
+    const currentAt = announced?.current_at ?? 0;
+    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced?.current_at === currentAt);
+    const bytes = await bytesOf(edge, 'r2', 'TableBundles/Excel.zip');
+    const { release } = await ask<CurrentRelease>(edge, '/v1/release');
+    // On a machine that stood still meanwhile, the time has come.
+    if (Date.now() / 1000 < currentAt) expect(release.release_id).toBe('r1');
+    expect(bytes).toEqual(NEXT.get('TableBundles/Excel.zip'));
+    // An edge needs no answer of its origin for the switch.
+    world.proxy.isDown = true;
+    await untilServed(edge, 'r2');
+    expect(Date.now() / 1000).toBeGreaterThanOrEqual(currentAt);
+    await untilServed(world.origin, 'r2');
+    world.proxy.isDown = false;
+    expect(await bytesOf(edge, 'r1', 'TableBundles/Excel.zip')).toEqual(FILES.get('TableBundles/Excel.zip'));
+  });
+
+  it('takes an announcement back when its origin does', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES }, { releases: { announceSeconds: 3600 } });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    await world.offer('r2', NEXT);
+    await world.origin.run('sync');
+    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced?.release_id === 'r2');
+    await world.offer('r1', FILES);
+    await world.origin.run('sync');
+    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced === null);
+    await until(async () => (await bytesOf(edge, 'r2', 'TableBundles/Excel.zip')) === 404);
+    await untilServed(edge, 'r1');
+  });
+
+  it('copies the earlier releases that its origin retains', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    await world.publish('r2', NEXT);
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r2');
+    const excel = 'TableBundles/Excel.zip';
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1', excel)));
+    expect(await bytesOf(edge, 'r1', excel)).toEqual(FILES.get(excel));
+    // The two releases share all other objects.
+    expect(filesAsked(world)).toHaveLength(FILES.size + 1);
+    const none = await world.startEdge({ daemon: { retention: { retainedCount: 0, retainedSeconds: 0 } } });
+    await untilServed(none, 'r2');
+    expect(await bytesOf(none, 'r1', excel)).toBe(404);
   });
 
   it('does not copy damage of the disk of its origin', async () => {

@@ -19,6 +19,7 @@ async function prepare(): Promise<TestSystem> {
     // Nobody has made the volume.
     snapshotRoot: join(directory, 'snapshot'),
     server: { scrub: { enabled: true } },
+    daemon: { metrics: { host: '127.0.0.1', port: 0 } },
     supervised: true,
     startNothing: true,
   });
@@ -26,6 +27,19 @@ async function prepare(): Promise<TestSystem> {
 
 function parse(lines: readonly string[]): readonly Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
+}
+
+async function untilHealthy(system: TestSystem): Promise<void> {
+  await system.untilReady(true);
+  await until(() =>
+    parse(system.server.lines).some(({ msg, state }) => msg === STATES && state === 'healthy'),
+  );
+}
+
+/** The lines of both programs that ask for attention. */
+function warningsOf({ daemon, server }: TestSystem): readonly Line[] {
+  const lines = [...parse(daemon.lines), ...parse(server.lines)];
+  return lines.filter(({ level }) => level !== 'info' && level !== 'debug');
 }
 
 describe('a healthy first start', () => {
@@ -52,13 +66,37 @@ describe('a healthy first start', () => {
   ])('logs no warning and never says that something is damaged: %s', async (_order, start) => {
     const system = await prepare();
     await start(system);
-    await system.untilReady(true);
-    await until(() =>
-      parse(system.server.lines).some(({ msg, state }) => msg === STATES && state === 'healthy'),
-    );
-    const lines = [...parse(system.daemon.lines), ...parse(system.server.lines)];
-    expect(lines.filter(({ level }) => level !== 'info' && level !== 'debug')).toEqual([]);
+    await untilHealthy(system);
+    expect(warningsOf(system)).toEqual([]);
     const states = parse(system.server.lines).flatMap(({ msg, state }) => (msg === STATES ? [state] : []));
     expect(new Set(states).isSubsetOf(new Set(['starting', 'unpublished', 'healthy']))).toBe(true);
+  });
+});
+
+describe('a healthy restart', () => {
+  it.each<readonly [string, (system: TestSystem) => Promise<unknown>]>([
+    [
+      'the daemon first',
+      async (system) => await system.startDaemon().then(async () => await system.startServer()),
+    ],
+    [
+      'the server first',
+      async (system) => await system.startServer().then(async () => await system.startDaemon()),
+    ],
+    ['both', async (system) => await Promise.all([system.startServer(), system.startDaemon()])],
+  ])('logs no warning, neither at the end nor at the next start: %s', async (_order, start) => {
+    const system = await prepare();
+    await Promise.all([system.startDaemon(), system.startServer()]);
+    await untilHealthy(system);
+    await system.server.stop();
+    await system.daemon.stop();
+    expect(warningsOf(system)).toEqual([]);
+    await start(system);
+    await untilHealthy(system);
+    // The first look of the doctor.
+    const { metrics_url: url } =
+      parse(system.daemon.lines).find(({ msg }) => msg === 'daemon listening') ?? {};
+    await until(async () => (await (await fetch(`${String(url)}/metrics`)).text()).includes('check="clock"'));
+    expect(warningsOf(system)).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ctl } from '../support/ctl.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
@@ -13,6 +14,7 @@ import { until } from '../support/until.ts';
 async function systemOnTmpfs(
   size: string,
   daemon: Readonly<Record<string, object>> = {},
+  server: Readonly<Record<string, object>> = {},
 ): Promise<{ system: TestSystem; upstream: string; files: Map<string, Buffer> }> {
   const upstream = await temporaryDirectory();
   const files = sampleFiles();
@@ -22,6 +24,7 @@ async function systemOnTmpfs(
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot,
     daemon,
+    server,
   });
   return { system, upstream, files };
 }
@@ -173,18 +176,31 @@ describe.skipIf(!canMount())('the volume', () => {
     },
   );
 
-  it('read-only: the state of the service says so while files are served', async () => {
-    const { system } = await systemOnTmpfs('128m');
+  it('read-only: every surface says so while files are served, and none does a moment after the repair', async () => {
+    const tokenFile = join(await temporaryDirectory(), 'admin.token');
+    writeFileSync(tokenFile, 'a-token-of-the-test-0123456789abcdef\n', { mode: 0o600 });
+    // The next renewal is minutes away.
+    const { system } = await systemOnTmpfs('1500m', {}, { admin: { tokenFiles: [tokenFile] } });
+    const ask = async (...args: readonly string[]): Promise<string> =>
+      (await ctl([...args, '--url', system.serverUrl, '--token-file', tokenFile])).out;
     await system.untilReady(true);
     execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
+    await system.run('refresh');
     await expect
       .poll(async () => await readService(system), { timeout: 60_000 })
       .toMatchObject({ state: 'degraded', reason: 'VolumeUnwritable' });
+    expect(await ask('status')).toContain('degraded (VolumeUnwritable)');
+    for (const id of ['service', 'store.writable', 'attestation'])
+      expect(await ask('doctor')).toMatch(new RegExp(`^${id} +(?:failing|degraded) `, 'm'));
     expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
     execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
     await expect
       .poll(async () => await readService(system), { timeout: 60_000 })
       .toMatchObject({ state: 'healthy' });
+    expect(await ask('status')).toMatch(/^state: +healthy$/m);
+    const doctor = await ask('doctor');
+    for (const id of ['service', 'store.writable', 'attestation'])
+      expect(doctor).toMatch(new RegExp(`^${id} +ok `, 'm'));
   });
 
   it.each([
@@ -309,6 +325,46 @@ describe.skipIf(!canMount())('the volume', () => {
       await expect
         .poll(async () => await readService(system), { timeout: 30_000 })
         .toMatchObject({ state: 'healthy', reason: null });
+    },
+  );
+
+  it(
+    'full data folder: a daemon that stopped cleanly waits for space, and every surface says so',
+    { timeout: 120_000 },
+    async () => {
+      const upstream = await temporaryDirectory();
+      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+      const system = await startSystem({
+        upstream: { kind: 'directory', directory: { path: upstream } },
+        startNothing: true,
+      });
+      const data = join(system.directory, 'data');
+      mkdirSync(data);
+      mountTmpfs(data, '100m');
+      await Promise.all([system.startDaemon(), system.startServer()]);
+      await system.untilReady(true);
+      // Without its log, a database must make a file before it can be read.
+      await system.daemon.stop();
+      fill(data);
+      await system.startDaemon();
+      await expect
+        .poll(async () => await readService(system), { timeout: 30_000 })
+        .toMatchObject({
+          state: 'degraded',
+          reason: 'DataVolumeFull',
+          next_step: { text: expect.stringContaining('Enlarge the volume of data.dir') as unknown },
+        });
+      expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
+      expect(await check(system, 'store.lease')).toMatchObject({
+        message: expect.stringMatching(/data.* cannot be used: data_full .*; free space/) as unknown,
+      });
+      expect(system.daemon.lines.join('\n')).toContain('data_full');
+      expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
+      unlinkSync(join(data, 'filler'));
+      await expect
+        .poll(async () => await readService(system), { timeout: 60_000 })
+        .toMatchObject({ state: 'healthy', reason: null });
+      expect(await system.run('verify')).toMatchObject({ status: 'succeeded' });
     },
   );
 });

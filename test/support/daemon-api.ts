@@ -1,4 +1,3 @@
-import { NO_CONDITIONS } from '../../src/daemon/api/condition-source.ts';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
@@ -49,7 +48,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     actions: new Map(),
     damage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
-    conditions: NO_CONDITIONS,
+    conditions: { current: () => ({ conditions: [], tag: 'none' }), waitForChange: () => Promise.resolve() },
     readiness: () => ({ ready: true, message: 'ready' }),
     clock: systemClock,
     logger: createSilentLogger(),

@@ -25,6 +25,8 @@ export interface E2eCluster {
    */
   readonly enter: readonly string[] | null;
   readonly directory: string;
+  /** Starts metrics-server; a cluster elsewhere is expected to have one. */
+  readonly startMetrics: () => Promise<void>;
   readonly logs: () => Promise<string>;
   readonly stop: () => Promise<void>;
 }
@@ -40,6 +42,7 @@ export async function startE2eCluster(): Promise<E2eCluster | null> {
   if (kubeconfig !== undefined && image !== undefined) {
     const directory = await mkdtemp(join(tmpdir(), 'slipway-e2e-'));
     return clusterOf(directory, kubeconfig, image, null, {
+      startMetrics: async () => undefined,
       logs: async () => '',
       stop: async () => await rm(directory, { recursive: true, force: true }),
     });
@@ -74,6 +77,7 @@ export async function startE2eCluster(): Promise<E2eCluster | null> {
     await docker.stop();
   }
   return clusterOf(node.directory, node.kubeconfig, own, node.enter, {
+    startMetrics: async () => await node.startMetrics(),
     logs: async () => await node.logs(),
     stop: async () => await node.stop(),
   });
@@ -84,7 +88,7 @@ function clusterOf(
   kubeconfig: string,
   image: string,
   enter: readonly string[] | null,
-  rest: Pick<E2eCluster, 'logs' | 'stop'>,
+  rest: Pick<E2eCluster, 'startMetrics' | 'logs' | 'stop'>,
 ): E2eCluster {
   const programs = kubeTools('helm', 'kubectl');
   if (programs === null) throw new Error('helm and kubectl are missing');

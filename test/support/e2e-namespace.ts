@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
 import type { E2eCluster } from './e2e-cluster.ts';
-import { LOAD_SCRIPT, outsideObjects } from './e2e-outside.ts';
+import { HELD_DOWNLOADS_SCRIPT, LOAD_SCRIPT, outsideObjects } from './e2e-outside.ts';
 import { until } from './until.ts';
 
 /** Milliseconds for a step of the cluster, such as the start of a pod. */
@@ -218,29 +218,24 @@ export class E2eNamespace {
     }
   };
 
-  /** Sends requests from the client pod until it is stopped, on new and on kept connections. */
-  readonly startLoad = async (url: string): Promise<Load> => {
-    const child = this.#start([
-      'exec',
-      '--stdin',
-      'outside',
-      '--',
-      'node',
-      '--input-type=module',
-      '-e',
-      LOAD_SCRIPT,
-      url,
-    ]);
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    expect(await lines.next()).toMatchObject({ value: 'begun' });
-    return {
-      stop: async () => {
-        child.stdin.end('stop\n');
-        const { value } = await lines.next();
-        if (child.exitCode === null) await once(child, 'exit');
-        return JSON.parse(String(value)) as LoadCounts;
-      },
-    };
+  /**
+   * Sends requests from the client pod until it is stopped, on new and on kept connections.
+   *
+   * @param calm by what the pauses between requests are multiplied
+   */
+  readonly startLoad = async (url: string, calm = 1): Promise<Load> => {
+    const { tell } = await this.#startClient(LOAD_SCRIPT, [url, String(calm)]);
+    return { stop: async () => JSON.parse(await tell('stop')) as LoadCounts };
+  };
+
+  /**
+   * Begins downloads from the client pod.
+   *
+   * @returns what ends them; it returns the bytes of each, or why it broke off
+   */
+  readonly holdDownloads = async (url: string): Promise<() => Promise<ReadonlyArray<number | string>>> => {
+    const { tell } = await this.#startClient(HELD_DOWNLOADS_SCRIPT, [url]);
+    return async () => JSON.parse(await tell('read on')) as Array<number | string>;
   };
 
   /**
@@ -261,6 +256,25 @@ export class E2eNamespace {
       },
     };
   };
+
+  /** Starts a module in the client pod that says when it has begun; `tell` sends it a line, and returns its answer when it has ended. */
+  async #startClient(
+    code: string,
+    args: readonly string[],
+  ): Promise<{ readonly tell: (line: string) => Promise<string> }> {
+    const run = ['node', '--input-type=module', '-e', code, ...args];
+    const child = this.#start(['exec', '--stdin', 'outside', '--', ...run]);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    expect(await lines.next()).toMatchObject({ value: 'begun' });
+    return {
+      tell: async (line) => {
+        child.stdin.end(`${line}\n`);
+        const { value } = await lines.next();
+        if (child.exitCode === null) await once(child, 'exit');
+        return String(value);
+      },
+    };
+  }
 
   /** Starts kubectl; it ends with the test. */
   #start(args: readonly string[]): ChildProcessWithoutNullStreams {

@@ -27,12 +27,12 @@ process.on('SIGTERM', () => process.exit(0));
 
 /**
  * Sends requests until its input ends, and counts them: four clients with a new connection for each request, and eight that
- * keep theirs and pause for random times. No request is sent twice.
+ * keep theirs and pause for random times. No request is sent twice. Its arguments are a URL, and by what the pauses are multiplied.
  */
 export const LOAD_SCRIPT = `
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-const url = process.argv[1];
+const [url, calm] = process.argv.slice(1);
 let isOver = false;
 const counts = { single: 0, kept: 0, lost: [] };
 process.stdin.once('data', () => { isOver = true; process.stdin.pause(); });
@@ -54,7 +54,7 @@ const ask = (kind, agent) => new Promise((resolve) => {
 const run = async (kind, agent, pauseMs) => {
   while (!isOver) {
     await ask(kind, agent);
-    await delay(Math.random() * pauseMs);
+    await delay(Math.random() * pauseMs * Number(calm));
   }
   if (agent !== false) agent.destroy();
 };
@@ -64,6 +64,34 @@ await Promise.all([
   ...Array.from({ length: 8 }, () => run('kept', new http.Agent({ keepAlive: true, maxSockets: 1 }), 40)),
 ]);
 console.log(JSON.stringify(counts));
+`;
+
+/**
+ * Opens four downloads and reads the beginning of each; when a line comes on its input, it reads the rest and prints the sizes. Its argument
+ * is a URL.
+ */
+export const HELD_DOWNLOADS_SCRIPT = `
+import http from 'node:http';
+import { once } from 'node:events';
+const responses = await Promise.all(Array.from({ length: 4 }, async () => {
+  const [response] = await once(http.get(process.argv[1], { agent: false }), 'response');
+  response.on('error', () => {});
+  return response;
+}));
+console.log('begun');
+process.stdin.resume();
+await once(process.stdin, 'data');
+process.stdin.pause();
+const sizes = await Promise.all(responses.map(async (response) => {
+  let bytes = 0;
+  try {
+    for await (const chunk of response) bytes += chunk.length;
+  } catch (error) {
+    return error.message + ' after ' + bytes;
+  }
+  return bytes;
+}));
+console.log(JSON.stringify(sizes));
 `;
 
 /** The pod and its Service, both named `outside`. */

@@ -13,6 +13,8 @@ export interface OriginWithEdges {
   readonly proxy: OriginProxy;
   /** Publishes a release at the origin. */
   publish(id: string, files: ReleaseFiles): Promise<void>;
+  /** Puts a release into the folder that the origin syncs from. */
+  offer(id: string, files: ReleaseFiles): Promise<void>;
   /** Starts an edge of the origin. */
   startEdge(settings?: EdgeSettings): Promise<TestSystem>;
 }
@@ -46,11 +48,15 @@ export async function startOrigin(
   });
   await origin.untilReady(true);
   const proxy = await startOriginProxy(origin.serverUrl, onTestFinished);
+  const offer = async (id: string, files: ReleaseFiles): Promise<void> => {
+    await writeReleaseTree(tree, { ...release, id, files });
+  };
   return {
     origin,
     proxy,
+    offer,
     publish: async (id, files) => {
-      await writeReleaseTree(tree, { ...release, id, files });
+      await offer(id, files);
       const { status, failure_reason: reason } = await origin.run('sync');
       if (status !== 'succeeded') throw new Error(`the origin did not publish ${id}: ${reason ?? status}`);
       await untilServed(origin, id);

@@ -3,6 +3,8 @@ import { stringify } from 'yaml';
 
 /** Address of the node, and gateway of its pods. */
 export const NODE_IP = '10.244.0.1';
+/** Port of metrics-server at the address of the node. */
+export const METRICS_PORT = 4443;
 /** Name of the node. */
 export const NODE_NAME = 'node1';
 
@@ -128,4 +130,40 @@ export function renderCorefile(directory: string): string {
   }
 }
 `;
+}
+
+/** The objects by which the API server finds metrics-server, which runs beside the pods. */
+export function renderMetricsObjects(): string {
+  const metadata = { name: 'metrics-server', namespace: 'kube-system' };
+  const labels = { 'kubernetes.io/service-name': 'metrics-server' };
+  const items = [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: { ports: [{ name: 'https', port: 443, targetPort: METRICS_PORT }] },
+    },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { ...metadata, labels },
+      addressType: 'IPv4',
+      ports: [{ name: 'https', port: METRICS_PORT, protocol: 'TCP' }],
+      endpoints: [{ addresses: [NODE_IP], conditions: { ready: true } }],
+    },
+    {
+      apiVersion: 'apiregistration.k8s.io/v1',
+      kind: 'APIService',
+      metadata: { name: 'v1beta1.metrics.k8s.io' },
+      spec: {
+        service: { name: 'metrics-server', namespace: 'kube-system', port: 443 },
+        group: 'metrics.k8s.io',
+        version: 'v1beta1',
+        insecureSkipTLSVerify: true,
+        groupPriorityMinimum: 100,
+        versionPriority: 100,
+      },
+    },
+  ];
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 }

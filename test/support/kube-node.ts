@@ -15,6 +15,8 @@ import {
   renderCorefile,
   renderKubeconfig,
   renderKubeletConfiguration,
+  renderMetricsObjects,
+  METRICS_PORT,
   renderKubeProxyConfiguration,
   renderPodNetwork,
 } from './kube-node-files.ts';
@@ -34,6 +36,8 @@ export interface KubeNode {
   readonly directory: string;
   /** Command prefix that runs a program in the network of the node. */
   readonly enter: readonly string[];
+  /** Starts metrics-server, which a HorizontalPodAutoscaler reads, and waits until it answers. */
+  startMetrics(): Promise<void>;
   /** Loads an image that `docker save` wrote. */
   importImage(archive: string): void;
   /** The end of every log, for the message of a failing test. */
@@ -147,6 +151,36 @@ class Node implements KubeNode {
     }, START_MS);
   }
 
+  async startMetrics(): Promise<void> {
+    const programs = kubeTools('metrics-server');
+    if (programs === null) throw new Error('metrics-server is missing');
+    const kubeconfig = this.#at('metrics-server.kubeconfig');
+    this.#start(
+      'metrics-server',
+      [
+        `--kubeconfig=${kubeconfig}`,
+        `--authentication-kubeconfig=${kubeconfig}`,
+        `--authorization-kubeconfig=${kubeconfig}`,
+        `--cert-dir=${this.#at('metrics')}`,
+        `--bind-address=${NODE_IP}`,
+        `--secure-port=${METRICS_PORT}`,
+        '--kubelet-insecure-tls',
+        '--kubelet-preferred-address-types=InternalIP',
+        // The shortest that it takes; one answer must come within it.
+        '--metric-resolution=10s',
+        '--kubelet-request-timeout=5s',
+      ],
+      programs['metrics-server'],
+    );
+    const file = this.#at('metrics.json');
+    await writeFile(file, renderMetricsObjects());
+    this.#kubectl('apply', '-f', file);
+    await until(
+      () => this.#kubectl('get', '--raw', '/apis/metrics.k8s.io/v1beta1/pods').includes('"usage"'),
+      START_MS,
+    );
+  }
+
   importImage(archive: string): void {
     run(
       ...this.enter,
@@ -198,10 +232,10 @@ class Node implements KubeNode {
   }
 
   /** Starts a program in every namespace of the node, with its output in a log. */
-  #start(name: string, args: readonly string[]): void {
+  #start(name: string, args: readonly string[], path: string = this.#program(name)): void {
     const log = openSync(this.#at('log', name), 'a');
     const all = ['--net', '--mount', '--pid'];
-    const child = spawn('nsenter', [`--target=${this.#pid}`, ...all, this.#program(name), ...args], {
+    const child = spawn('nsenter', [`--target=${this.#pid}`, ...all, path, ...args], {
       cwd: this.directory,
       stdio: ['ignore', log, log],
       env: {
@@ -239,6 +273,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
       ['kube-scheduler', 'system:kube-scheduler', ''],
       ['kube-proxy', 'system:kube-proxy', ''],
       ['coredns', 'coredns', 'system:masters'],
+      ['metrics-server', 'metrics-server', 'system:masters'],
     ];
     const ca = (await readFile(this.#at('ca.crt'))).toString('base64');
     let rows = '';
@@ -263,6 +298,14 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
       `--kubelet-client-certificate=${this.#at('client.crt')}`,
       `--kubelet-client-key=${this.#at('client.key')}`,
       '--kubelet-preferred-address-types=InternalIP',
+      // The API server passes requests for metrics on, in the name of those who ask.
+      `--requestheader-client-ca-file=${this.#at('ca.crt')}`,
+      '--requestheader-allowed-names=kubelet-client',
+      '--requestheader-username-headers=X-Remote-User',
+      '--requestheader-group-headers=X-Remote-Group',
+      '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+      `--proxy-client-cert-file=${this.#at('client.crt')}`,
+      `--proxy-client-key-file=${this.#at('client.key')}`,
       '--authorization-mode=Node,RBAC',
       `--token-auth-file=${this.#at('tokens.csv')}`,
       '--service-cluster-ip-range=10.96.0.0/16',
@@ -278,6 +321,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
       `--service-account-private-key-file=${this.#at('sa.key')}`,
       `--root-ca-file=${this.#at('ca.crt')}`,
       '--leader-elect=false',
+      '--horizontal-pod-autoscaler-sync-period=5s',
     ]);
     this.#start('kube-scheduler', [
       `--kubeconfig=${this.#at('kube-scheduler.kubeconfig')}`,

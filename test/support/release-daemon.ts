@@ -93,6 +93,7 @@ export async function openReleaseDaemon(
       downloadConcurrency: 2,
       verifyConcurrency: 1,
       reserveBytes: 0,
+      announceSeconds: 0,
       automaticRepair: false,
     }),
     plannedSyncAt: () => null,

@@ -72,7 +72,7 @@ export async function startTestServer(
     timeoutMs,
     readToken: async () => options.daemonToken ?? null,
   };
-  const client = createDaemonClient(connection);
+  const client = createDaemonClient({ ...connection, clock: systemClock });
   const forwarder = createReportForwarder(connection);
   const secrets = createSecretMask();
   const pool = createHashPool({ threads: 1 });

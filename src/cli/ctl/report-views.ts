@@ -142,7 +142,8 @@ export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, view
     sorted,
     [
       { title: 'CHECK', cell: ({ id }) => id },
-      { title: 'STATUS', cell: (check) => check.status },
+      // A check of something that has not happened yet says nothing.
+      { title: 'STATUS', cell: (check) => (check.evaluated === false ? '-' : check.status) },
       { title: 'SINCE', cell: ({ since }) => textTime(since, view.now) },
       { title: 'FINDING', cell: ({ message }) => message },
     ],

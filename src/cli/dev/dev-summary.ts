@@ -22,7 +22,7 @@ export interface DevSummary {
   readonly cdn_host: string;
   /** The kind of upstream. */
   readonly upstream: DevUpstream['kind'];
-  /** The release that was served first; `null` until then. */
+  /** The release that the start or the last `dev next` made current; `null` until the first one is served. */
   readonly release_id: string | null;
 }
 
@@ -30,6 +30,17 @@ export interface DevSummary {
 export async function writeDevSummary(file: string, summary: DevSummary): Promise<void> {
   await writeFile(`${file}.new`, `${JSON.stringify(summary, null, 2)}\n`);
   await rename(`${file}.new`, file);
+}
+
+/**
+ * Tells the release that is current now in the summary of a run.
+ *
+ * @param pid of the run; nothing is written when it has ended meanwhile, and its summary with it
+ */
+export async function noteCurrentRelease(file: string, pid: number, releaseId: string): Promise<void> {
+  const text = await readFile(file, 'utf8').catch(() => '{}');
+  const summary = JSON.parse(text) as Partial<DevSummary>;
+  if (summary.pid === pid) await writeDevSummary(file, { ...(summary as DevSummary), release_id: releaseId });
 }
 
 /**

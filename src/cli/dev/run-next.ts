@@ -7,7 +7,7 @@ import type { DevIo } from './dev-io.ts';
 import { DEFAULT_DATA } from './dev-options.ts';
 import { createDemoUpstream } from './demo-upstream.ts';
 import { devLayout } from './dev-files.ts';
-import { findRunningDev } from './dev-summary.ts';
+import { findRunningDev, noteCurrentRelease } from './dev-summary.ts';
 import { currentLocalized, waitForLocalized } from './play-localized.ts';
 import { playRelease, type RunningService } from './play-release.ts';
 import { renderChanges } from './render-changes.ts';
@@ -84,6 +84,7 @@ async function playNext(data: string, io: DevIo): Promise<void> {
   io.stdout.write(`playing the demo release ${after} after ${before}\n`);
   const isLocalized = (await currentLocalized(service, running.release_id, io)) !== null;
   const played = await playRelease(upstream, after, service, io);
+  await noteCurrentRelease(layout.summary, running.pid, played.releaseId);
   const follows = isLocalized ? await followLine(service, played.releaseId, io) : '';
   const ctl = ctlCommand({ ...service, programDirectory: io.programDirectory });
   io.stdout.write(renderChanges({ ...played, before, after, ctl }));

@@ -7,6 +7,9 @@ export interface Column<R> {
   readonly class?: string;
 }
 
+/** The content of a cell that has none. */
+const NOTHING = '–';
+
 interface TableProps<R> {
   /** For readers who cannot see the heading above it. */
   readonly caption: string;
@@ -45,14 +48,17 @@ export function Table<R>({ caption, columns, rows, keyOf }: TableProps<R>): JSX.
 }
 
 function cellOf<R>({ head, cell, class: name = '' }: Column<R>, row: R, index: number): JSX.Element {
+  const value = cell(row);
+  // Narrow screens leave out an empty cell, because its head would say nothing.
+  const classes = value === NOTHING ? `${name} none` : name;
   // One box around any content, so that the cards of narrow screens have two columns.
-  const content = <div>{cell(row)}</div>;
+  const content = <div>{value}</div>;
   return index === 0 ? (
     <th key={head} class={name} data-head={head} role="rowheader" scope="row">
       {content}
     </th>
   ) : (
-    <td key={head} class={name} data-head={head} role="cell">
+    <td key={head} class={classes} data-head={head} role="cell">
       {content}
     </td>
   );

@@ -56,13 +56,28 @@ function Doctor(): JSX.Element {
           keyOf={({ id }) => id}
           columns={[
             { head: 'Check', cell: ({ id }) => <code>{id}</code> },
-            { head: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{words(status)}</Badge> },
+            { head: 'Status', cell: (check) => <CheckStatus check={check} /> },
             { head: 'Found, and what to do', class: 'wide', cell: (check) => <Finding check={check} /> },
             { head: 'Since', cell: ({ since }) => <Time at={since} /> },
           ]}
         />
       )}
     </Panel>
+  );
+}
+
+/** The status; a dash for a check of something that has not happened yet. */
+function CheckStatus({
+  check: { status, evaluated },
+}: {
+  readonly check: Pick<DoctorCheck, 'status' | 'evaluated'>;
+}): JSX.Element {
+  if (evaluated !== false) return <Badge tone={TONES[status]}>{words(status)}</Badge>;
+  return (
+    <span>
+      <span aria-hidden="true">–</span>
+      <span class="unseen">not evaluated</span>
+    </span>
   );
 }
 

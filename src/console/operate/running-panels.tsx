@@ -83,10 +83,11 @@ export function DoctorLine(): JSX.Element {
   return (
     <Panel title="Doctor" feed={feed} tools={<a href="#/diagnostics">All checks</a>} report="daemon.doctor">
       {({ checks }) => {
+        const judged = checks.filter(({ evaluated }) => evaluated !== false);
         const troubled = checks.filter(({ status }) => status !== 'ok');
         return (
           <p>
-            {`${count(checks.length - troubled.length)} of ${count(checks.length)} checks are ok. `}
+            {`${count(judged.length - troubled.length)} of ${count(judged.length)} checks are ok. `}
             {troubled.map(({ id, status }) => (
               <span key={id}>
                 <Badge tone={status === 'failing' ? 'bad' : 'warn'}>{words(status)}</Badge>{' '}

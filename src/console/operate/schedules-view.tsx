@@ -82,7 +82,7 @@ function Schedules(): JSX.Element {
               { head: 'When', cell: when },
               { head: 'State', cell: (row) => <State row={row} /> },
               { head: 'Next run', cell: (row) => <NextRun row={row} /> },
-              { head: 'Last run', cell: (row) => <LastRun row={row} /> },
+              { head: 'Last run', cell: (row) => (row.last_status === null ? '–' : <LastRun row={row} />) },
               { head: 'Done', cell: done },
               { head: 'Actions', class: 'tools', cell: (row) => <RowActions row={row} /> },
             ]}

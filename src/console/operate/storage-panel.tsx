@@ -62,8 +62,8 @@ export function ScrubPanel(): JSX.Element {
               <p>{`${percent(scrub.share)} of pass ${count(scrub.pass)} · ${count(scrub.damage_found)} damaged since the server started`}</p>
             </div>
             <p class="muted">
-              {isDamaged ? 'Every file that it reads was checked by ' : 'Every file was checked by '}
-              <Time at={scrub.completed_at} otherwise="no pass yet: the first one runs" />
+              The last pass, over the files of its time, ended{' '}
+              <Time at={scrub.completed_at} otherwise="never: the first pass runs" />
             </p>
             {isDamaged ? (
               <p class="muted">It leaves out a release that is withdrawn; verify and repair read that one.</p>

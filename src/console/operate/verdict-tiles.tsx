@@ -72,9 +72,7 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
           </a>
         )}
       </p>
-      {isAbsent || state === undefined ? null : (
-        <p class="muted">{state.reason === null ? <Since at={state.since} /> : state.message}</p>
-      )}
+      {isAbsent || state === undefined ? null : <Course state={state} />}
       {release === null ? null : (
         <p class="muted">
           {integrity(release, state?.state)}
@@ -90,11 +88,20 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
   );
 }
 
-function Since({ at }: { readonly at: number }): JSX.Element {
+/** Since when a channel is as it is, and why, unless the incident above has told this cause. */
+function Course({
+  state: { reason, since, message },
+}: {
+  readonly state: Pick<ServiceState, 'reason' | 'since' | 'message'>;
+}): JSX.Element {
+  const app = useApp();
+  const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service?.reason;
+  if (reason !== null && reason !== told) return <p class="muted">{message}</p>;
   return (
-    <>
-      healthy since <Time at={at} />
-    </>
+    <p class="muted">
+      {reason === null ? 'healthy since ' : 'since '}
+      <Time at={since} />
+    </p>
   );
 }
 

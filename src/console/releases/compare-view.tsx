@@ -44,7 +44,7 @@ function Pair({
   const [first, second] = found;
   return (
     <>
-      <div class="filter-bar">
+      <div class="filter-bar compare-pair">
         <Side name="left" label="Before" rows={rows} status={status} />
         <Side name="right" label="After" rows={rows} status={status} />
         <Button onClick={() => app.setQuery({ left: right, right: left })}>Swap</Button>

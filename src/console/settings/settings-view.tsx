@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { Button, Select } from '../components/controls.tsx';
+import { Select } from '../components/controls.tsx';
+import { LogOutButton } from '../components/log-out-button.tsx';
 import { Empty, Facts } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { THEMES, type Theme } from '../state/theme.ts';
@@ -37,8 +38,11 @@ function Settings(): JSX.Element {
             allow them.
           </p>
         )}
+        <p class="muted">
+          To log out makes this tab forget the token. Texts that are not stored are sent first.
+        </p>
         <p class="buttons">
-          <Button onClick={() => void app.forgetToken()}>Forget the token</Button>
+          <LogOutButton />
         </p>
       </section>
       <section class="panel" aria-labelledby="appearance-title">

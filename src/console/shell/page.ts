@@ -152,7 +152,7 @@ export class Page implements App {
     this.announce('toast', text);
   };
 
-  forgetToken = async (): Promise<void> => {
+  logOut = async (): Promise<void> => {
     const notes = await Promise.all(this.#farewells.map(async (work) => await work()));
     const told = notes.filter((note) => note !== null).join(' ');
     // A refusal of the token may have been faster.

@@ -56,7 +56,7 @@ export function Palette({
         aria-controls="palette-list"
         aria-autocomplete="list"
         {...(current < 0 ? {} : { 'aria-activedescendant': `palette-${current}` })}
-        placeholder="Search pages, actions, releases, tasks and units"
+        placeholder="Page, action, release, task, unit"
         autocomplete="off"
         spellcheck={false}
         value={text}

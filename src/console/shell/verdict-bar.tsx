@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { UnsavedTexts } from './unsaved-texts.tsx';
 import { Button } from '../components/controls.tsx';
+import { LogOutButton } from '../components/log-out-button.tsx';
 import { useApp } from '../state/app.ts';
 import { channelWords, type ChannelWords } from '../state/channel-words.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
@@ -16,7 +17,15 @@ export function VerdictBar({ onSearch }: { readonly onSearch: () => void }): JSX
       <span class="tools">
         <UnsavedTexts />
         <Button class="plain" onClick={onSearch}>
-          Search <kbd>Ctrl K</kbd>
+          <svg class="search-sign" viewBox="0 0 20 20" width={20} height={20} aria-hidden="true">
+            <path
+              d="M8.5 3a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM12.5 12.5L17 17"
+              fill="none"
+              stroke="currentColor"
+              stroke-width="1.6"
+            />
+          </svg>
+          <span class="search-word">Search</span> <kbd>Ctrl K</kbd>
         </Button>
         <Account />
       </span>
@@ -24,7 +33,7 @@ export function VerdictBar({ onSearch }: { readonly onSearch: () => void }): JSX
   );
 }
 
-/** Whose token it is, what it may do, and the way to forget it. */
+/** Whose token it is, what it may do, and the way out. */
 function Account(): JSX.Element | null {
   const app = useApp();
   const token = app.index()?.token;
@@ -38,9 +47,7 @@ function Account(): JSX.Element | null {
         {id}
         <span class="unseen">{`: ${may}`}</span>
       </a>
-      <Button class="plain" onClick={() => void app.forgetToken()}>
-        Log out
-      </Button>
+      <LogOutButton class="plain log-out" />
     </>
   );
 }

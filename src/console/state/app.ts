@@ -71,7 +71,7 @@ export interface App {
   /** Tells screen readers a text, once. */
   readonly announce: (about: string, text: string) => void;
   /** Forgets the token, after the work before it is done. */
-  readonly forgetToken: () => Promise<void>;
+  readonly logOut: () => Promise<void>;
   /**
    * Adds work that is done before the token is forgotten.
    *

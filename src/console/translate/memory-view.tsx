@@ -135,7 +135,11 @@ function Matches({ matches }: { readonly matches: readonly Match[] }): JSX.Eleme
         },
         { head: 'From', cell: ({ record }) => <Origin record={record} /> },
         { head: 'Used', cell: ({ record }) => count(record.use_count) },
-        { head: 'Actions', class: 'tools', cell: ({ record }) => <Confirm record={record} /> },
+        {
+          head: 'Actions',
+          class: 'tools',
+          cell: ({ record }) => (record.state === 'candidate' ? <Confirm record={record} /> : '–'),
+        },
       ]}
     />
   );
@@ -151,7 +155,6 @@ function Origin({ record }: { readonly record: MemoryRecord }): JSX.Element {
 }
 
 function Confirm({ record }: { readonly record: MemoryRecord }): JSX.Element {
-  if (record.state !== 'candidate') return <>–</>;
   return (
     <ActionButton
       request={{

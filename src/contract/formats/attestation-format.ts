@@ -6,6 +6,7 @@ import {
   type AttestedRelease,
   type RetainedRelease,
 } from '../../domain/verdict/attestation.ts';
+import { isAnnounced } from '../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import {
   isBlake3Hex,
@@ -90,8 +91,12 @@ const localizedRelease = attestedRelease.extend({ base_release_id: releaseId });
 
 const retained = { retained_until: unixSeconds, result: z.literal('PASSED') };
 
+const currentAt = unixSeconds
+  .optional()
+  .describe('Only for an announced release: when it becomes the current one; Unix seconds.');
+
 const retainedRelease = z.discriminatedUnion('channel', [
-  attestedRelease.extend({ channel: z.literal('official'), ...retained }),
+  attestedRelease.extend({ channel: z.literal('official'), ...retained, current_at: currentAt }),
   localizedRelease.extend({ channel: z.literal('localized'), ...retained }),
 ]);
 
@@ -234,6 +239,7 @@ function inconsistency(statement: AttestationStatement): string | null {
     return 'predicate.expires_at must be later than predicate.issued_at';
   }
   const names = allReleases(statement).map(({ name }) => name);
+  if (statement.retained.filter(isAnnounced).length > 1) return 'more than one release is announced';
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   return twice === undefined ? null : `the release ${twice} appears twice in the predicate`;
 }

@@ -81,6 +81,12 @@ export const DoctorReport = report(
         status: z.enum(['ok', 'degraded', 'failing']),
         message: z.string().describe('The finding and what to do.'),
         since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
+        evaluated: z
+          .boolean()
+          .optional()
+          .describe(
+            'False while nothing has happened that the check judges, such as a first sync: its status is then `ok` and says nothing. Absent from daemons of earlier versions.',
+          ),
       }),
     ),
     process: z
@@ -127,7 +133,13 @@ export const DoctorReport = report(
   {
     status: 'ok',
     checks: [
-      { id: 'store.writable', status: 'ok', message: 'the snapshot store is writable', since: EXAMPLE.at },
+      {
+        id: 'store.writable',
+        status: 'ok',
+        message: 'the snapshot store is writable',
+        since: EXAMPLE.at,
+        evaluated: true,
+      },
     ],
     process: {
       supervised: true,

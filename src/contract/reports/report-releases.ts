@@ -65,6 +65,16 @@ export const ReleaseStatusReport = report(
         }),
       })
       .nullable(),
+    announced: z
+      .object({
+        release_id: ReleaseIdSchema,
+        current_at: UnixSeconds.describe('When it becomes the current release.'),
+      })
+      .nullable()
+      .optional()
+      .describe(
+        'The official release that becomes current at a stated time. Null without one; a daemon of an earlier version leaves it out.',
+      ),
     sync: SyncSchema,
     upstream: z
       .object({
@@ -100,6 +110,7 @@ export const ReleaseStatusReport = report(
       key_ids: ['f1b2c3d4e5f60718'],
       authorizes: { official: EXAMPLE.releaseId, localized: null, retained: [] },
     },
+    announced: null,
     sync: {
       last: {
         task_id: EXAMPLE.taskId,

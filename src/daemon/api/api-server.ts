@@ -95,9 +95,11 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
       };
       const result = await answer(admitted, request);
       if (response.destroyed) return;
+      tellTime(options, response);
       sendAnswer(response, result, message.method === 'HEAD');
     } catch (error) {
       if (response.destroyed) return;
+      tellTime(options, response);
       if (route?.kind === 'attestation') tellConditions(options, response, error);
       refuse(options.logger, response, route, renderRefusal(route, error, requestId));
     }
@@ -199,6 +201,11 @@ function createAdmission(
   };
 }
 
+/** Tells the wall clock by which attestations are dated, so that a server can compare it with its own. */
+function tellTime({ clock }: DaemonApiOptions, response: ServerResponse): void {
+  response.setHeader('date', new Date(clock.now()).toUTCString());
+}
+
 /** Tells the conditions with a refusal that comes from the state of the daemon and not from the request. */
 function tellConditions(
   { conditions, readiness }: DaemonApiOptions,
@@ -206,7 +213,8 @@ function tellConditions(
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError)) return;
-  if (error.code === 'no_attestation') {
+  // A standby tells the volume that it waits for; one that waits for another daemon has no condition.
+  if (error.code === 'no_attestation' || error.code === 'standby') {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(conditions.current()))));
   } else if (error.code === 'backend_unavailable' && !readiness().ready) {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(STARTING))));

@@ -13,9 +13,3 @@ export interface ConditionSource {
   /** Resolves when the tag is no longer `knownTag`, or after `timeoutMs`, or when the signal is aborted. */
   waitForChange(knownTag: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
-
-/** A daemon without a condition. */
-export const NO_CONDITIONS: ConditionSource = {
-  current: () => ({ conditions: [], tag: 'none' }),
-  waitForChange: () => Promise.resolve(),
-};

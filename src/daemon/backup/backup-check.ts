@@ -1,3 +1,4 @@
+import { isInFuture } from '../../domain/verdict/attestation.ts';
 import type { DoctorFinding } from '../reports/doctor-report.ts';
 import type { KindHistory } from '../tasks/task-reads.ts';
 import type { CompleteBackup } from './backup-status.ts';
@@ -20,10 +21,16 @@ export interface BackupFacts {
 /** Judges backups: a failed last one and an old newest one need attention. */
 export function backupFinding(facts: BackupFacts): DoctorFinding {
   const { isNeeded, newest, history, intervalSeconds, now } = facts;
-  if (!isNeeded) return { status: 'ok', message: 'there is no database to back up yet' };
+  if (!isNeeded) return { status: 'ok', message: 'there is no database to back up yet', evaluated: false };
   if (history.consecutiveFailures > 0) return failedBackup(facts);
   if (newest === null) return noBackup(facts);
   const text = describe(newest, now);
+  if (isInFuture(newest.created_at, now)) {
+    return {
+      status: 'degraded',
+      message: `${text}; it is dated in the future, so its age is not known; see the check clock, then run backup`,
+    };
+  }
   if (intervalSeconds > 0 && now - newest.created_at > 2 * intervalSeconds) {
     return { status: 'degraded', message: `${text}, older than two intervals; see "slipway ctl schedules"` };
   }
@@ -45,6 +52,7 @@ function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFi
     return {
       status: 'ok',
       message: `no backup in ${folder}; backup.intervalSeconds is 0, so none is planned`,
+      evaluated: false,
     };
   }
   if (plannedAt === null) {
@@ -56,12 +64,14 @@ function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFi
   return {
     status: 'ok',
     message: `no backup in ${folder} yet; the next one is planned for ${isoTime(plannedAt)}`,
+    evaluated: false,
   };
 }
 
 function describe({ name, created_at: at }: CompleteBackup, now: number): string {
-  const hours = Math.max(0, Math.floor((now - at) / 3600));
-  return `the newest complete backup is ${name} of ${isoTime(at)}, ${hours} hours ago`;
+  const hours = Math.floor((now - at) / 3600);
+  const age = isInFuture(at, now) ? '' : `, ${Math.max(0, hours)} hours ago`;
+  return `the newest complete backup is ${name} of ${isoTime(at)}${age}`;
 }
 
 function isoTime(unixSeconds: number): string {

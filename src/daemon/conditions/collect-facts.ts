@@ -13,6 +13,7 @@ import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
 import { isStale } from '../releases/records/retention-rules.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { SyncState } from '../releases/sync/sync-state.ts';
+import type { ClockLook } from '../reports/clock-check.ts';
 import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
@@ -30,6 +31,7 @@ export interface FactSources {
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
+  readonly clockLook: Pick<ClockLook, 'isBehindRecords'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Whether a localized release follows the official one without a request. */
@@ -62,6 +64,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     full: fullVolumes(sources, code, failingSince),
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
+    isClockOff: sources.clockLook.isBehindRecords(),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: failureOf(doctor, 'database.main') !== null,
     unwritable: unwritableVolumes(sources),
@@ -95,7 +98,7 @@ function fullVolumes(
     return failed === volume ? { since: failingSince } : null;
   };
   return {
-    snapshot: fullOf('snapshot', failureOf(doctor, 'store.space')?.since ?? null),
+    snapshot: fullOf('snapshot', fullSince(doctor)),
     data: fullOf('data', dataSpace.fullSince()),
   };
 }
@@ -106,11 +109,18 @@ function failureOf({ latest }: Pick<Doctor, 'latest'>, id: string): DoctorResult
   return found?.status === 'failing' ? found : null;
 }
 
+/** Since when the snapshot volume is full, Unix seconds. Free bytes do not help a volume without inodes, which refuses a file. */
+function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
+  const refused = failureOf(doctor, 'store.writable');
+  const found = failureOf(doctor, 'store.space') ?? (refused?.lacksSpace === true ? refused : null);
+  return found?.since ?? null;
+}
+
 /** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
 function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
   const refused = (id: string): RefusingVolume | null => {
     const failure = failureOf(doctor, id);
-    // The doctor looks once a minute; a volume that was full then may have space now.
+    // Lack of space is another condition.
     return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
   return {

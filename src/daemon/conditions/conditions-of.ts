@@ -55,6 +55,8 @@ export interface ConditionFacts {
   readonly damaged: readonly DamagedRelease[];
   /** When the next repair is due; `null` when nobody repairs without a request, and none is requested. */
   readonly nextRepairAt: number | null;
+  /** Whether recorded times lie in the future. */
+  readonly isClockOff: boolean;
   readonly isAttesting: boolean;
   readonly isDatabaseDamaged: boolean;
   /** The databases with work of people that cannot be used. */
@@ -96,7 +98,7 @@ export function conditionsOf(facts: ConditionFacts): readonly DaemonCondition[] 
 }
 
 function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
-  const { isDatabaseDamaged, unusable, crashLoopSince, full, isAttesting } = facts;
+  const { isDatabaseDamaged, unusable, crashLoopSince, full, isClockOff, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
     ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
@@ -120,6 +122,11 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       'work_database_unusable',
       `the database of ${unusable.map(({ content }) => content).join(' and of ')} cannot be used`,
       { since: Math.min(...unusable.map(({ since }) => since)) },
+    ),
+    ...when(
+      isClockOff,
+      'clock_off',
+      'times that the daemon recorded lie in the future: its wall clock is behind, or was ahead',
     ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
   ];

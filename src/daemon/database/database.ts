@@ -12,6 +12,7 @@ import { RESERVED_VERSIONS_MIGRATION } from './migrations/0009-reserved-versions
 import { LOCALIZED_MIGRATION } from './migrations/0010-localized.ts';
 import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
 import { ORIGIN_MIGRATION } from './migrations/0012-origin.ts';
+import { ANNOUNCED_RELEASE_MIGRATION } from './migrations/0013-announced-release.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -27,6 +28,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'localized', sql: LOCALIZED_MIGRATION },
   { version: 11, name: 'task-traces', sql: TASK_TRACES_MIGRATION },
   { version: 12, name: 'origin', sql: ORIGIN_MIGRATION },
+  { version: 13, name: 'announced-release', sql: ANNOUNCED_RELEASE_MIGRATION },
 ];
 
 /** "SLPm" */

@@ -47,6 +47,12 @@ const DATA_FAILURES: ReadonlyMap<number, StorageFailure> = new Map([
   [26, DATA_DAMAGED], // SQLITE_NOTADB
 ]);
 
+/**
+ * SQLITE_IOERR_SHMSIZE: the index of the write-ahead log could not grow. Every first use of a database on a full volume ends with it.
+ * Source: sqlite.org/rescode.html.
+ */
+const SHARED_MEMORY_SIZE = 4874;
+
 /** Errors of the file system of the data folder. */
 const DATA_FOLDER_FAILURES: ReadonlyMap<string, StorageFailure> = new Map([
   ['ENOSPC', DATA_FULL],
@@ -64,8 +70,7 @@ const MAX_CAUSES = 5;
 export function storageFailureOf(error: unknown): StorageFailure | null {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    const rule =
-      DATA_FAILURES.get(primaryResultCode(current)) ?? VOLUME_FAILURES.get(errorCode(current) ?? '');
+    const rule = dataFailureOf(current) ?? VOLUME_FAILURES.get(errorCode(current) ?? '');
     if (rule !== undefined) return rule;
     current = current.cause;
   }
@@ -92,8 +97,8 @@ export function dataFolderError(error: unknown): unknown {
  */
 export function unusableDataFolder(directory: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  const primary = error instanceof Error ? primaryResultCode(error) : -1;
-  const known = DATA_FOLDER_FAILURES.get(errorCode(error) ?? '') ?? DATA_FAILURES.get(primary);
+  const ofDatabase = error instanceof Error ? dataFailureOf(error) : undefined;
+  const known = DATA_FOLDER_FAILURES.get(errorCode(error) ?? '') ?? ofDatabase;
   const what = known === undefined ? messageOf(error) : `${known.code} (${messageOf(error)})`;
   const advice = known?.advice ?? 'set data.dir to a folder that the daemon can write to';
   return new DatabaseError(`the data folder ${directory} cannot be used: ${what}; ${advice}`, error);
@@ -104,9 +109,10 @@ export function isDatabaseDamage(error: unknown): boolean {
   return storageFailureOf(error)?.code === DATA_DAMAGED.code;
 }
 
-/** The primary result code of an error of node:sqlite, or -1. `errcode` is the extended one. */
-function primaryResultCode(error: Error): number {
-  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode % 256 : -1;
+/** The failure that an error of node:sqlite stands for. `errcode` is the extended result code. */
+function dataFailureOf(error: Error): StorageFailure | undefined {
+  if (!('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode === SHARED_MEMORY_SIZE ? DATA_FULL : DATA_FAILURES.get(error.errcode % 256);
 }
 
 function failure(code: string, advice: string, retryable = false): StorageFailure {

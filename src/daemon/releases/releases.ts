@@ -2,6 +2,7 @@ import type { SigningKey } from '../../attestation/keys.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { Loop } from '../../platform/process/loop.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { AttestationSource } from '../api/attestation-source.ts';
@@ -14,7 +15,7 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConnectedUpstream, UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
-import { recoverReleases } from './recovery/boot-recovery.ts';
+import { queueVerification, recoverReleases } from './recovery/boot-recovery.ts';
 import { findLostStore, FORMAT_RESTORED } from './recovery/lost-format.ts';
 import { requireStore } from './checks/require-store.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
@@ -32,6 +33,7 @@ import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diag
 import { createObjectRegistry, type ObjectRegistry } from './records/object-registry.ts';
 import { createOriginRepository } from './records/origin-repository.ts';
 import { createProbeRepository } from './records/probe-repository.ts';
+import { createAnnouncedSwitch } from './publish/announced-switch.ts';
 import { createPublisher, type Publisher } from './publish/publish.ts';
 import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/recovery-run.ts';
 import { createRefreshTask } from './checks/refresh-task.ts';
@@ -45,7 +47,8 @@ import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
 import { createMirrorTask } from './mirror/mirror-task.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
-import { originLimits } from './mirror/origin-limits.ts';
+import { originLimits, originMakesCurrent } from './mirror/origin-limits.ts';
+import { tryToStore } from '../database/store-when-possible.ts';
 import type { SqlDatabase } from './records/sql.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
 import { createFirstSyncRetry } from './sync/first-sync-retry.ts';
@@ -78,6 +81,8 @@ export interface ReleasesConfiguration {
   readonly verifyConcurrency: number;
   /** Bytes that a sync leaves free on the volume. */
   readonly reserveBytes: number;
+  /** Seconds between the announcement of a release and its switch; 0: releases are not announced. */
+  readonly announceSeconds: number;
   /** Whether known damage is repaired without a request. */
   readonly automaticRepair: boolean;
 }
@@ -171,7 +176,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     ...options,
     isNeeded: () => upstream.current() !== null && releases.current('official') === null,
   });
-  const follower = createOriginFollower({ ...rooms, ...options });
+  const switches = createSwitches(options, rooms);
   const syncState = (): SyncState =>
     syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt(), retry.plannedAt());
   return {
@@ -212,11 +217,11 @@ export function createReleases(options: ReleasesOptions): Releases {
       await recovery.start(() => {
         options.onRecovered();
         attestor.startRenewal();
-        for (const part of [recheck, automaticRepair, storeWatch, retry, follower]) part.start();
+        for (const part of [recheck, automaticRepair, storeWatch, retry, switches]) part.start();
       });
     },
     stop: async () => {
-      await follower.stop();
+      await switches.stop();
       await storeWatch.stop();
       await automaticRepair.stop();
       retry.stop();
@@ -255,6 +260,11 @@ function createRooms(options: ReleasesOptions) {
       origin: originLimits(options.upstream.current()?.attested, common.origins),
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
+    // The wall clock can be set back while the daemon runs. Old verifications are repeated by their schedule.
+    onRenewal: () => {
+      const verify = (): void => queueVerification({ ...common, verifyAfterSeconds: Infinity });
+      tryToStore(verify, 'the verification of a release', options.logger);
+    },
   });
   const damage = createReleaseDamage({
     ...common,
@@ -288,6 +298,32 @@ function createRooms(options: ReleasesOptions) {
   return { ...common, attestor, damage, recheck, reported, check, publisher, automaticRepair, storeWatch };
 }
 
+/** Creates what switches releases without a request: an announcement whose time has come, and the origin of an edge. */
+function createSwitches(options: ReleasesOptions, rooms: Rooms): Pick<Loop, 'start' | 'stop'> {
+  const { configuration, clock, upstream } = options;
+  const parts = [
+    createOriginFollower({
+      ...rooms,
+      ...options,
+      retainedCount: () => configuration().retention.retained,
+    }),
+    createAnnouncedSwitch({
+      ...rooms,
+      ...options,
+      mayBecomeCurrent: (announced) =>
+        originMakesCurrent(upstream.current()?.attested, rooms.origins, announced, unixSeconds(clock)),
+    }),
+  ];
+  return {
+    start: () => {
+      for (const part of parts) part.start();
+    },
+    stop: async () => {
+      for (const part of parts) await part.stop();
+    },
+  };
+}
+
 function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRun): readonly Job[] {
   /** The collaborators of a job: the upstream and the settings that apply now. */
   const workingWith = (connected: ConnectedUpstream | null) => {
@@ -299,6 +335,8 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
       attested: connected?.attested ?? null,
       concurrency: settings.downloadConcurrency,
       reserveBytes: settings.reserveBytes,
+      announceSeconds: settings.announceSeconds,
+      retainedCount: settings.retention.retained,
       cleanupLimits: cleanupLimitsOf(settings),
       graceMs: settings.retention.graceSeconds * 1000,
     };

@@ -64,10 +64,18 @@ function statusReport({
               retained: statement.retained.map((release) => release.release_id),
             },
           },
+    announced: announcedOf(releases),
     sync: syncState().report,
     upstream: upstreamOf(upstream),
     crash_loop: crashLoop(),
   };
+}
+
+function announcedOf(releases: Pick<ReleaseRepository, 'announced'>): StatusReport['announced'] {
+  const announced = releases.announced().find(({ channel }) => channel === 'official');
+  return announced === undefined
+    ? null
+    : { release_id: announced.release_id, current_at: announced.current_at };
 }
 
 function upstreamOf(source: Pick<UpstreamSource, 'current'>): StatusReport['upstream'] {

@@ -28,22 +28,24 @@ export function createDataSpace({
 }: {
   readonly directory: string;
   readonly clock: Clock;
-  readonly look?: (path: string) => Pick<StatsFs, 'bavail' | 'bsize'>;
+  readonly look?: (path: string) => Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>;
 }): DataSpace {
   let since: number | null = null;
-  const read = (): number => {
-    const { bavail, bsize } = look(directory);
+  const read = (): { readonly free: number; readonly lacksInodes: boolean } => {
+    const { bavail, bsize, files, ffree } = look(directory);
     const free = bavail * bsize;
+    // A file system without a fixed number of inodes reports 0 of 0.
+    const lacksInodes = files > 0 && ffree === 0;
     const limit = since === null ? SPACE_GONE_BYTES : SPACE_BACK_BYTES;
-    since = free < limit ? (since ?? unixSeconds(clock)) : null;
-    return free;
+    since = free < limit || lacksInodes ? (since ?? unixSeconds(clock)) : null;
+    return { free, lacksInodes };
   };
   return {
     check: {
       id: 'data.space',
       run: () => {
-        const free = read();
-        const message = `${textBytes(free)} are free for the databases`;
+        const { free, lacksInodes } = read();
+        const message = `${textBytes(free)}${lacksInodes ? ' and no inodes' : ''} are free for the databases`;
         if (since !== null) {
           const advice = 'enlarge the volume of data.dir, or free space on it';
           return { status: 'failing', message: `${message}; ${advice}`, since };

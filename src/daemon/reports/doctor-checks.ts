@@ -11,7 +11,6 @@ import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
-import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../database/main-database.ts';
 import type { Database } from '../database/sqlite-database.ts';
@@ -271,21 +270,6 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
   const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${new Date(last.at * 1000).toISOString()} after ${last.lived_seconds} s; see the log before that time`;
   const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
   return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
-}
-
-/** Checks whether the wall clock was changed while the daemon ran; the times in attestations depend on it. */
-export function clockCheck(clock: Clock): DoctorCheck {
-  const shiftMs = measureClockShift(clock);
-  return {
-    id: 'clock',
-    run: () => {
-      const shift = shiftMs();
-      if (Math.abs(shift) <= CLOCK_SHIFT_TOLERANCE_MS) return ok('the wall clock is steady');
-      return degraded(
-        `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service, then restart the daemon`,
-      );
-    },
-  };
 }
 
 /** Error codes of a volume without free space. Source: errno(3). */

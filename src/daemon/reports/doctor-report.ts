@@ -17,6 +17,8 @@ export interface DoctorFinding {
   readonly message: string;
   /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
   readonly since?: number;
+  /** False while nothing has happened that the check judges; the status is then `ok`. Default: true. */
+  readonly evaluated?: boolean;
   /** Whether only free space is missing, so that the check of the space tells the cause. */
   readonly lacksSpace?: boolean;
 }
@@ -102,7 +104,8 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
 
   const atStart = checks.filter((check) => check.atStart === true);
   let isStarting = true;
-  let lookedAt = clock.monotonic();
+  // The start has work of its own, so that the other checks run one interval later; the state must not wait for longer.
+  let lookedAt = -Infinity;
   const isDue = (): boolean =>
     clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
@@ -161,7 +164,13 @@ export function createDoctorReport(
     const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
     return {
       status: SEVERITY[worst] ?? 'failing',
-      checks: results.map(({ id, status, message, since }) => ({ id, status, message, since })),
+      checks: results.map(({ id, status, message, since, evaluated = true }) => ({
+        id,
+        status,
+        message,
+        since,
+        evaluated,
+      })),
       process: {
         supervised: supervision !== null,
         restarts: supervision?.restarts ?? 0,

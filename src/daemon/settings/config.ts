@@ -190,6 +190,19 @@ export const daemonConfigurationSchema = z
     attestation,
     upstream: upstreamConfigurationSchema.prefault({}).describe('Where official releases come from.'),
     retention,
+    releases: z
+      .strictObject({
+        announceSeconds: z
+          .int()
+          .min(0)
+          .max(DAY_SECONDS)
+          .default(0)
+          .describe(
+            'How long before its switch a synced official release is announced, so that edges have its bytes by then; 0: it becomes current immediately. An edge follows the announcements of its origin instead.',
+          ),
+      })
+      .prefault({})
+      .describe('Switches of releases.'),
     sync: z
       .strictObject({
         onStart: z.boolean().default(true).describe('Whether a sync is queued when the daemon starts.'),

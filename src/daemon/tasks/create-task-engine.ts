@@ -1,5 +1,5 @@
 import type { Task } from './task.ts';
-import type { Clock } from '../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { BackoffOptions } from '../../platform/process/backoff.ts';
@@ -90,7 +90,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     course: (taskId) => runner.course(taskId),
     logs: (taskId) => (repository.get(taskId) === null ? null : log.read(taskId)),
     counts: () => repository.counts(),
-    historyOf: (kind) => repository.historyOf(kind),
+    historyOf: (kind) => repository.historyOf(kind, unixSeconds(clock)),
     runningSince: (kind) => repository.runningSince(kind),
     queues: () => repository.queues(),
     isScheduleActive: (scheduleId) => repository.isScheduleActive(scheduleId),

@@ -1,4 +1,5 @@
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/verdict/attestation.ts';
 import { restoreTrace, type Trace } from '../../platform/logging/trace.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import { taskOf, type StoredTask } from './stored-task.ts';
@@ -47,7 +48,8 @@ export interface TaskReads {
   leftRunning(bootId: string): readonly StoredTask[];
   /** Whether a task of this schedule is queued, running or asked to stop. */
   isScheduleActive(scheduleId: string): boolean;
-  historyOf(kind: string): KindHistory;
+  /** @param now Unix seconds; an end that lies in the future counts as the last one only when there is no other */
+  historyOf(kind: string, now: number): KindHistory;
   /** When the oldest running task of this kind started, Unix seconds; `null` when none runs. */
   runningSince(kind: string): number | null;
   /** The tasks that wait in each lane, and when the oldest of them could have started, Unix milliseconds; lanes without one are absent. */
@@ -128,8 +130,13 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
   // The conditions are read every second. Without these orders SQLite reads and sorts every task of the last two weeks.
   const last = database.prepare(
     `SELECT * FROM task INDEXED BY task_ended WHERE kind = :kind AND status IN ('succeeded', 'failed', 'cancelled')
-     ORDER BY finished_at DESC, seq DESC LIMIT 1`,
+     AND finished_at <= :latest ORDER BY finished_at DESC, seq DESC LIMIT 1`,
   );
+  const lastOf = (kind: string, now: number): Task | null =>
+    taskOrNull(
+      last.get({ kind, latest: now + CLOCK_SKEW_SECONDS }) ??
+        last.get({ kind, latest: Number.MAX_SAFE_INTEGER }),
+    );
   const failures = database.prepare(
     `SELECT count(*) AS count, min(finished_at) AS since FROM task WHERE kind = :kind AND status = 'failed'
      AND seq > coalesce((SELECT max(seq) FROM task WHERE kind = :kind AND status = 'succeeded'), 0)`,
@@ -143,11 +150,11 @@ function createHistoryRead(database: Database): TaskReads['historyOf'] {
   const retried = database.prepare(
     `SELECT failure_code AS code FROM task WHERE kind = :kind AND status IN ('queued', 'running') ORDER BY seq DESC LIMIT 1`,
   );
-  return (kind) => {
+  return (kind, now) => {
     const { count = 0, since = null } = failures.get({ kind }) ?? {};
     const runAtMs = next.get({ kind })?.['run_at_ms'] ?? null;
     return {
-      last: taskOrNull(last.get({ kind })),
+      last: lastOf(kind, now),
       consecutiveFailures: Number(count),
       failingSince: since === null ? null : Number(since),
       succeededAt: (success.get({ kind })?.['at'] as number | null | undefined) ?? null,

@@ -120,7 +120,11 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
         ? startingFinding(facts, channel, { ...finding, state: 'starting' })
         : damagedFinding(facts, channel, finding);
     case 'expired':
-      return causedBy(finding, absenceOf(facts) ?? firstCondition(facts, ISSUING, channel));
+      // A daemon that waits for a volume at its start issues nothing.
+      return causedBy(
+        finding,
+        absenceOf(facts) ?? firstCondition(facts, [...ATTESTING, ...UNWRITABLE], channel),
+      );
     case 'starting':
       return reason === 'SnapshotLoading' ? finding : startingFinding(facts, channel, finding);
     case 'unpublished':
@@ -128,20 +132,25 @@ function findingOf(facts: ServiceFacts, channel: Channel): Finding {
     case 'stale':
       return staleFinding(facts, channel, finding) ?? switchingFinding(facts, channel, finding) ?? finding;
     default:
-      return finding;
+      return reason === 'AttestationNotYetValid'
+        ? causedBy(finding, firstCondition(facts, ['clock_off'], channel))
+        : finding;
   }
 }
 
 /** Conditions that stop the renewal of attestations, the first cause first. */
 const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_failing'] as const;
 
+/** Conditions by which an attestation ends or is refused, the first cause first. */
+const ATTESTING = ['starting', 'database_damaged', 'crash_loop', 'clock_off', 'attestation_failing'] as const;
+
 /** Volumes that refuse writes. When both are one volume without space, a cleanup of releases frees it. */
 const UNWRITABLE = ['volume_full', 'data_volume_full', 'volume_unwritable'] as const;
 
 /** Conditions that need attention while a channel is served, the most urgent first. */
 const ATTENTION = {
-  official: [...ISSUING, ...UNWRITABLE, 'work_database_unusable', 'sync_failed'],
-  localized: [...ISSUING, ...UNWRITABLE, 'work_database_unusable', 'publishing_stopped'],
+  official: [...ATTESTING, ...UNWRITABLE, 'work_database_unusable', 'sync_failed'],
+  localized: [...ATTESTING, ...UNWRITABLE, 'work_database_unusable', 'publishing_stopped'],
 } as const satisfies Record<Channel, readonly string[]>;
 
 function servedFinding(facts: ServiceFacts, channel: Channel, since: number): Finding {
@@ -185,9 +194,9 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
   // No upstream has patched files, so a repair cannot bring them back. A publication needs a sound official release first.
   const isPublishedAgain =
     channel === 'localized' && ENTRY_DAMAGE.has(finding.reason) && !isDamaged(facts.verdicts.official);
-  const failed = firstCondition(facts, ['repair_failed'], channel);
+  const failed = conditionOf(facts, 'repair_failed', channel);
   if (failed !== null) {
-    const next = isPublishedAgain ? PUBLISH_AGAIN : failed.next;
+    const next = isPublishedAgain ? PUBLISH_AGAIN : withNextTry(MEND_AND_REPAIR, failed.next_try);
     return { ...finding, message: `${message}; ${failed.message}`, next };
   }
   const repairing = conditionOf(facts, 'repairing', channel);
@@ -214,6 +223,10 @@ const ENTRY_DAMAGE: ReadonlySet<ServiceReason | null> = new Set(['EntryMissing',
 /** Damage whose remedy is to wait for the automatic repair. */
 const AUTOMATIC: ReadonlySet<ServiceReason | null> = new Set([...ENTRY_DAMAGE, 'ManifestDamaged']);
 
+const MEND_AND_REPAIR: NextStep = {
+  text: 'Correct the cause that the check "verification" of the doctor names, then run repair.',
+  action: 'repair',
+};
 const RUN_REPAIR: NextStep = { text: 'Run repair.', action: 'repair' };
 const PUBLISH_AGAIN: NextStep = {
   text: 'Publish it again, which builds its patched files again. Run repair for files that are those of the official release.',
@@ -225,7 +238,8 @@ function startingFinding(facts: ServiceFacts, channel: Channel, finding: Finding
   if (cause !== null) return causedBy(finding, cause);
   if (firstCondition(facts, FIRST_SYNC, 'official') !== null)
     return unpublishedFinding(facts, 'official', finding);
-  return facts.refresh.failures > 0 ? causedBy(finding, failingPolls(facts)) : finding;
+  if (facts.refresh.failures === 0) return finding;
+  return causedBy(finding, firstCondition(facts, ['clock_off'], channel) ?? failingPolls(facts));
 }
 
 /** Whether the server misses the volume of a daemon that has no release yet: it can make the volume a moment later. */

@@ -29,6 +29,8 @@ export const SERVICE_REASONS = {
   DaemonStarting: 'The daemon recovers, or waits for its volume, and does no work yet.',
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
   AttestationFailing: 'The daemon cannot issue attestations.',
+  ClockOff:
+    'The wall clock of the daemon is off: times that it recorded lie in the future, or the clock of the server differs.',
   DatabaseDamaged: 'The database of the daemon is damaged.',
   WorkDatabaseUnusable:
     'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
@@ -40,7 +42,6 @@ export const SERVICE_REASONS = {
   NeverSynced: 'No official release was ever synced.',
   NoUpstream: 'There is no official release, and the daemon has no upstream to fetch one from.',
   SyncFailed: 'The last sync failed.',
-  RepairFailed: 'The last repair failed, and the damage remains.',
   LocalizedFollowing:
     'A new official release is served, and the localized release of it is being made. This is not a failure.',
   LocalizedUnverified: 'The last full verification of the localized release is too old.',
@@ -87,6 +88,10 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
     'refresh',
   ),
+  ClockOff: step(
+    'Correct the time service of the machines of the daemon and the server, then run verify. The check "clock" of the doctor names the time.',
+    'verify',
+  ),
   // The database records the action: its damage can refuse it.
   DatabaseDamaged: step(
     'Restart the daemon: it rebuilds its database from the volume. If the action fails, restart its process.',
@@ -106,10 +111,6 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   NeverSynced: step('Run sync.', 'sync'),
   NoUpstream: step('Set upstream.kind in the configuration of the daemon, run reload, then run sync.'),
   SyncFailed: step('Correct the cause that the sync task names, then run sync.', 'sync'),
-  RepairFailed: step(
-    'Correct the cause that the check "verification" of the doctor names, then run repair.',
-    'repair',
-  ),
   LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(

@@ -49,11 +49,16 @@ export interface AttestedRelease {
   readonly server_info?: ServerInfoDocument | null | undefined;
 }
 
-/** An earlier release that may still be served under its immutable path. */
+/** A release beside the current ones that may be served under its immutable path: an earlier one, or an announced one. */
 export interface RetainedRelease extends AttestedRelease {
   readonly channel: Channel;
   /** Unix seconds after which the release must no longer be served. */
   readonly retained_until: number;
+  /**
+   * Unix seconds at which the release becomes the current one of its channel; only for an announced one. A reader that does
+   * not know it serves the release as an earlier one.
+   */
+  readonly current_at?: number | undefined;
 }
 
 /** The predicate of the distribution attestation, parsed from exactly the bytes whose signature was verified. */
@@ -68,7 +73,7 @@ export interface AttestationStatement {
   readonly verifier: { readonly id: string; readonly version: string; readonly boot_id: string };
   readonly official: AttestedRelease | null;
   readonly localized: AttestedRelease | null;
-  /** In each channel the one that was current last is first. */
+  /** An announced release is first, then in each channel the one that was current last. */
   readonly retained: readonly RetainedRelease[];
   readonly previous_payload_sha256: string | null;
 }
@@ -84,3 +89,14 @@ export interface VerifiedAttestation {
 
 /** How far in the future `issued_at` may lie, in seconds. */
 export const CLOCK_SKEW_SECONDS = 60;
+
+/**
+ * Whether a recorded time lies in the future, so that the clock is wrong now or was wrong then. Its age is not known, so it never
+ * counts as recent.
+ *
+ * @param at Unix seconds
+ * @param now Unix seconds
+ */
+export function isInFuture(at: number, now: number): boolean {
+  return at > now + CLOCK_SKEW_SECONDS;
+}

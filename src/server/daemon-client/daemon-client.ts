@@ -19,6 +19,7 @@ import {
   type BoundedAnswer,
   type HttpClient,
 } from '../../platform/http/http-client.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { DaemonUnavailable, unavailableOf } from './daemon-unavailable.ts';
 import { readJsonObject } from './json-answer.ts';
 
@@ -66,6 +67,11 @@ export interface DaemonClient {
    */
   conditions(): readonly DaemonCondition[] | null;
   /**
+   * By how many seconds the clock of the daemon was ahead of the clock here at its last answer about its attestation, negative
+   * when it was behind; `null` when it told no time.
+   */
+  clockAhead(): number | null;
+  /**
    * Asks for one report.
    *
    * @param name a report name of the contract, such as `release.list`
@@ -107,6 +113,7 @@ export interface DaemonClientOptions {
   readonly readToken: () => Promise<string | null>;
   /** Total milliseconds for an answer, in addition to the wait of a long poll. */
   readonly timeoutMs: number;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Makes a client whose polls, reports and actions use separate connections, so that none waits for another. */
@@ -121,9 +128,11 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
     await callDaemon(options, client, path, call);
 
   let told: ToldConditions = { conditions: null, tag: null };
+  let clockAhead: number | null = null;
 
   return {
     conditions: () => told.conditions,
+    clockAhead: () => clockAhead,
     fetchAttestation: async ({ etag, waitSeconds, signal }) => {
       const { tag } = told;
       const answer = await ask(
@@ -134,13 +143,14 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
             ...(etag === null ? {} : { 'if-none-match': etag }),
             ...(tag === null ? {} : { [CONDITION_HEADERS.tag]: tag }),
           },
-          wantedHeaders: Object.values(CONDITION_HEADERS),
+          wantedHeaders: [...Object.values(CONDITION_HEADERS), DATE_HEADER],
           waitMs: etag === null ? 0 : waitSeconds * 1000,
           maxBytes: ENVELOPE_MAX_BYTES,
           signal,
         },
       );
       told = toldConditions(answer);
+      clockAhead = secondsAhead(answer, options.clock);
       if (answer.status === 304) return { kind: 'unchanged' };
       if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
       if (answer.status === 503 && problemCode(answer) === 'standby') return { kind: 'standby' };
@@ -199,6 +209,14 @@ function toldConditions({ headers = {} }: BoundedAnswer): ToldConditions {
   const conditions = parseConditions(headers[CONDITION_HEADERS.conditions] ?? null);
   const tag = headers[CONDITION_HEADERS.tag] ?? null;
   return { conditions, tag: tag !== null && tag.length <= CONDITION_TAG_MAX ? tag : null };
+}
+
+/** The time of an answer: the IMF-fixdate of RFC 9110, section 6.6.1, in whole seconds. */
+const DATE_HEADER = 'date';
+
+function secondsAhead({ headers = {} }: BoundedAnswer, clock: Pick<Clock, 'now'>): number | null {
+  const at = Date.parse(headers[DATE_HEADER] ?? '');
+  return Number.isNaN(at) ? null : Math.round((at - clock.now()) / 1000);
 }
 
 /** Tells the daemon who sent a control call. */

@@ -6,7 +6,7 @@ export interface ScrubPosition {
   readonly pass: number;
   /** The completed share of the pass, 0 to 1. */
   readonly share: number;
-  /** Damage found since the process started. */
+  /** Damaged objects found since the process started, of releases that the attestation still names. */
   readonly damageFound: number;
   /** When the last pass was completed, Unix seconds; `null` before the first one. */
   readonly completedAt: number | null;
@@ -27,13 +27,13 @@ export function createScrubReader({
     const [pass] = await valuesOf('slipway_scrub_pass');
     const [share = 0] = await valuesOf('slipway_scrub_pass_ratio');
     const [completedAt = 0] = await valuesOf('slipway_scrub_completed_timestamp_seconds');
-    const damage = await valuesOf('slipway_scrub_damage_total');
+    const [damageFound = 0] = await valuesOf('slipway_scrub_damaged_objects');
     // The gauges are 0 until the scrub has started.
     if (pass === undefined || pass === 0) return null;
     return {
       pass,
       share,
-      damageFound: damage.reduce((sum, value) => sum + value, 0),
+      damageFound,
       completedAt: completedAt === 0 ? null : completedAt,
     };
   };

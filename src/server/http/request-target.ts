@@ -33,6 +33,26 @@ export function splitTarget(target: string): RequestTarget | null {
     : { path: text.slice(0, mark), query: text.slice(mark + 1), text };
 }
 
+/**
+ * Writes the first segment of a path as plain text when it is the CDN host with escapes, such as `%2E` for a dot: both forms name
+ * the same resource, so they must get the same answer.
+ *
+ * @param host the CDN host, which has only characters that need no escape
+ *
+ * Source: RFC 3986, section 6.2.2.2.
+ */
+export function withPlainHost(target: RequestTarget, host: string): RequestTarget {
+  const [, first = ''] = target.path.split('/', 2);
+  if (!first.includes('%') || decoded(first) !== host) return target;
+  const path = `/${host}${target.path.slice(1 + first.length)}`;
+  return { path, query: target.query, text: path + target.text.slice(target.path.length) };
+}
+
+/** @returns `null` for broken escapes */
+function decoded(text: string): string | null {
+  return isWellEncoded(text) ? decodeURIComponent(text) : null;
+}
+
 /** Whether every percent sign begins an octet and the octets are UTF-8. */
 export function isWellEncoded(text: string): boolean {
   if (!text.includes('%')) return true;

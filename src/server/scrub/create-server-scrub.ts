@@ -5,6 +5,7 @@ import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { Serving } from '../serving/serving.ts';
 import { createLoadMeter } from './load-meter.ts';
+import { createScrubDamage } from './scrub-damage.ts';
 import { createScrubMetrics } from './scrub-metrics.ts';
 import { createScrubber, type Scrubber } from './scrubber.ts';
 import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
@@ -25,6 +26,7 @@ export function createServerScrub(config: ServerConfiguration, options: ServerSc
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;
   const { serving, pool, clock, random, logger, inFlight } = options;
+  const found = createScrubDamage(serving);
   return createScrubber({
     serving,
     root: config.snapshot.root,
@@ -33,7 +35,8 @@ export function createServerScrub(config: ServerConfiguration, options: ServerSc
     restSeconds,
     store: stateFile === undefined ? NO_STATE_STORE : createScrubStateFile({ path: stateFile, logger }),
     load: createLoadMeter({ clock, inFlight }),
-    metrics: createScrubMetrics(options.registry),
+    metrics: createScrubMetrics(options.registry, found),
+    found,
     clock,
     random,
     logger,

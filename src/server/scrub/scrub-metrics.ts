@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ScrubDamage } from './scrub-damage.ts';
 import type { ScrubState } from './scrub-state.ts';
 import { SCRUB_STEPS } from './scrub-order.ts';
 
@@ -12,9 +13,21 @@ export interface ScrubMetrics {
   show(state: ScrubState): void;
 }
 
-/** Registers the metrics of the scrub. */
-export function createScrubMetrics(registry: Registry): ScrubMetrics {
+/**
+ * Registers the metrics of the scrub.
+ *
+ * @param found the objects that it found damaged
+ */
+export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 'count'>): ScrubMetrics {
   const registers = [registry];
+  const damaged = new Gauge({
+    name: 'slipway_scrub_damaged_objects',
+    help: 'Missing or damaged objects that the scrub found since the start, of releases that the attestation still names.',
+    registers,
+    collect: () => {
+      damaged.set(found.count());
+    },
+  });
   const pass = new Gauge({ name: 'slipway_scrub_pass', help: 'Number of the current pass.', registers });
   const progress = new Gauge({
     name: 'slipway_scrub_pass_ratio',

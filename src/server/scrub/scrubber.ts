@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import { byteFaultOf, type ByteFault } from '../bytes/byte-fault.ts';
 import type { Serving } from '../serving/serving.ts';
+import type { ScrubDamage } from './scrub-damage.ts';
 import type { ScrubMetrics } from './scrub-metrics.ts';
 import { scrubObject } from './scrub-object.ts';
 import { objectsOfStep, type ScrubObject, type ScrubRelease } from './scrub-order.ts';
@@ -42,6 +43,7 @@ export interface ScrubberOptions {
   /** How busy the server is, 0 to 1. */
   readonly load: () => number;
   readonly metrics: ScrubMetrics;
+  readonly found: Pick<ScrubDamage, 'note'>;
   readonly clock: Clock;
   /** 0 (inclusive) to 1. */
   readonly random: () => number;
@@ -160,6 +162,7 @@ function createScrubInspection(
     const { blake3 } = object;
     const destination = object.destination();
     metrics.damage.inc({ kind });
+    options.found.note(blake3, object.index);
     // A volume that lost half of its files must not fill the log; the line of the pass has the total.
     if (progress.state.damaged < LOGGED_DAMAGE)
       logger.error({ destination, blake3, kind }, `the scrub found damage: ${message}`);

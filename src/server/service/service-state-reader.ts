@@ -2,6 +2,7 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
 import { decideServiceState } from '../../domain/service-state/decide-service-state.ts';
 import type { ServiceAnswer, ServiceFacts } from '../../domain/service-state/service-state.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/verdict/attestation.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DaemonState } from '../daemon-client/daemon-presence.ts';
 import type { RefreshDiagnostics } from '../serving/attestation-poller.ts';
@@ -14,6 +15,8 @@ export interface ServiceStateSources {
   readonly daemon: () => DaemonState;
   readonly refresh: () => RefreshDiagnostics;
   readonly conditions: () => readonly DaemonCondition[] | null;
+  /** By how many seconds the clock of the daemon is ahead of the clock here, negative when it is behind; `null` when not known. */
+  readonly clockAhead: () => number | null;
   readonly isShuttingDown: () => boolean;
   readonly clock: Clock;
 }
@@ -26,9 +29,18 @@ export function createServiceStateReader(sources: ServiceStateSources): ReadServ
   const noteTimes = createStateTimes();
   const keepWithdrawal = createWithdrawalMemory();
   return () => {
-    const conditions = keepWithdrawal(sources.conditions());
+    const conditions = withClock(keepWithdrawal(sources.conditions()), sources.clockAhead());
     return noteTimes(decideServiceState(factsOf(sources, conditions)), unixSeconds(sources.clock));
   };
+}
+
+/** Adds a clock of the daemon that differs too much from the one here: each refuses the times of the other. */
+function withClock(told: ServiceFacts['conditions'], ahead: number | null): ServiceFacts['conditions'] {
+  if (told === null || ahead === null || Math.abs(ahead) <= CLOCK_SKEW_SECONDS) return told;
+  const minutes = Math.round(Math.abs(ahead) / 60);
+  const where = ahead > 0 ? 'ahead of' : 'behind';
+  const message = `the clock of the daemon is about ${minutes} min ${where} that of this server`;
+  return [{ code: 'clock_off', message, since: null, next_try: null }, ...told];
 }
 
 /**

@@ -99,7 +99,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     await page.locator('.verdict-bar .verdict').first().waitFor();
     expect(await page.evaluate('Object.values(localStorage).length')).toBe(0);
     await page.goto(`${system.consoleUrl}#/settings`);
-    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await page.locator('main').getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Admin token').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     await page.reload();

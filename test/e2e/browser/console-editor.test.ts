@@ -105,6 +105,44 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     expect([...editor.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
+  it('names missing units before a task is handed in, and the outcome when none is missing', async () => {
+    const world = shared();
+    const destination = CONSOLE_FILES.skipped;
+    const units = await world.units(destination);
+    const editor = await openEditor(world, 'translate', { destination });
+    const { page } = editor;
+    const note = page.getByRole('region', { name: 'Hand in', exact: true });
+    const opener = page.getByRole('button', { name: 'Hand in for review' });
+    await opener.click();
+    await note.getByText(`${units.length} units without a target.`).waitFor();
+    expect(await note.getByRole('button', { name: /^Hand in/ }).count()).toBe(0);
+    expect(await editor.violations()).toEqual([]);
+    await note.getByRole('button', { name: 'Show untranslated' }).click();
+    await page.waitForURL('**state=untranslated**');
+    await note.getByRole('button', { name: 'Close' }).click();
+    expect(await page.evaluate('document.activeElement?.textContent')).toBe('Hand in for review');
+
+    for (const unit of units) {
+      await store(world, 'translate', unit, unit.source_text);
+      await untilStored(world, unit, unit.source_text);
+    }
+    const isFound = ({ translation }: ConsoleUnit): boolean => (translation?.findings ?? []).length > 0;
+    const found = (await world.units(destination)).filter(isFound).length;
+    expect(found).toBeGreaterThan(1);
+    await opener.click();
+    await note.getByText(`${units.length} drafts become translated and wait for a reviewer.`).waitFor();
+    await note.getByText(`${found} units have findings that do not block.`).waitFor();
+    await note.getByRole('button', { name: `Hand in ${units.length} drafts` }).click();
+    await page
+      .getByRole('status')
+      .getByText('The task was handed to the review.')
+      .waitFor({ state: 'attached' });
+    await note.waitFor({ state: 'detached' });
+    const [task] = (await world.read('translation.tasks', { destination })).items;
+    expect(task?.status).toBe('translated');
+    expect(editor.troubles).toEqual([]);
+  });
+
   it('can be used with the keyboard alone', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.held;
@@ -367,7 +405,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const { page, target, saved } = editor;
     const leave = async (): Promise<void> => {
       await page.goto(`${world.url}#/settings`);
-      await page.getByRole('button', { name: 'Forget the token' }).click();
+      await page.locator('main').getByRole('button', { name: 'Log out' }).click();
       await page.getByLabel('Admin token').waitFor();
     };
     await target.fill('离开之前');

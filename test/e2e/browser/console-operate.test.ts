@@ -142,7 +142,7 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
   });
 
   it.each(STATES)(
-    'that is $name: one cause, one remedy',
+    'that is $name: one cause, told once, one remedy',
     async ({ service, title, button, command, name }) => {
       const { consoleUrl } = await reused();
       const opened = await openPage();
@@ -152,6 +152,8 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       await logIn(opened);
       const incident = page.getByRole('region', { name: title });
       await incident.getByText(`(${service.reason})`).waitFor();
+      await page.locator('.tiles').waitFor();
+      expect(await page.locator('main').getByText(service.message).count()).toBe(1);
       expect(await incident.locator('.copy-line code').allTextContents()).toEqual(
         command === null ? [] : [command],
       );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { logIn, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
 import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
@@ -75,6 +75,90 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     const second = await openConsoleSystem(page.url());
     expect(await second.page.getByLabel('Containing').inputValue()).toBe('a&b');
     expect(await second.page.getByLabel('From level').inputValue()).toBe('warn');
+  });
+
+  it('keeps the theme of the reader over a reload, and follows the system where they choose it', async () => {
+    const system = await reused();
+    const opened = await openConsoleSystem(`${system.consoleUrl}#/settings`);
+    const { page } = opened;
+    const ground = async (): Promise<string> =>
+      (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string;
+    const light = await ground();
+    await page.getByLabel('Theme').selectOption('Dark');
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    await page.reload();
+    expect(await ground()).toBe(dark);
+    await logIn(opened);
+    expect(await page.getByLabel('Theme').inputValue()).toBe('dark');
+    await page.getByLabel('Theme').selectOption('As the system');
+    expect(await ground()).toBe(light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await ground()).toBe(dark);
+    await page.getByLabel('Theme').selectOption('Light');
+    expect(await ground()).toBe(light);
+  });
+
+  it('takes back the switch of a schedule', async () => {
+    const system = await reused();
+    const { page, violations } = await openConsoleSystem(`${system.consoleUrl}#/schedules`);
+    const toggle = page.getByRole('switch', { name: /^configured:cleanup/ });
+    const toasts = page.getByRole('region', { name: 'Results' });
+    await toggle.and(page.getByRole('switch', { checked: true })).click();
+    await toggle.and(page.getByRole('switch', { checked: false })).waitFor();
+    expect(await violations()).toEqual([]);
+    await toasts.getByRole('button', { name: /^Undo/ }).click();
+    await toggle.and(page.getByRole('switch', { checked: true })).waitFor();
+    await toasts.getByText('configured:cleanup runs by itself again.', { exact: true }).first().waitFor();
+    // An undo has no undo of its own.
+    expect(await toasts.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
+  });
+
+  it('says when the server has another version than the page, and loads it again on request', async () => {
+    const system = await reused();
+    const opened = await openConsoleSystem(system.consoleUrl);
+    const { page, violations } = opened;
+    const note = page.getByText(/^The server now has version 99\.0\.0; this page is from version \d/);
+    expect(await note.count()).toBe(0);
+    await page.route('**/healthz', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        json: { ...((await response.json()) as object), version: '99.0.0' },
+      });
+    });
+    await note.waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await logIn(opened);
+    expect(await note.count()).toBe(0);
+  });
+
+  it('offers the last opened things first, until the person logs out', async () => {
+    const system = await reused();
+    const opened = await openConsoleSystem(system.consoleUrl);
+    const { page } = opened;
+    const search = page.getByRole('combobox', { name: /^Search/ });
+    const firstOf = async (count: number): Promise<readonly string[]> => {
+      await page.keyboard.press('Control+k');
+      await search.waitFor();
+      const texts = await page.getByRole('listbox', { name: 'Found' }).getByRole('option').allTextContents();
+      await page.keyboard.press('Escape');
+      await page.locator('dialog.palette').waitFor({ state: 'detached' });
+      return texts.slice(0, count);
+    };
+    expect(await firstOf(1)).toEqual(['Page Overview – Operate']);
+    for (const name of ['Diagnostics', 'Schedules', 'Diagnostics']) {
+      await page.keyboard.press('Control+k');
+      await search.fill(name);
+      await page.getByRole('option', { name: `Page ${name}`, selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+    }
+    expect(await firstOf(2)).toEqual(['Page Diagnostics – Operate', 'Page Schedules – Operate']);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await logIn(opened);
+    expect(await firstOf(1)).toEqual(['Page Overview – Operate']);
   });
 
   it('tells the result of an act, and lets the person close it', async () => {

@@ -1,9 +1,8 @@
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { DESKTOP, PHONE } from '../../support/browser.ts';
 import { openConsole } from '../../support/console-page.ts';
-import { CONSOLE_FILES } from '../../support/console-release.ts';
-import { consoleToken, startConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
+import { consoleAddresses, showPage } from '../../support/console-pages.ts';
+import { consoleToken, startConsoleWorld } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
 import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
@@ -15,33 +14,6 @@ const LOOKS = [
   { viewport: PHONE, colorScheme: 'dark' },
 ] as const;
 const HOURS_MS = 3 * 60 * 60 * 1000;
-
-/** The addresses of all pages: those of the rail and of the tabs, and those of single objects. */
-async function addresses(page: Page, world: ConsoleWorld): Promise<readonly string[]> {
-  const hashes = async (selector: string): Promise<string[]> =>
-    (await page
-      .locator(selector)
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href')))) as string[];
-  const found = new Set<string>();
-  for (const room of await hashes('.rail a')) {
-    found.add(room);
-    await show(page, world, room);
-    for (const tab of await hashes('.tabs a')) found.add(tab);
-  }
-  const [task] = (await world.read('task.list')).items;
-  found.add(`#/tasks/${task?.task_id}`);
-  found.add(`#/translate-task/${await world.task(CONSOLE_FILES.blocked)}`);
-  found.add('#/components');
-  expect(found.size).toBeGreaterThan(10);
-  return [...found];
-}
-
-/** Opens a page and waits until it has what it shows. */
-async function show(page: Page, { url }: ConsoleWorld, hash: string): Promise<void> {
-  await page.goto(`${url}${hash}`);
-  await page.locator('main .view').waitFor();
-  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' });
-}
 
 /** Whether a request asks for data, and not for the files of the page. */
 const isData = ({ pathname }: URL): boolean =>
@@ -56,8 +28,8 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
       const world = await reused();
       const { page, troubles, violations } = await openConsole(world, '', look);
       const findings: Record<string, unknown> = {};
-      for (const hash of await addresses(page, world)) {
-        await show(page, world, hash);
+      for (const hash of await consoleAddresses(page, world)) {
+        await showPage(page, world, hash);
         const found = await violations();
         const overflow = (await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -72,8 +44,8 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
   it('has one heading of the first level, the verdict, and a list of its keys', async () => {
     const world = await reused();
     const { page } = await openConsole(world, '');
-    for (const hash of await addresses(page, world)) {
-      await show(page, world, hash);
+    for (const hash of await consoleAddresses(page, world)) {
+      await showPage(page, world, hash);
       expect([hash, await page.getByRole('heading', { level: 1 }).count()]).toEqual([hash, 1]);
       await page
         .locator('.verdict-bar')
@@ -88,7 +60,7 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
   it('says that there is no answer while the server is away, and breaks nowhere', async () => {
     const world = await reused();
     const { page, troubles } = await openConsole(world, '');
-    const all = await addresses(page, world);
+    const all = await consoleAddresses(page, world);
     await page.context().route(isData, async (route) => {
       await route.abort();
     });
@@ -110,8 +82,8 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
   it('asks for a token when the server rejects the one it has, and shows the same page afterwards', async () => {
     const world = await reused();
     const { page } = await openConsole(world, '');
-    for (const hash of await addresses(page, world)) {
-      await show(page, world, hash);
+    for (const hash of await consoleAddresses(page, world)) {
+      await showPage(page, world, hash);
       await page.context().route(isData, async (route) => {
         await route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"status":401}' });
       });
@@ -129,7 +101,7 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
     await page.clock.install({ time: Date.now() + HOURS_MS });
     await page.reload();
     await logIn({ page }, consoleToken('admin'));
-    await show(page, world, '#/tasks');
+    await showPage(page, world, '#/tasks');
     const [first] = await page.locator('main time').allTextContents();
     expect(first).toMatch(/now|\d+ (?:s|min) ago/);
   });
@@ -143,12 +115,12 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
         headers: { authorization: `Bearer ${consoleToken(person)}` },
       });
       const { actions } = (await answer.json()) as { actions: { action: string; allowed: boolean }[] };
-      await show(page, world, '#/actions');
+      await showPage(page, world, '#/actions');
       for (const { action, allowed } of actions) {
         const button = page.locator('main').getByRole('button', { name: `Run … ${action}`, exact: true });
         expect([action, await button.count()]).toEqual([action, allowed ? 1 : 0]);
       }
-      await show(page, world, '#/publish');
+      await showPage(page, world, '#/publish');
       const mayPublish = actions.some((each) => each.action === 'localized-publish' && each.allowed);
       expect(await page.getByRole('button', { name: 'Start a dry run' }).count()).toBe(mayPublish ? 1 : 0);
     },

@@ -80,6 +80,18 @@ describe('the commands of the guides and the runbooks', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('begin each runbook with one that needs no Kubernetes, unless the page is about Kubernetes', () => {
+    const pages = globSync('docs/runbooks/*.md', { cwd: ROOT }).filter((page) => !page.endsWith('README.md'));
+    expect(pages.length).toBeGreaterThan(40);
+    const firstOf = (page: string): string | undefined =>
+      /^## First command\n\n```sh\n(.*)$/m.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1];
+    const bound = pages.filter((page) => !/^(?:slipway ctl|curl|date) /.test(firstOf(page) ?? ''));
+    expect(bound.toSorted()).toEqual([
+      'docs/runbooks/SlipwayOperatorWithoutLeader.md',
+      'docs/runbooks/SlipwayReleaseChannelNotReady.md',
+    ]);
+  });
+
   it('are found in every folder', () => {
     const folders = new Set(written.map(({ page }) => page.split('/')[1]));
     expect(folders).toEqual(new Set(FOLDERS));

@@ -18,7 +18,7 @@ export function LeaseNote({
     <ul class="lease-notes">
       {hold === null ? null : (
         <li class="warn">
-          <span aria-hidden="true">⏸ </span>On hold
+          <span aria-hidden="true">‖ </span>On hold
           {hold.reviewer === null ? null : (
             <>
               {' '}

@@ -1,17 +1,13 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { type ApiFailure, failureOf } from '../../api/api-client.ts';
-import type { Report } from '../../api/wire.ts';
-import { FailureText } from '../../components/failure-text.tsx';
+import { useRef, useState } from 'preact/hooks';
 import { useApp } from '../../state/app.ts';
 import { count } from '../../text/format.ts';
 import { sessionOf } from './editor-session.ts';
+import { HandIn } from './hand-in.tsx';
+import { isHandInOffered } from './hand-in-plan.ts';
 import { UnsavedCount } from './save-state.tsx';
+import type { TranslationTask } from './translation-task.ts';
 import { lookOf } from './unit.ts';
-import { handInBody } from './update-bodies.ts';
-
-/** A translation task. */
-export type TranslationTask = Report<'translation.tasks'>['items'][number];
 
 /** The work of a person in the editor: to write targets, or to accept them. */
 export type EditorMode = 'translate' | 'review';
@@ -29,6 +25,12 @@ export function TaskHead({
   readonly onMode: (mode: EditorMode) => void;
 }): JSX.Element {
   const app = useApp();
+  const [isHandingIn, setHandingIn] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = (): void => {
+    setHandingIn(false);
+    opener.current?.focus();
+  };
   const { destination, archive_entry: entry, unit_counts: counts } = task;
   return (
     <div class="editor-head">
@@ -53,8 +55,18 @@ export function TaskHead({
         <UnsavedCount />
         <PersonField />
         {app.mayRun('translation-proofread') ? <ModeSwitch mode={mode} onMode={onMode} /> : null}
-        <HandIn task={task} />
+        {app.mayRun('translation-task-update') && isHandInOffered(task) ? (
+          <button
+            type="button"
+            ref={opener}
+            aria-expanded={isHandingIn}
+            onClick={() => (isHandingIn ? close() : setHandingIn(true))}
+          >
+            Hand in for review
+          </button>
+        ) : null}
       </div>
+      {isHandingIn ? <HandIn task={task} onClosed={close} /> : null}
       <TaskNotes task={task} />
     </div>
   );
@@ -102,42 +114,6 @@ export function PersonField(): JSX.Element {
         }}
       />
     </label>
-  );
-}
-
-/** Hands the task to the review when every unit has a target. */
-function HandIn({ task }: { readonly task: TranslationTask }): JSX.Element | null {
-  const app = useApp();
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const { unit_counts: counts } = task;
-  const open = (counts['untranslated'] ?? 0) + (counts['stale'] ?? 0) + (counts['blocked'] ?? 0);
-  const isOffered = app.mayRun('translation-task-update') && open === 0 && (counts['draft'] ?? 0) > 0;
-  const handIn = async (): Promise<void> => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await sessionOf(app).act('translation-task-update', handInBody(task.task_id));
-      app.toast('The task was handed to the review.');
-      app.pool.refresh();
-    } catch (error) {
-      setFailure(failureOf(error));
-    }
-    setBusy(false);
-  };
-  return (
-    <>
-      {isOffered ? (
-        <button type="button" disabled={isBusy} onClick={() => void handIn()}>
-          Hand in for review
-        </button>
-      ) : null}
-      {failure === null ? null : (
-        <p class="note bad" role="alert">
-          <FailureText failure={failure} />
-        </p>
-      )}
-    </>
   );
 }
 

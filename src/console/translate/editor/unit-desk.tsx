@@ -39,7 +39,7 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
     <>
       <section class="unit-pane" aria-label="Unit">
         {onBack === null ? null : (
-          <button type="button" class="plain" onClick={onBack}>
+          <button type="button" class="plain back" onClick={onBack}>
             ‹ All units
           </button>
         )}

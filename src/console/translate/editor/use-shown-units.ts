@@ -1,6 +1,6 @@
 import { useApp } from '../../state/app.ts';
 import type { FoundUnit, ReadUnits } from './scan-units.ts';
-import type { TranslationTask } from './task-head.tsx';
+import type { TranslationTask } from './translation-task.ts';
 import { isFiltering, unitMatcher } from './unit-filter.ts';
 import type { UnitSource } from './unit-source.ts';
 import type { Unit } from './unit.ts';

@@ -9,7 +9,8 @@ import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/report-feed.ts';
 import type { View } from '../../state/view.ts';
 import { count } from '../../text/format.ts';
-import { PersonField, type TranslationTask } from '../editor/task-head.tsx';
+import { PersonField } from '../editor/task-head.tsx';
+import type { TranslationTask } from '../editor/translation-task.ts';
 import { HeldList } from './held-list.tsx';
 import { WaitingList } from './waiting-list.tsx';
 

@@ -1,6 +1,6 @@
 import { useApp } from '../../state/app.ts';
 import { unitReader } from '../editor/scan-units.ts';
-import type { TranslationTask } from '../editor/task-head.tsx';
+import type { TranslationTask } from '../editor/translation-task.ts';
 import { containerQuery } from '../editor/unit.ts';
 import { useUnitScan, type UnitScan } from '../editor/use-unit-scan.ts';
 import { isWaiting, type ReviewScope } from './review-model.ts';

@@ -12,7 +12,7 @@ import { count } from '../../text/format.ts';
 import { personOf, sessionOf } from '../editor/editor-session.ts';
 import { codeOf } from '../editor/save-outcome.ts';
 import { DecisionForm } from '../editor/findings-list.tsx';
-import type { TranslationTask } from '../editor/task-head.tsx';
+import type { TranslationTask } from '../editor/translation-task.ts';
 import { ScanNote } from '../editor/scan-note.tsx';
 import type { Unit } from '../editor/unit.ts';
 import type { UnitScan } from '../editor/use-unit-scan.ts';

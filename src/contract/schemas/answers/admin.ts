@@ -34,7 +34,9 @@ const ScrubSchema = z
   .object({
     pass: z.int().min(1).describe('Number of the current pass.'),
     share: z.number().min(0).max(1).describe('Completed share of the current pass.'),
-    damage_found: Count.describe('Missing or damaged objects that it found since the server started.'),
+    damage_found: Count.describe(
+      'Missing or damaged objects that it found since the server started, of releases that the attestation still names.',
+    ),
     completed_at: UnixSeconds.nullable().describe(
       'When the last pass was completed; null before the first one is.',
     ),

@@ -51,11 +51,26 @@ const SignedEnvelopeSchema = z
   })
   .describe('A DSSE envelope as the daemon signed it; it names the releases of both channels.');
 
+/** A release whose bytes are served, and which becomes current at a stated time. */
+const AnnouncedSchema = z
+  .object({
+    release_id: ReleaseIdSchema,
+    channel: ChannelSchema,
+    snapshot_id: SnapshotIdSchema,
+    entry_count: Count,
+    total_bytes: Count,
+    current_at: UnixSeconds.describe('When it becomes the current release; Unix seconds.'),
+  })
+  .describe('A release whose bytes are served under its own path and that becomes current at a stated time.');
+
 /** `/v1/release`. */
 export const ReleaseAnswer = answer(
   z.object({
     release: ReleaseSummarySchema.nullable().describe('Null if no release is bound.'),
     distribution: VerdictSchema,
+    announced: AnnouncedSchema.nullable().describe(
+      'The announced official release, as the attestation states it; null if there is none.',
+    ),
     cdn_host: z.string().describe('The fixed first path segment of the CDN route.'),
     attestation: SignedEnvelopeSchema.nullable().describe(
       'The newest accepted attestation, for readers that trust its key and not this server; null if there is none.',
@@ -64,6 +79,7 @@ export const ReleaseAnswer = answer(
   {
     release: RELEASE_SUMMARY_EXAMPLE,
     distribution: VERDICT_EXAMPLE,
+    announced: null,
     cdn_host: 'cdn.example.net',
     attestation: {
       payloadType: 'application/vnd.in-toto+json',

@@ -4,21 +4,29 @@ import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { AttestationSource } from '../../api/attestation-source.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import { TaskError } from '../../tasks/task.ts';
-import { isStale, type ReleaseSituation } from '../records/retention-rules.ts';
+import type { ReleaseSituation } from '../records/retention-rules.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
-import { RELEASES_MAX, type ReleaseRepository } from '../records/release-repository.ts';
-import type { ReleaseRow } from '../records/release-row.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import { situationOf } from '../records/release-situation.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
+import { createAnnouncer, type Announcer } from './announcer.ts';
 import { createRenewal } from './renewal.ts';
+import { requireSwitchable } from './require-switchable.ts';
 import { createSerial } from './serial.ts';
-import { createStatementIssuer, type StatementIssuerOptions } from './statement-issuer.ts';
+import {
+  createStatementIssuer,
+  type StatementIssuer,
+  type StatementIssuerOptions,
+} from './statement-issuer.ts';
 import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface AttestorOptions extends StatementIssuerOptions {
   readonly releases: ReleaseRepository;
   readonly events: Pick<ReleaseEvents, 'append'>;
+  /** Called after each attempt to renew. */
+  readonly onRenewal?: () => void;
 }
 
 /** State of the attestor, for the doctor report: `degraded` when envelopes are issued, but cannot be stored. */
@@ -28,7 +36,7 @@ export interface AttestorStatus {
 }
 
 /** Issues the attestations of one store and keeps them fresh. */
-export interface Attestor extends AttestationSource {
+export interface Attestor extends AttestationSource, Announcer {
   /** Continues the version counter of earlier processes. */
   continueFrom(earlier: EarlierVersions, payloadSha256: string | null): void;
   /**
@@ -70,21 +78,26 @@ export function createAttestor(options: AttestorOptions): Attestor {
   const issuer = createStatementIssuer(options, () => {
     changed.notify();
   });
-  const situation = (): ReleaseSituation => ({
-    releases: releases.list(null, RELEASES_MAX),
-    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
-  });
+  const situation = (): ReleaseSituation => situationOf(releases);
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
   const renewal = createRenewal({
     clock,
     logger,
     ttlSeconds: options.ttlSeconds,
-    renew: () => issue('renewal'),
+    isLate: () => issuer.isLate(),
+    storeLate: () =>
+      serial(async () => {
+        if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');
+      }),
+    renew: async () => {
+      await issue('renewal');
+      options.onRenewal?.();
+    },
   });
 
   const switchTo = async (channel: Channel, releaseId: string): Promise<number> => {
     const target = releases.get(channel, releaseId);
-    requireSwitchable(releaseId, target, releases.pointer('official')?.release_id ?? null);
+    requireSwitchable(releases, releaseId, target);
     const now = unixSeconds(clock);
     const plan = planSwitch(situation(), channel, releaseId, now);
     const version = await issuer.publishChange(plan.after, `switch to ${releaseId}`, () => {
@@ -97,6 +110,8 @@ export function createAttestor(options: AttestorOptions): Attestor {
     options.failpoints.hit(reached);
     return version;
   };
+
+  const announcer = createAnnouncer({ ...options, situation, issuer, switchTo });
 
   const withdraw = async (channel: Channel): Promise<number | null> => {
     options.database.transaction(() => {
@@ -116,6 +131,10 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     issue,
     switchTo: (channel, releaseId) => serial(() => switchTo(channel, releaseId)),
+    announce: (channel, releaseId, currentAt) =>
+      serial(() => announcer.announce(channel, releaseId, currentAt)),
+    switchToAnnounced: (announced) => serial(() => announcer.switchToAnnounced(announced)),
+    cancelAnnouncement: (channel) => serial(() => announcer.cancelAnnouncement(channel)),
     withdraw: (channel) => serial(() => withdraw(channel)),
     startRenewal: () => {
       renewal.start();
@@ -132,36 +151,17 @@ export function createAttestor(options: AttestorOptions): Attestor {
     },
     volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
-    status: () => {
-      const issued = issuer.issued();
-      const expired = issued !== null && issued.statement.expires_at <= unixSeconds(clock);
-      const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
-      if (failure !== null) return { status: 'failing', message: failure };
-      const lag = issuer.lag();
-      if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
-      return { status: 'ok', message: 'attestations are issued and renewed' };
-    },
+    status: () => statusOf(issuer, unixSeconds(clock)),
   };
 }
 
-/**
- * Refuses releases that must not become current.
- *
- * @param officialId the current official release
- * @throws TaskError `release_damaged`, `base_mismatch`
- */
-function requireSwitchable(releaseId: string, target: ReleaseRow | null, officialId: string | null): void {
-  if (target === null || !['verified', 'current', 'superseded'].includes(target.state)) {
-    throw new TaskError(
-      'release_damaged',
-      `release ${releaseId} cannot become current: it is ${target?.state ?? 'not registered'}`,
-      { retryable: target?.state === 'damaged' },
-    );
-  }
-  if (isStale(target, officialId)) {
-    throw new TaskError(
-      'base_mismatch',
-      `localized release ${releaseId} was made for ${target.base_release_id ?? 'no release'}, and the current official one is ${officialId ?? 'none'}`,
-    );
-  }
+/** @param now Unix seconds */
+function statusOf(issuer: Pick<StatementIssuer, 'issued' | 'trouble' | 'lag'>, now: number): AttestorStatus {
+  const issued = issuer.issued();
+  const expired = issued !== null && issued.statement.expires_at <= now;
+  const failure = issuer.trouble() ?? (expired ? 'the last attestation has expired' : null);
+  if (failure !== null) return { status: 'failing', message: failure };
+  const lag = issuer.lag();
+  if (lag !== null) return { status: 'degraded', message: `attestations are renewed, but ${lag}` };
+  return { status: 'ok', message: 'attestations are issued and renewed' };
 }

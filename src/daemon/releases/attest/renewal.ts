@@ -21,10 +21,15 @@ export interface RenewalOptions {
   /** Validity of an attestation, in seconds. */
   readonly ttlSeconds: () => number;
   readonly renew: () => Promise<unknown>;
+  /** Whether something could not be stored before. */
+  readonly isLate: () => boolean;
+  /** Stores it; called between renewals. */
+  readonly storeLate: () => Promise<void>;
 }
 
 /** Creates the renewal. Nothing is renewed before `start`. */
-export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptions): Renewal {
+export function createRenewal(options: RenewalOptions): Renewal {
+  const { clock, logger, ttlSeconds, renew, isLate, storeLate } = options;
   const regularMs = (): number => (ttlSeconds() * 1000) / 3;
   let dueAt = 0;
   let shiftMs = measureClockShift(clock);
@@ -35,7 +40,10 @@ export function createRenewal({ clock, logger, ttlSeconds, renew }: RenewalOptio
       const shift = shiftMs();
       const isShifted = Math.abs(shift) > CLOCK_SHIFT_TOLERANCE_MS;
       const left = dueAt - clock.monotonic();
-      if (left > 0 && !isShifted) return Math.min(left, CLOCK_LOOK_MS);
+      if (left > 0 && !isShifted) {
+        if (isLate()) await storeLate();
+        return Math.min(left, CLOCK_LOOK_MS);
+      }
       if (isShifted)
         logger.warn(
           { shift_seconds: Math.round(shift / 1000) },

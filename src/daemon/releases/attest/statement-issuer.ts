@@ -14,7 +14,7 @@ import type { AttestationRepository } from '../records/attestation-repository.ts
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { createEnvelopeStorage } from './envelope-storage.ts';
+import { createEnvelopeStorage, type EnvelopeStorage } from './envelope-storage.ts';
 import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
 import { createVersionCounter, type EarlierVersions } from './version-counter.ts';
 
@@ -61,6 +61,15 @@ export interface StatementIssuer {
    * @throws the error of the volume or of the database
    */
   publishChange(of: ReleaseSituation, cause: string, record: () => void): Promise<number | null>;
+  /** Whether the newest envelope is missing on the volume or in the database, or could not be issued without the volume. */
+  isLate(): boolean;
+  /**
+   * Stores the newest envelope where it is missing, so that a volume or a database that takes writes again is noticed before the
+   * next renewal.
+   *
+   * @returns whether the situation must be attested instead, because its envelope could not be written and was not issued
+   */
+  storeAgain(): Promise<boolean>;
   /** Gives reserved versions back before a clean end. */
   stop(): void;
   /** Why envelopes are missing on the volume or in the database, or `null`. */
@@ -75,6 +84,8 @@ export interface StatementIssuer {
 
 /** The signer named in every statement. */
 const VERIFIER_ID = 'https://slipway.dev/daemon';
+const SIGNED: ReleaseFailpoint = 'release.attestation.signed';
+const PUBLISHED: ReleaseFailpoint = 'release.attestation.published';
 
 /**
  * Creates the issuer.
@@ -90,10 +101,8 @@ export function createStatementIssuer(
   let previousPayload: string | null = null;
   let issued: IssuedAttestation | null = null;
   let trouble: string | null = 'no attestation has been issued since the daemon started';
+  let isUnwritten = false;
   const storage = createEnvelopeStorage({ ...options, versions });
-  const hit = (name: ReleaseFailpoint): void => {
-    options.failpoints.hit(name);
-  };
 
   const nextStatement = (plan: Extract<StatementPlan, { ok: true }>, now: number): AttestationStatement => ({
     // The number is used up even when publishing fails: a version must never name two statements.
@@ -107,14 +116,15 @@ export function createStatementIssuer(
   });
 
   const write = async (envelope: Buffer, version: number, mustWrite: boolean): Promise<void> => {
-    hit('release.attestation.signed');
+    options.failpoints.hit(SIGNED);
     try {
       await storage.publish(envelope, version, mustWrite);
     } catch (error) {
       trouble = `attestation version ${version} could not be written to the volume: ${messageOf(error)}`;
+      isUnwritten = true;
       throw error;
     }
-    hit('release.attestation.published');
+    options.failpoints.hit(PUBLISHED);
   };
 
   const publish = async (
@@ -122,6 +132,7 @@ export function createStatementIssuer(
     cause: string,
     record: (() => void) | null,
   ): Promise<number | null> => {
+    isUnwritten = false;
     const now = unixSeconds(options.clock);
     const plan = planStatement(of, options.limits(), now, (release) => failureOf(options.releases, release));
     if (!plan.ok) {
@@ -154,10 +165,24 @@ export function createStatementIssuer(
     },
     publish: (of, cause) => publish(of, cause, null),
     publishChange: publish,
+    isLate: () => issued !== null && (isUnwritten || storage.lag() !== null),
+    storeAgain: async () => {
+      if (isUnwritten && issued !== null) return true;
+      if (storage.lag() !== null && issued !== null) await storeIssued(storage, issued);
+      return false;
+    },
     stop: () => {
       versions.release();
     },
   };
+}
+
+async function storeIssued(
+  storage: EnvelopeStorage,
+  { envelope, statement }: IssuedAttestation,
+): Promise<void> {
+  await storage.publish(envelope, statement.version, false);
+  storage.record(envelope, statement, payloadDigest(envelope), null);
 }
 
 function logFieldsOf(statement: AttestationStatement, cause: string): Record<string, unknown> {

@@ -5,14 +5,21 @@ import type {
   ReleaseFailure,
   RetainedRelease,
 } from '../../../domain/verdict/attestation.ts';
+import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
-import { documentOfRow, type ReleaseRow } from '../records/release-row.ts';
+import { documentOfRow, isKept, type ReleaseRow } from '../records/release-row.ts';
 import {
   isStale,
   selectRetained,
   type ReleaseSituation,
   type RetentionLimits,
 } from '../records/retention-rules.ts';
+
+/**
+ * Seconds for which an announced release may be served beyond the time of its switch, by a reader that learns of nothing newer.
+ * Each renewal of the attestation moves the end on.
+ */
+const ANNOUNCED_SECONDS = 86_400;
 
 /** The content of an attestation, without its issuer and times. */
 export type StatementContent = Pick<AttestationStatement, 'official' | 'localized' | 'retained'>;
@@ -64,12 +71,7 @@ export function planStatement(
   const localized = currentOf(situation, 'localized');
   const fresh = (release: ReleaseRow): boolean => isFreshAt(release, nowSeconds, limits.maxVerifyAgeSeconds);
   if (official !== null && official.state !== 'damaged' && !fresh(official)) {
-    return {
-      ok: false,
-      message:
-        `the last full verification of release ${official.release_id} is older than ${limits.maxVerifyAgeSeconds} s;` +
-        ' nothing is attested until a verify task has succeeded',
-    };
+    return { ok: false, message: unverifiedMessage(official, limits, nowSeconds) };
   }
   const { origin } = limits;
   const hasRelease = official !== null || localized !== null;
@@ -84,15 +86,16 @@ export function planStatement(
     );
   } else if (localized !== null && localized.state !== 'damaged' && !fresh(localized)) {
     notes.push(
-      `localized release ${localized.release_id} is left out: its last full verification is too old`,
+      `localized release ${localized.release_id} is left out: its last full verification is too old, or dated in the future`,
     );
   } else if (localized !== null) {
     localizedStatement = attested(localized, failureOf);
   }
+  const announced = announcedReleases(situation, limits, nowSeconds, failureOf);
   const retained = selectRetained(situation, limits.retention, nowSeconds)
     .filter(({ release }) => fresh(release) && (release !== localized || localizedStatement === null))
     .filter(({ release }) => origin === null || origin.isNamed(release))
-    .slice(0, RETAINED_MAX_RELEASES)
+    .slice(0, RETAINED_MAX_RELEASES - announced.length)
     .map(({ release, until }): RetainedRelease => ({
       ...attested(release, failureOf),
       channel: release.channel,
@@ -103,11 +106,40 @@ export function planStatement(
     content: {
       official: official === null ? null : attested(official, failureOf),
       localized: localizedStatement,
-      retained,
+      retained: [...announced, ...retained],
     },
     notes,
     expiresBy: hasRelease ? (origin?.freshUntil ?? null) : null,
   };
+}
+
+function unverifiedMessage(
+  { release_id: releaseId, verified_at: at }: ReleaseRow,
+  { maxVerifyAgeSeconds }: StatementLimits,
+  nowSeconds: number,
+): string {
+  const found = isInFuture(at ?? 0, nowSeconds)
+    ? 'is dated in the future'
+    : `is older than ${maxVerifyAgeSeconds} s`;
+  return `the last full verification of release ${releaseId} ${found}; nothing is attested until a verify task has succeeded`;
+}
+
+/** The sound releases that are announced. */
+function announcedReleases(
+  situation: ReleaseSituation,
+  { maxVerifyAgeSeconds, origin }: StatementLimits,
+  nowSeconds: number,
+  failureOf: (release: ReleaseRow) => ReleaseFailure,
+): readonly RetainedRelease[] {
+  return situation.announced.flatMap(({ channel, release_id: id, current_at: currentAt }) => {
+    const release = releaseIn(situation, channel, id);
+    if (release === null || !isKept(release) || release.state === 'damaged') return [];
+    if (situation.pointers[channel]?.release_id === id) return [];
+    if (!isFreshAt(release, nowSeconds, maxVerifyAgeSeconds)) return [];
+    if (origin !== null && !origin.isNamed(release)) return [];
+    const until = Math.max(currentAt, nowSeconds) + ANNOUNCED_SECONDS;
+    return [{ ...attested(release, failureOf), channel, retained_until: until, current_at: currentAt }];
+  });
 }
 
 function originMessage({ freshUntil }: OriginLimits): string {
@@ -117,24 +149,32 @@ function originMessage({ freshUntil }: OriginLimits): string {
   return `the last accepted attestation of the origin is too old since ${since}; nothing is attested until a newer one is accepted`;
 }
 
-/** Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. */
+/**
+ * Whether the last full verification of a release supports a statement of `nowSeconds`, Unix seconds. The age of one that is dated
+ * in the future is not known, so it supports none.
+ */
 export function isFreshAt(
   { verified_at: verifiedAt }: Pick<ReleaseRow, 'verified_at'>,
   nowSeconds: number,
   maxVerifyAgeSeconds: number,
 ): boolean {
-  return (verifiedAt ?? 0) > nowSeconds - maxVerifyAgeSeconds;
+  const at = verifiedAt ?? 0;
+  return at > nowSeconds - maxVerifyAgeSeconds && !isInFuture(at, nowSeconds);
 }
 
 /** The release that the pointer of a channel names, or `null`. */
 export function currentOf(situation: ReleaseSituation, channel: Channel): ReleaseRow | null {
   const pointer = situation.pointers[channel];
   if (pointer === null) return null;
-  return (
-    situation.releases.find(
-      (release) => release.channel === channel && release.release_id === pointer.release_id,
-    ) ?? null
-  );
+  return releaseIn(situation, channel, pointer.release_id);
+}
+
+function releaseIn(
+  { releases }: ReleaseSituation,
+  channel: Channel,
+  releaseId: ReleaseRow['release_id'],
+): ReleaseRow | null {
+  return releases.find((each) => each.channel === channel && each.release_id === releaseId) ?? null;
 }
 
 function attested(release: ReleaseRow, failureOf: (release: ReleaseRow) => ReleaseFailure): AttestedRelease {

@@ -1,4 +1,5 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
+import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
@@ -21,6 +22,8 @@ export interface ReleaseDiagnosis {
   readonly message: string;
   /** When this status began, Unix seconds, if it is known. */
   readonly since?: number;
+  /** False while nothing has happened that it judges. */
+  readonly evaluated?: boolean;
 }
 
 type Probe = ReturnType<ProbeRepository['list']>[number];
@@ -53,6 +56,7 @@ export function createReleaseDiagnostics(deps: {
       syncDiagnosis(deps.syncState(), {
         hasRelease: deps.releases.current('official') !== null,
         probe,
+        now: unixSeconds(deps.clock),
       }),
       verificationDiagnosis(deps),
     ];
@@ -71,7 +75,8 @@ function upstreamDiagnosis(
     };
   }
   if (last === null) {
-    return { id: 'upstream', status: 'ok', message: `${adapter.label} has not been contacted yet` };
+    const message = `${adapter.label} has not been contacted yet`;
+    return { id: 'upstream', status: 'ok', message, evaluated: false };
   }
   const when = isoTime(last.checkedAt);
   return {
@@ -84,7 +89,11 @@ function upstreamDiagnosis(
 
 function syncDiagnosis(
   { report: { last, next_at: nextAt, consecutive_failures: failures }, failingSince }: SyncState,
-  { hasRelease, probe }: { readonly hasRelease: boolean; readonly probe: Probe | null },
+  {
+    hasRelease,
+    probe,
+    now,
+  }: { readonly hasRelease: boolean; readonly probe: Probe | null; readonly now: number },
 ): ReleaseDiagnosis {
   const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;
   if (last === null && probe !== null && !probe.ok) {
@@ -95,8 +104,13 @@ function syncDiagnosis(
       message: `the first sync does not get through: ${probe.message}; ${next}`,
     };
   }
-  if (last === null) return { id: 'sync', status: 'ok', message: `no sync has ended yet; ${next}` };
+  if (last === null)
+    return { id: 'sync', status: 'ok', message: `no sync has ended yet; ${next}`, evaluated: false };
   const end = isoTime(last.finished_at);
+  if (isInFuture(last.finished_at, now)) {
+    const message = `the last sync is dated in the future (${end}), so its age is not known; see the check clock; ${next}`;
+    return { id: 'sync', status: 'degraded', message };
+  }
   if (failures > 0 && failingSince !== null) {
     const count = failures === 1 ? 'the last sync failed' : `${failures} syncs in a row failed, the last`;
     return {
@@ -132,7 +146,15 @@ function verificationDiagnosis(
       message: 'there is no current official release; run sync',
     };
   }
-  const age = unixSeconds(deps.clock) - (official.verified_at ?? 0);
+  const now = unixSeconds(deps.clock);
+  if (official.verified_at !== null && isInFuture(official.verified_at, now)) {
+    return {
+      id: 'verification',
+      status: 'degraded',
+      message: `the last full verification of release ${official.release_id} is dated in the future (${isoTime(official.verified_at)}), so it does not count; see the check clock, then run verify`,
+    };
+  }
+  const age = now - (official.verified_at ?? 0);
   const oldAfter = Math.floor(deps.configuration().maxVerifyAgeSeconds / 2);
   const old = age > oldAfter;
   return {

@@ -1,5 +1,6 @@
 import { TaskError } from '../../tasks/task.ts';
-import { RELEASES_MAX, type ReleaseRepository } from '../records/release-repository.ts';
+import type { ReleaseRepository } from '../records/release-repository.ts';
+import { situationOf } from '../records/release-situation.ts';
 import { isKept, type ReleaseRow } from '../records/release-row.ts';
 import type { CleanupArguments } from '../jobs/release-jobs.ts';
 import {
@@ -28,10 +29,7 @@ export function planRequestedCleanup(
   args: CleanupArguments,
   nowSeconds: number,
 ): CleanupPlan {
-  const situation = {
-    releases: releases.list(null, RELEASES_MAX),
-    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
-  };
+  const situation = situationOf(releases);
   const named = namedRelease(situation.releases, args);
   const plan = planCleanup(situation, selectRetained(situation, limits.retention, nowSeconds), {
     count: args.count ?? limits.keep,
@@ -51,6 +49,7 @@ export function planRequestedCleanup(
 
 const EXPLAIN = {
   current: 'it is the current release of its channel',
+  announced: 'it is announced and becomes the current release',
   previous: 'it is the previous release, the target of a rollback',
   pinned: 'it is pinned',
   base_of_localized: 'it is the base of a localized release that is kept',

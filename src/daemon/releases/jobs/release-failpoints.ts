@@ -11,5 +11,14 @@ export const RELEASE_FAILPOINTS = [
   'release.database.current',
 ] as const;
 
+/** The points of an announcement and of its end, beside those of every attestation. */
+export const ANNOUNCEMENT_FAILPOINTS = [
+  'release.database.announced',
+  'release.announcement.cancelled',
+] as const;
+
+/** One of {@link ANNOUNCEMENT_FAILPOINTS}. */
+export type AnnouncementFailpoint = (typeof ANNOUNCEMENT_FAILPOINTS)[number];
+
 /** One of {@link RELEASE_FAILPOINTS}. */
 export type ReleaseFailpoint = (typeof RELEASE_FAILPOINTS)[number];

@@ -1,6 +1,8 @@
 import type { Channel } from '../../../domain/release/channel.ts';
+import { announcedRelease, hasSwitched, releaseAt } from '../../../domain/verdict/announced.ts';
 import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
 import type { SourceRelease } from '../../../mirror/attested-source.ts';
+import type { Announcement } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
 /** The step of one channel that makes an edge equal to its origin. */
@@ -23,12 +25,15 @@ export interface MirroredChannel {
 /**
  * Decides the next step of one channel. Only a signed statement that names no release withdraws: damage at the origin is
  * that of its disk.
+ *
+ * @param nowSeconds Unix seconds; 0 ignores announcements
  */
 export function planMirror(
   statement: AttestationStatement,
   { channel, current, officialId }: MirroredChannel,
+  nowSeconds: number,
 ): MirrorStep {
-  const attested = statement[channel];
+  const attested = releaseAt(statement, channel, nowSeconds);
   if (attested === null) return { kind: current === null ? 'none' : 'withdraw' };
   if (isSame(current, attested)) return { kind: 'none' };
   if (attested.result === 'FAILED') {
@@ -44,6 +49,42 @@ export function planMirror(
     };
   }
   return { kind: 'follow', release: { channel, attested } };
+}
+
+/** The step of one channel that makes its announcement equal to that of the origin. */
+export type AnnouncementStep =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'announce'; readonly release: SourceRelease; readonly currentAt: number };
+
+/** The facts about the announcement of one channel of an edge. */
+export interface MirroredAnnouncement {
+  readonly channel: Channel;
+  readonly announced: Announcement | null;
+  /** The announced release here, or `null`. */
+  readonly held: ReleaseRow | null;
+}
+
+/**
+ * Decides the next step for an announcement. A release whose time has come is followed as a current one.
+ *
+ * @param nowSeconds Unix seconds
+ */
+export function planAnnouncement(
+  statement: AttestationStatement,
+  { channel, announced, held }: MirroredAnnouncement,
+  nowSeconds: number,
+): AnnouncementStep {
+  const attested = announcedRelease(statement, channel);
+  if (attested === null) return { kind: announced === null ? 'none' : 'cancel' };
+  if (hasSwitched(statement, attested, nowSeconds)) return { kind: 'none' };
+  const { current_at: currentAt } = attested;
+  const isHeld =
+    announced?.release_id === attested.release_id &&
+    announced.current_at === currentAt &&
+    held?.snapshot_id === attested.snapshot_id &&
+    held.state !== 'damaged';
+  return isHeld ? { kind: 'none' } : { kind: 'announce', release: { channel, attested }, currentAt };
 }
 
 /** Whether a release here is exactly the attested one, sound, and can be repaired from the origin. */

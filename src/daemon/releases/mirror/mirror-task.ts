@@ -1,18 +1,21 @@
-import { CHANNELS } from '../../../domain/release/channel.ts';
+import { announcedRelease, hasSwitched } from '../../../domain/verdict/announced.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import { unixSeconds } from '../../../platform/process/clock.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
 import { lookAtCurrent, tidy } from '../sync/sync-steps.ts';
-import { copyRelease, type CopiedRelease, type CopyDependencies } from './copy-release.ts';
-import { planMirror } from './mirror-plan.ts';
+import { copyRelease, type CopiedRelease } from './copy-release.ts';
+import { copyRetained, type RetainedDependencies } from './copy-retained.ts';
+import { planAnnouncement, planMirror } from './mirror-plan.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
-export interface MirrorDependencies extends CopyDependencies, ReadOriginDependencies {}
+export interface MirrorDependencies extends RetainedDependencies, ReadOriginDependencies {}
 
 /**
  * The task `sync` of an edge: makes the current releases those that the origin attests. Clients get the previous ones
- * until every byte of the new ones is in the store and checked. A sync that fails changes nothing for them.
+ * until every byte of the new ones is in the store and checked. Announced and earlier releases of the origin follow. A sync that fails changes nothing for them.
  */
 export function createMirrorTask(deps: MirrorDependencies): Job {
   return implementJob(SYNC_JOB, async (context) => await mirror(deps, context));
@@ -51,6 +54,12 @@ async function mirror(
       attestation_version: version,
     });
   }
+  for (const channel of CHANNELS.filter((each) => deps.attested.channels.includes(each))) {
+    const followed = await followAnnouncement(deps, held, channel, context);
+    if (followed.copy !== null) copied.push(followed.copy);
+    version = followed.version ?? version;
+  }
+  copied.push(...(await copyRetained(deps, held, context)));
   version ??= await deps.attestor.issue('sync: unchanged');
   await tidy(deps, context.taskId);
   return resultOf(deps, held, { copied, hasChanged, version });
@@ -59,12 +68,55 @@ async function mirror(
 async function nextStep(
   deps: MirrorDependencies,
   { statement }: HeldOrigin,
-  channel: (typeof CHANNELS)[number],
+  channel: Channel,
   context: TaskContext,
 ): Promise<ReturnType<typeof planMirror>> {
   const current = await lookAtCurrent(deps, channel, context);
   const officialId = deps.releases.pointer('official')?.release_id ?? null;
-  return planMirror(statement, { channel, current, officialId });
+  return planMirror(statement, { channel, current, officialId }, announcementTime(deps));
+}
+
+/** The instant at which announcements are judged, Unix seconds. An attestation that was carried here arrives too late to announce anything. */
+function announcementTime({ attested, clock }: MirrorDependencies): number {
+  return attested.isCarried === true ? 0 : unixSeconds(clock);
+}
+
+/** The copy of an announced release, and the version of the new attestation. */
+interface FollowedAnnouncement {
+  readonly copy: CopiedRelease | null;
+  readonly version: number | null;
+}
+
+/** Announces what the origin announces: the bytes are fetched now, and the release becomes current at the stated time. */
+async function followAnnouncement(
+  deps: MirrorDependencies,
+  held: HeldOrigin,
+  channel: Channel,
+  context: TaskContext,
+): Promise<FollowedAnnouncement> {
+  if (deps.attested.isCarried === true) return { copy: null, version: null };
+  const { releases, publisher, clock } = deps;
+  const announced = releases.announced().find((one) => one.channel === channel) ?? null;
+  const attested = announcedRelease(held.statement, channel);
+  const row = attested === null ? null : releases.get(channel, attested.release_id);
+  const step = planAnnouncement(held.statement, { channel, announced, held: row }, unixSeconds(clock));
+  if (step.kind === 'none') return { copy: null, version: null };
+  if (step.kind === 'cancel') {
+    context.log('info', 'the origin took its announcement back', { channel });
+    return { copy: null, version: await publisher.cancelAnnouncement(channel, context) };
+  }
+  const copy = await copyRelease(deps, held, step.release, context);
+  // Copying takes time, in which the origin can take the announcement back or the stated time can pass.
+  const { statement } = deps.origins.held() ?? held;
+  const newest = announcedRelease(statement, channel);
+  const { release_id } = copy.release;
+  if (newest?.release_id !== release_id || newest.current_at !== step.currentAt)
+    return { copy, version: null };
+  if (hasSwitched(statement, newest, unixSeconds(clock)))
+    return { copy, version: await publisher.makeCurrent(copy.release, context) };
+  const version = await publisher.announce(copy.release, step.currentAt, context);
+  context.log('info', 'the release is announced', { channel, release_id, current_at: step.currentAt });
+  return { copy, version };
 }
 
 function resultOf(

@@ -1,4 +1,7 @@
-import { CHANNELS } from '../../../domain/release/channel.ts';
+import { announcedRelease } from '../../../domain/verdict/announced.ts';
+import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import { unixSeconds } from '../../../platform/process/clock.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import { createLoop } from '../../../platform/process/loop.ts';
@@ -9,7 +12,8 @@ import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts'
 import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { planMirror } from './mirror-plan.ts';
+import { planAnnouncement, planMirror } from './mirror-plan.ts';
+import { missingRetained } from './plan-retained.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
 /** Milliseconds between two looks whether an origin is configured. */
@@ -22,7 +26,9 @@ const JITTER = 0.1;
 export interface OriginFollowerOptions extends ReadOriginDependencies {
   readonly upstream: UpstreamSource;
   readonly engine: Pick<TaskEngine, 'submit' | 'historyOf'>;
-  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
+  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'announced' | 'get'>;
+  /** Number of earlier releases of a channel that stay reachable here. */
+  readonly retainedCount: () => number;
   readonly attestor: Pick<Attestor, 'issue' | 'status'>;
   /** In [0, 1). */
   readonly random: () => number;
@@ -46,13 +52,36 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     if (held === null) return true;
     const officialId = releases.pointer('official')?.release_id ?? null;
     return CHANNELS.filter((channel) => origin.channels.includes(channel)).some((channel) => {
-      const step = planMirror(held.statement, { channel, current: releases.current(channel), officialId });
-      return step.kind === 'follow' || step.kind === 'withdraw';
+      const current = releases.current(channel);
+      const nowSeconds = origin.isCarried === true ? 0 : unixSeconds(clock);
+      const { kind } = planMirror(held.statement, { channel, current, officialId }, nowSeconds);
+      return (
+        kind === 'follow' || kind === 'withdraw' || isAnnouncementBehind(origin, held.statement, channel)
+      );
     });
   };
 
+  const isAnnouncementBehind = (
+    origin: AttestedUpstream,
+    statement: AttestationStatement,
+    channel: Channel,
+  ): boolean => {
+    if (origin.isCarried === true) return false;
+    const attested = announcedRelease(statement, channel);
+    const held = attested === null ? null : releases.get(channel, attested.release_id);
+    const announced = releases.announced().find((one) => one.channel === channel) ?? null;
+    return planAnnouncement(statement, { channel, announced, held }, unixSeconds(clock)).kind !== 'none';
+  };
+
+  const lacksEarlier = ({ isCarried, channels }: AttestedUpstream): boolean => {
+    const held = options.origins.held();
+    if (held === null || isCarried === true) return false;
+    return missingRetained(held.statement, releases, { channels, count: options.retainedCount() }).length > 0;
+  };
+
   const catchUp = async (origin: AttestedUpstream, isNew: boolean): Promise<void> => {
-    if (!isBehind(origin)) {
+    // An earlier release that could not be copied waits for the next attestation of the origin, not for the next look.
+    if (!isBehind(origin) && !(isNew && lacksEarlier(origin))) {
       // Nothing is attested without a recent attestation of the origin. Here is one.
       if (isNew && options.attestor.status().status === 'failing') await options.attestor.issue('origin');
       return;

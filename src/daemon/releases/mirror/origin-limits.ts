@@ -1,6 +1,25 @@
+import { releaseAt } from '../../../domain/verdict/announced.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { OriginLimits } from '../attest/statement-rules.ts';
 import { isNamedByOrigin, type OriginRepository } from '../records/origin-repository.ts';
+import type { Announcement } from '../records/release-repository.ts';
+
+/**
+ * Whether the last accepted attestation of the origin makes an announced release current at an instant. A daemon without an origin
+ * decides itself.
+ *
+ * @param nowSeconds Unix seconds
+ */
+export function originMakesCurrent(
+  upstream: AttestedUpstream | undefined,
+  origins: Pick<OriginRepository, 'held'>,
+  { channel, release_id: id }: Announcement,
+  nowSeconds: number,
+): boolean {
+  if (upstream?.channels.includes(channel) !== true) return true;
+  const held = origins.held();
+  return held !== null && releaseAt(held.statement, channel, nowSeconds)?.release_id === id;
+}
 
 /** The limits that the last accepted attestation of the origin sets; `null` without an origin. */
 export function originLimits(

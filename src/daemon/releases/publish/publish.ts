@@ -52,6 +52,19 @@ export interface Publisher {
    */
   withdraw(channel: Channel, context: TaskContext): Promise<number | null>;
   /**
+   * Announces a registered release, which becomes current at the stated time.
+   *
+   * @param currentAt Unix seconds
+   * @returns the version of the new attestation
+   */
+  announce(release: ReleaseRow, currentAt: number, context: TaskContext): Promise<number>;
+  /**
+   * Takes the announcement of a channel back.
+   *
+   * @returns the version of the new attestation, or `null` when there is none, for example because nothing was announced
+   */
+  cancelAnnouncement(channel: Channel, context: TaskContext): Promise<number | null>;
+  /**
    * Hashes a registered release whole before it becomes current again. Damage is recorded and attested.
    *
    * @throws TaskError `release_damaged`
@@ -73,6 +86,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
     register: (draft, context) => register(options, draft, context),
     makeCurrent: (release, context) =>
       context.commit(() => options.attestor.switchTo(release.channel, release.release_id)),
+    announce: ({ channel, release_id: id }, currentAt, context) =>
+      context.commit(() => options.attestor.announce(channel, id, currentAt)),
+    cancelAnnouncement: (channel, context) =>
+      context.commit(() => options.attestor.cancelAnnouncement(channel)),
     withdraw: (channel, context) => context.commit(() => options.attestor.withdraw(channel)),
     reverify: (release, context) => reverify(options, release, context),
     requirePresent: (release, context) => requirePresent(options, release, context),

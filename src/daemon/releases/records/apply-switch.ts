@@ -4,7 +4,7 @@ import type { ReleaseRepository } from './release-repository.ts';
 import type { SwitchPlan } from './switch-rules.ts';
 
 /**
- * Writes a planned switch: the changed rows, the pointer and, if the pointer moved, the event that a release became
+ * Writes a planned switch: the changed rows, the pointer, the end of an announcement and, if the pointer moved, the event that a release became
  * current. Call it inside a transaction.
  *
  * @param nowSeconds Unix seconds of the switch
@@ -18,6 +18,7 @@ export function applySwitch(
   nowSeconds: number,
 ): void {
   for (const { release, change } of changes) releases.update(release.channel, release.release_id, change);
+  if (after.announced.every((one) => one.channel !== channel)) releases.clearAnnounced(channel);
   const pointer = after.pointers[channel];
   if (pointer === null) return;
   const previous = releases.pointer(channel)?.release_id ?? null;
@@ -34,11 +35,12 @@ export function applySwitch(
 }
 
 /**
- * Leaves a channel without a current release. The release that was current counts as superseded. Call it inside a transaction.
+ * Leaves a channel without a current or announced release. The release that was current counts as superseded. Call it inside a transaction.
  *
  * @param nowSeconds Unix seconds of the withdrawal
  */
 export function applyWithdrawal(releases: ReleaseRepository, channel: Channel, nowSeconds: number): void {
+  releases.clearAnnounced(channel);
   const current = releases.current(channel);
   if (current === null) return;
   releases.update(channel, current.release_id, {

@@ -15,6 +15,13 @@ export interface CurrentRelease {
   readonly since: number;
 }
 
+/** A release that becomes the current one of its channel at a stated time, Unix seconds. */
+export interface Announcement {
+  readonly channel: Channel;
+  readonly release_id: ReleaseId;
+  readonly current_at: number;
+}
+
 /** The columns of a release that can change. */
 export type ReleaseChange = Partial<Omit<ReleaseRow, 'channel' | 'release_id'>>;
 
@@ -40,6 +47,11 @@ export interface ReleaseRepository extends ObjectHolders, DamageRecords {
   setPointer(channel: Channel, releaseId: string, since: number): void;
   /** Leaves a channel without a current release. */
   clearPointer(channel: Channel): void;
+  /** At most one of each channel. */
+  announced(): readonly Announcement[];
+  /** Replaces the announcement of a channel. */
+  setAnnounced(channel: Channel, releaseId: string, currentAt: number): void;
+  clearAnnounced(channel: Channel): void;
 }
 
 const COLUMNS = [
@@ -99,6 +111,12 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
      ON CONFLICT (channel) DO UPDATE SET release_id = excluded.release_id, since = excluded.since`,
   );
   const clearPointer = database.prepare('DELETE FROM current_release WHERE channel = :channel');
+  const announced = database.prepare('SELECT * FROM announced_release');
+  const setAnnounced = database.prepare(
+    `INSERT INTO announced_release (channel, release_id, current_at) VALUES (:channel, :release_id, :current_at)
+     ON CONFLICT (channel) DO UPDATE SET release_id = excluded.release_id, current_at = excluded.current_at`,
+  );
+  const clearAnnounced = database.prepare('DELETE FROM announced_release WHERE channel = :channel');
   const listed = (channel: Channel | null, limit: number): readonly ReleaseRow[] =>
     allRows<StoredRelease>(list, { channel, limit }).map(releaseOf);
   return {
@@ -133,6 +151,13 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
     },
     clearPointer: (channel) => {
       clearPointer.run({ channel });
+    },
+    announced: () => allRows<Announcement>(announced, {}),
+    setAnnounced: (channel, releaseId, currentAt) => {
+      setAnnounced.run({ channel, release_id: releaseId, current_at: currentAt });
+    },
+    clearAnnounced: (channel) => {
+      clearAnnounced.run({ channel });
     },
   };
 }

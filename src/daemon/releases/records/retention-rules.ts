@@ -1,6 +1,6 @@
 import { RETAINED_MAX_RELEASES } from '../../../contract/formats/attestation-format.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
-import type { CurrentRelease } from './release-repository.ts';
+import type { Announcement, CurrentRelease } from './release-repository.ts';
 import { isKept, type ReleaseRow } from './release-row.ts';
 
 /** The earlier releases that stay reachable under their own path: those that one of the two limits keeps. */
@@ -30,6 +30,8 @@ export interface Retained {
 export interface ReleaseSituation {
   readonly releases: readonly ReleaseRow[];
   readonly pointers: Readonly<Record<Channel, CurrentRelease | null>>;
+  /** The releases that become current at a stated time. */
+  readonly announced: readonly Announcement[];
 }
 
 /**
@@ -47,6 +49,7 @@ export function selectRetained(
 ): readonly Retained[] {
   const candidates = situation.releases.flatMap((release) => {
     const since = leftAt(release, situation);
+    if (isAnnouncedIn(situation, release)) return [];
     if (since === null || release.state === 'damaged' || !isKept(release) || release.published_at === null)
       return [];
     return [{ release, since }];
@@ -72,13 +75,28 @@ function leftAt(release: ReleaseRow, situation: ReleaseSituation): number | null
   return isCurrent ? release.stale_since : release.superseded_at;
 }
 
+/** Whether a release becomes current at a stated time. */
+export function isAnnouncedIn(
+  { announced }: Pick<ReleaseSituation, 'announced'>,
+  { channel, release_id: id }: Pick<ReleaseRow, 'channel' | 'release_id'>,
+): boolean {
+  return announced.some((one) => one.channel === channel && one.release_id === id);
+}
+
 /** Whether a localized release is based on an official release other than the current one. */
 export function isStale(release: ReleaseRow, officialReleaseId: string | null): boolean {
   return release.channel === 'localized' && release.base_release_id !== officialReleaseId;
 }
 
 /** Why a release is kept. */
-export type KeepReason = 'current' | 'previous' | 'pinned' | 'base_of_localized' | 'retained' | 'newest';
+export type KeepReason =
+  | 'current'
+  | 'announced'
+  | 'previous'
+  | 'pinned'
+  | 'base_of_localized'
+  | 'retained'
+  | 'newest';
 
 /** The changes that a cleanup would make. */
 export interface CleanupPlan {
@@ -97,7 +115,7 @@ export interface CleanupRequest {
 }
 
 /**
- * Decides which releases a cleanup deletes. It never deletes the current release of a channel, the previous one, a
+ * Decides which releases a cleanup deletes. It never deletes the current release of a channel, an announced one, the previous one, a
  * pinned one, or the base of a localized release that is kept.
  */
 export function planCleanup(
@@ -132,6 +150,7 @@ function protection(
   situation: ReleaseSituation,
 ): KeepReason | null {
   if (situation.pointers[release.channel]?.release_id === release.release_id) return 'current';
+  if (isAnnouncedIn(situation, release)) return 'announced';
   if (release.pinned) return 'pinned';
   const previous = newestFirst(
     kept.filter((other) => other.channel === release.channel && other.superseded_at !== null),

@@ -54,6 +54,10 @@ export function planSwitch(
     after: {
       releases,
       pointers: { ...situation.pointers, [channel]: { channel, release_id: pointer.release_id, since } },
+      // Making the current release current again, after a repair, changes no plan.
+      announced: situation.announced.filter(
+        (one) => one.channel !== channel || outgoing?.release_id === releaseId,
+      ),
     },
   };
 }

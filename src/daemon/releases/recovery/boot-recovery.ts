@@ -5,7 +5,9 @@ import type {
   AttestedRelease,
   VerifiedAttestation,
 } from '../../../domain/verdict/attestation.ts';
+import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
+import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { describeStorageError, storageFailureOf } from '../../database/storage-failure.ts';
@@ -18,14 +20,14 @@ import type { AttestationRepository, StoredAttestation } from '../records/attest
 import type { Attestor } from '../attest/attestor.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
-import { selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
+import { isAnnouncedIn, selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
 import { removeDeadStaging } from '../sync/staging.ts';
-import { currentOf, isFreshAt } from '../attest/statement-rules.ts';
+import { currentOf } from '../attest/statement-rules.ts';
 import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
 import { VERIFY_JOB } from '../jobs/release-jobs.ts';
-import { RELEASES_MAX } from '../records/release-repository.ts';
+import { situationOf } from '../records/release-situation.ts';
 
 export interface RecoveryDependencies extends AdoptDependencies {
   readonly writer: SnapshotWriter;
@@ -100,15 +102,13 @@ async function tidyStaging(deps: RecoveryDependencies): Promise<void> {
 
 /** The releases that the next attestation would name. */
 function offered({ releases, retention, clock }: RecoveryDependencies): readonly ReleaseRow[] {
-  const situation = {
-    releases: releases.list(null, RELEASES_MAX),
-    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
-  };
+  const situation = situationOf(releases);
   const retained = selectRetained(situation, retention, unixSeconds(clock)).map(({ release }) => release);
   const current = CHANNELS.map((channel) => currentOf(situation, channel)).filter(
     (release) => release !== null,
   );
-  return [...new Set([...current, ...retained])];
+  const announced = situation.releases.filter((release) => isAnnouncedIn(situation, release));
+  return [...new Set([...current, ...announced, ...retained])];
 }
 
 /** Reconciles the pointers: the newest validly signed attestation of file and database wins. */
@@ -146,6 +146,22 @@ async function reconcile(deps: RecoveryDependencies): Promise<void> {
     if (attested !== null) adoptPointer(deps, channel, attested);
   }
   adoptWithdrawal(deps, found.statement, stored);
+  adoptAnnouncements(deps, found.statement);
+}
+
+/** The announcement of each channel is that of the attestation. */
+function adoptAnnouncements(
+  { releases, database }: RecoveryDependencies,
+  statement: AttestationStatement,
+): void {
+  database.transaction(() => {
+    for (const channel of CHANNELS) {
+      const announced = announcedRelease(statement, channel);
+      const held = announced === null ? null : releases.get(channel, announced.release_id);
+      if (announced === null || held?.snapshot_id !== announced.snapshot_id) releases.clearAnnounced(channel);
+      else releases.setAnnounced(channel, announced.release_id, announced.current_at);
+    }
+  });
 }
 
 /** A release keeps the server-info document that the attestation names. */
@@ -171,10 +187,7 @@ function adoptPointer(deps: RecoveryDependencies, channel: Channel, attested: At
     );
     return;
   }
-  const situation = {
-    releases: releases.list(null, RELEASES_MAX),
-    pointers: { official: releases.pointer('official'), localized: releases.pointer('localized') },
-  };
+  const situation = situationOf(releases);
   const now = unixSeconds(deps.clock);
   const plan = planSwitch(situation, channel, release.release_id, now);
   const changes = plan.changes.map(({ release: changed, change: { state, ...rest } }) => {
@@ -206,7 +219,7 @@ function adoptWithdrawal(
   const { releases, database, logger, maxVerifyAgeSeconds: maxAge, retention } = deps;
   const current = releases.current('localized');
   if (localized !== null || current === null || current.base_release_id !== official?.release_id) return;
-  const wasFresh = isFreshAt(current, issuedAt, maxAge);
+  const wasFresh = (current.verified_at ?? 0) > issuedAt - maxAge;
   const isRecent = issuedAt - (stored?.issued_at ?? 0) < Math.min(maxAge, retention.maxAgeSeconds);
   const isEarlier = retained.some(
     ({ channel, release_id: id }) => channel === 'localized' && id === current.release_id,
@@ -242,11 +255,25 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
   return verified.value;
 }
 
-function queueVerification({ releases, engine, clock, verifyAfterSeconds }: RecoveryDependencies): void {
-  const oldest = unixSeconds(clock) - verifyAfterSeconds;
+/**
+ * Queues the verification of each current release that needs one: the last one is too old, or dated in the future.
+ *
+ * @param verifyAfterSeconds age that is too old, seconds
+ */
+export function queueVerification({
+  releases,
+  engine,
+  clock,
+  verifyAfterSeconds,
+}: Pick<RecoveryDependencies, 'releases' | 'engine' | 'clock' | 'verifyAfterSeconds'>): void {
+  const now = unixSeconds(clock);
   for (const channel of CHANNELS) {
     const release = releases.current(channel);
-    if (release === null || (release.verified_at ?? 0) > oldest) continue;
+    if (release === null) continue;
+    const at = release.verified_at ?? 0;
+    // A repair verifies a damaged release.
+    const isUndated = isInFuture(at, now) && release.state !== 'damaged';
+    if (at > now - verifyAfterSeconds && !isUndated) continue;
     engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id: release.release_id }), dedupe: true });
   }
 }

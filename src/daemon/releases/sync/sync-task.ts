@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
@@ -39,11 +39,13 @@ export interface SyncDependencies
   readonly pool: HashPool;
   readonly writer: SnapshotWriter;
   readonly clock: Clock;
+  /** Seconds between the announcement of a release and its switch; 0: releases are not announced. */
+  readonly announceSeconds: number;
 }
 
 /**
  * The task `sync`: makes the release that upstream publishes the current official one. Clients get the previous release
- * until every byte of the new one is in the store and checked. A sync that fails changes nothing for them.
+ * until every byte of the new one is in the store and checked, and its announced time has come. A sync that fails changes nothing for them.
  */
 export function createSyncTask(deps: SyncDependencies): Job {
   return implementJob(SYNC_JOB, async (context) => await sync(deps, context));
@@ -64,10 +66,16 @@ async function sync(
   const fetched = await fetchCatalog(deps, adapter, context, { force });
   const current = await lookAtCurrent(deps, 'official', context);
   if (!force && current !== null && isUnchanged(deps, current, fetched)) {
-    const version = await deps.attestor.issue('sync: unchanged');
-    await tidy(deps, context.taskId);
-    context.log('info', 'upstream has not changed', { release_id: current.release_id });
-    return { unchanged: true, release_id: current.release_id, attestation_version: version };
+    const version =
+      (await deps.publisher.cancelAnnouncement('official', context)) ??
+      (await deps.attestor.issue('sync: unchanged'));
+    return await unchanged(deps, { release_id: current.release_id, attestation_version: version }, context);
+  }
+  const announced = announcementOf(deps, fetched);
+  if (!force && current?.state === 'current' && announced !== null) {
+    const version = await deps.attestor.issue('sync: announced already');
+    const { release_id: id } = current;
+    return await unchanged(deps, { release_id: id, attestation_version: version, ...announced }, context);
   }
   // A damaged release is never unchanged: its bad objects are fetched again.
   const damaged = current === null ? 0 : deps.releases.damageCounts(current.channel, current.release_id).all;
@@ -92,21 +100,80 @@ async function sync(
   await confirmCatalog(adapter, revision, context.signal);
   const draft = await draftOf(deps, revision, serverInfo);
   const release = await deps.publisher.register(draft, context);
-  const version = await deps.publisher.makeCurrent(release, context);
+  const outcome = await publish(deps, release, context);
+  await tidy(deps, context.taskId);
+  return resultOf({ release, previous: current, damaged, plan, downloaded, ...outcome });
+}
+
+/** The version of the new attestation, and when the release becomes current if it is announced, Unix seconds. */
+interface Published {
+  readonly version: number;
+  readonly currentAt: number | null;
+}
+
+/**
+ * Makes a release current or, where releases are announced, states when it becomes current. There is nothing to announce
+ * when clients get no sound release now, or when the release is current already.
+ */
+async function publish(
+  { releases, publisher, clock, announceSeconds }: SyncDependencies,
+  release: ReleaseRow,
+  context: TaskContext,
+): Promise<Published> {
+  const { release_id, channel } = release;
+  const current = releases.current(channel);
+  if (announceSeconds > 0 && current?.state === 'current' && current.release_id !== release_id) {
+    const before = releases.announced().find((one) => one.channel === channel);
+    const now = unixSeconds(clock);
+    const keepsTime = before?.release_id === release_id && before.current_at > now;
+    const currentAt = keepsTime ? before.current_at : now + announceSeconds;
+    const version = await publisher.announce(release, currentAt, context);
+    context.log('info', 'the release is announced', { release_id, current_at: currentAt });
+    return { version, currentAt };
+  }
+  await publisher.cancelAnnouncement(channel, context);
+  const version = await publisher.makeCurrent(release, context);
+  const isReplaced = isDocumentReplaced(release, current);
   context.log(
     'info',
-    isDocumentReplaced(release, current)
+    isReplaced
       ? 'the server-info document was replaced; the release stays current'
       : 'the release is current',
-    { release_id: release.release_id, attestation_version: version },
+    { release_id, attestation_version: version },
   );
+  return { version, currentAt: null };
+}
+
+async function unchanged(
+  deps: SyncDependencies,
+  result: TaskResult,
+  context: TaskContext,
+): Promise<TaskResult> {
   await tidy(deps, context.taskId);
-  return resultOf({ release, previous: current, damaged, plan, downloaded, version });
+  context.log('info', 'upstream has not changed', { release_id: result['release_id'] });
+  return { unchanged: true, ...result };
+}
+
+/** The announcement of the release that a catalog describes, as the result of a sync has it; `null` without one. */
+function announcementOf(
+  deps: SyncDependencies,
+  fetched: RevisionRow,
+): { readonly announced_release_id: string; readonly current_at: number } | null {
+  const announced = deps.releases.announced().find(({ channel }) => channel === 'official');
+  if (announced === undefined || deps.announceSeconds === 0) return null;
+  const release = deps.releases.get('official', announced.release_id);
+  if (release === null || release.state === 'damaged' || !isOfCatalog(deps, release, fetched)) return null;
+  return { announced_release_id: announced.release_id, current_at: announced.current_at };
 }
 
 function isUnchanged(deps: SyncDependencies, current: ReleaseRow, fetched: RevisionRow): boolean {
-  if (current.state !== 'current' || current.revision_id === null) return false;
-  const held = deps.catalogs.get(current.revision_id);
+  return current.state === 'current' && isOfCatalog(deps, current, fetched);
+}
+
+/** Whether a release was made of this catalog. */
+function isOfCatalog(deps: SyncDependencies, release: ReleaseRow, fetched: RevisionRow): boolean {
+  if (release.revision_id === null) return false;
+  const held = deps.catalogs.get(release.revision_id);
   return (
     held !== null &&
     held.upstream_label === fetched.upstream_label &&
@@ -175,6 +242,7 @@ function resultOf(done: {
   readonly plan: DownloadPlan;
   readonly downloaded: { readonly entries: number; readonly bytes: number };
   readonly version: number;
+  readonly currentAt: number | null;
 }): TaskResult {
   const { release, previous, damaged, plan, downloaded } = done;
   const wasDamaged = previous?.state === 'damaged';
@@ -200,6 +268,7 @@ function resultOf(done: {
     downloaded_bytes: downloaded.bytes,
     reused_entries: plan.reused,
     attestation_version: done.version,
+    ...(done.currentAt === null ? {} : { current_at: done.currentAt }),
     server_info_replaced: isDocumentReplaced(release, previous),
   };
 }

@@ -1,5 +1,6 @@
 import type { Bootstrap, ReleaseBody, ReleasesBody } from '../../../contract/schemas/answers/release.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
+import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import { jsonAnswer, NO_CACHE, NO_STORE, type Answer } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
@@ -9,7 +10,7 @@ import { renderHealth, renderRelease } from './release-body.ts';
 import type { ReleaseHistory } from './release-lookup.ts';
 
 export interface ReleaseRoutesOptions {
-  readonly serving: Serving & Pick<ServingControl, 'envelope'>;
+  readonly serving: Serving & Pick<ServingControl, 'envelope' | 'attestation'>;
   readonly history: ReleaseHistory;
   readonly urls: PublicUrls;
   readonly version: string;
@@ -65,6 +66,7 @@ export function createReleaseRoutes({
       const body: ReleaseBody = {
         release: release === null || attestation === null ? null : renderRelease(release, attestation),
         distribution: renderHealth(verdict),
+        announced: announcedOf(serving),
         cdn_host: urls.cdnHost,
         attestation: readEnvelope(serving.envelope()),
       };
@@ -77,6 +79,15 @@ export function createReleaseRoutes({
       });
     },
   };
+}
+
+/** The announced release, once its bytes are served. */
+function announcedOf(serving: Serving & Pick<ServingControl, 'attestation'>): ReleaseBody['announced'] {
+  const statement = serving.attestation()?.statement;
+  const announced = statement === undefined ? null : announcedRelease(statement, 'official');
+  if (announced === null || !serving.state().byReleaseId.has(announced.release_id)) return null;
+  const { release_id, channel, snapshot_id, entry_count, total_bytes, current_at } = announced;
+  return { release_id, channel, snapshot_id, entry_count, total_bytes, current_at };
 }
 
 /**

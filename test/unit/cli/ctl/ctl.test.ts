@@ -221,6 +221,10 @@ describe('reads', () => {
     ]);
     daemon.setReport('daemon.doctor', { ...report, status: 'degraded', checks: [] });
     expect((await run(['doctor'])).code).toBe(0);
+    // A check of something that has not happened yet says nothing.
+    const unjudged = { ...check('sync', 'ok'), evaluated: false };
+    daemon.setReport('daemon.doctor', { ...report, status: 'ok', checks: [unjudged] });
+    expect((await run(['doctor'])).out).toMatch(/^sync +- /m);
   });
 
   it('logs -f prints each line once, and ends with Ctrl-C', async () => {

@@ -19,6 +19,12 @@ const FAILED = { failure_code: 'backup_no_space', failure_reason: 'full' } as Ta
 describe('the check of backups', () => {
   it.each([
     ['a fresh one', {}, 'ok', 'backup-a of 2023-11-14T20:13:20.000Z, 2 hours ago'],
+    [
+      'one of the future',
+      { newest: { name: 'backup-a', created_at: NOW + 3600, bytes: 10 } },
+      'degraded',
+      'dated in the future, so its age is not known',
+    ],
     ['nothing to copy', { isNeeded: false, newest: null }, 'ok', 'no database to back up yet'],
     ['none yet', { newest: null }, 'ok', 'the next one is planned for 2023-11-14T22:14:20.000Z'],
     ['none planned', { newest: null, plannedAt: null }, 'degraded', 'none is planned'],
@@ -41,6 +47,8 @@ describe('the check of backups', () => {
     const finding = backupFinding({ ...FACTS, ...over });
     expect(finding).toMatchObject({ status, message: expect.stringContaining(message) as unknown });
     if ('history' in over) expect(finding.since).toBe(NOW - 5);
+    const isJudged = status === 'degraded' || !('newest' in over);
+    expect(finding.evaluated ?? true).toBe(isJudged);
   });
 });
 

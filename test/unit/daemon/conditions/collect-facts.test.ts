@@ -24,6 +24,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
     doctor: { latest: () => [] },
     lease: { status: () => ({ state: 'held' }) },
     dataSpace: { fullSince: () => null },
+    clockLook: { isBehindRecords: () => false },
     crashLoopSince: () => null,
     automation: () => ({ state: 'stopped', since: 5 }),
     rollbacks: { stoppedBy: () => rollback, stops: () => [rollback] },
@@ -72,5 +73,19 @@ describe('the conditions of a rollback without a record of its effect', () => {
     ],
   ])('tell %s', (_what, current, to, status, expected) => {
     expect(conditionsOf(collectFacts(sourcesOf(current, to, status)))).toMatchObject(expected);
+  });
+});
+
+describe('a snapshot volume that refuses a file', () => {
+  const toldWith = (...checks: readonly object[]): readonly string[] => {
+    const sources = { ...sourcesOf(null, null, 'running'), doctor: { latest: () => checks } };
+    return conditionsOf(collectFacts(sources as unknown as FactSources)).map(({ code }) => code);
+  };
+
+  it.each([
+    ['is full without inodes, whatever bytes are free', true, 'volume_full'],
+    ['is unwritable for another cause', false, 'volume_unwritable'],
+  ])('%s', (_what, lacksSpace, code) => {
+    expect(toldWith({ id: 'store.writable', status: 'failing', since: 7, lacksSpace })).toContain(code);
   });
 });

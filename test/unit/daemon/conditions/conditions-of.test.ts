@@ -16,6 +16,7 @@ const CALM: ConditionFacts = {
   full: { snapshot: null, data: null },
   damaged: [],
   nextRepairAt: null,
+  isClockOff: false,
   isAttesting: true,
   isDatabaseDamaged: false,
   unwritable: { snapshot: null, data: null },
@@ -185,6 +186,7 @@ describe('the conditions of the daemon', () => {
         { code: 'repair_failed', channel: 'localized' },
       ],
     ],
+    ['a clock behind recorded times', { isClockOff: true }, [{ code: 'clock_off' }]],
     ['no attestation', { isAttesting: false }, [{ code: 'attestation_failing' }]],
     ['a damaged database', { isDatabaseDamaged: true }, [{ code: 'database_damaged' }]],
     [

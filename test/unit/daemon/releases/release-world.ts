@@ -101,6 +101,7 @@ const CONFIGURATION: ReleasesConfiguration = {
   downloadConcurrency: 3,
   verifyConcurrency: 2,
   reserveBytes: 0,
+  announceSeconds: 0,
   // The tests start repairs themselves.
   automaticRepair: false,
 };

@@ -7,10 +7,11 @@ const never = new AbortController().signal;
 it('says since when the volume of the databases is full, to the doctor and to the conditions', async () => {
   const clock = new FakeClock();
   let free = 5000;
+  let inodes = 5;
   const space = createDataSpace({
     directory: '/data',
     clock,
-    look: () => ({ bavail: free, bsize: 1024 * 1024 }),
+    look: () => ({ bavail: free, bsize: 1024 * 1024, files: 10, ffree: inodes }),
   });
   const statusNow = async (): Promise<string> => (await space.check.run(never)).status;
   expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
@@ -34,6 +35,11 @@ it('says since when the volume of the databases is full, to the doctor and to th
   free = 65;
   expect(space.fullSince()).toBe(null);
   free = 5000;
+  expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
+  // Free bytes do not help without a free inode.
+  inodes = 0;
+  expect([space.fullSince(), await statusNow()]).toEqual([Math.floor(clock.now() / 1000), 'failing']);
+  inodes = 5;
   expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
 });
 

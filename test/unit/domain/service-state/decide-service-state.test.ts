@@ -343,6 +343,23 @@ describe('the state of the service', () => {
     ).toBe('damaged');
   });
 
+  it.each([
+    ['data_volume_full', 'DataVolumeFull'],
+    ['volume_full', 'VolumeFull'],
+    ['volume_unwritable', 'VolumeUnwritable'],
+  ] as const)('names the volume that the start of the daemon waits for (%s)', (code, reason) => {
+    const conditions = [condition(code)];
+    expect(decide({}, { conditions })).toMatchObject({ state: 'degraded', reason });
+    expect(decide({ official: refused('AttestationExpired') }, { conditions })).toMatchObject({
+      state: 'expired',
+      reason,
+    });
+    expect(decide({ official: refused('AttestationUnavailable', null) }, { conditions })).toMatchObject({
+      state: 'unpublished',
+      reason,
+    });
+  });
+
   it('is degraded by a localized release that is stale, and not by one that was never published', () => {
     expect(decide({}).state).toBe('healthy');
     const stale = decide(

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDaemonClient, type DaemonClient } from '../../../../src/server/daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../../../../src/server/daemon-client/daemon-unavailable.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { startFakeDaemon, type DaemonFault, type FakeDaemon } from '../../../support/fake-daemon.ts';
 
 function connect(url: string): DaemonClient {
@@ -9,6 +10,7 @@ function connect(url: string): DaemonClient {
     socketPath: undefined,
     timeoutMs: 200,
     readToken: async () => null,
+    clock: systemClock,
   });
   onTestFinished(async () => client.close());
   return client;

@@ -112,11 +112,12 @@ describe('the history of a server', () => {
     const registry = new Registry();
     const read = createScrubReader({ registry });
     expect(await read()).toBeNull();
-    const metrics = createScrubMetrics(registry);
+    let found = 0;
+    const metrics = createScrubMetrics(registry, { count: () => found });
     expect(await read()).toBeNull();
     const state = beginPass({ pass: 1, firstStep: 0, begunAt: FIRST, completedAt: null });
     metrics.show({ ...state, stepsDone: 64 });
-    metrics.damage.inc({ kind: 'missing' });
+    found = 1;
     expect(await read()).toEqual({ pass: 1, share: 0.25, damageFound: 1, completedAt: null });
     metrics.show({ ...state, pass: 2, completedAt: FIRST });
     expect(await read()).toMatchObject({ pass: 2, share: 0, completedAt: FIRST });

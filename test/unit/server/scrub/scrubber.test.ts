@@ -6,6 +6,7 @@ import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
 import { createHashPool } from '../../../../src/platform/hashing/hash-pool.ts';
 import type { HashPool } from '../../../../src/platform/hashing/digests.ts';
 import { createLogger, createSilentLogger } from '../../../../src/platform/logging/logging.ts';
+import { createScrubDamage } from '../../../../src/server/scrub/scrub-damage.ts';
 import { createScrubMetrics } from '../../../../src/server/scrub/scrub-metrics.ts';
 import { createScrubber, type Scrubber } from '../../../../src/server/scrub/scrubber.ts';
 import {
@@ -59,6 +60,7 @@ async function startBench(
   const hashed: string[] = [];
   const completed: string[] = [];
   const used = options.pool?.(pool) ?? pool;
+  const found = createScrubDamage(serving);
   const scrubber = createScrubber({
     serving,
     root,
@@ -73,7 +75,8 @@ async function startBench(
     restSeconds: 60,
     store: options.store?.(root) ?? NO_STATE_STORE,
     load: options.load ?? (() => 0),
-    metrics: createScrubMetrics(registry),
+    metrics: createScrubMetrics(registry, found),
+    found,
     clock,
     random: () => 0.5,
     logger: createLogger({
@@ -178,6 +181,20 @@ describe('damage in an object that nobody requested', () => {
     bench.scrubber.start();
     await bench.passes(1);
     expect(bench.serving.reports).toEqual([]);
+  });
+
+  test('is counted while the attestation names its release, also when that is withdrawn', async () => {
+    const bench = await startBench({ files: [patternBytes(1000), patternBytes(1001)] });
+    await rm(bench.pathOf(0));
+    bench.scrubber.start();
+    await bench.passes(1);
+    expect(await bench.metric('damaged_objects')).toBe(1);
+    bench.serving.serve([], ['r1']);
+    expect(await bench.metric('damaged_objects')).toBe(1);
+    bench.serving.serve([fakeRelease({ releaseId: 'r2', entries: [bench.entries[1]!] })]);
+    expect(await bench.metric('damaged_objects')).toBe(0);
+    // A counter never falls.
+    expect(await bench.metric('damage_total')).toBe(1);
   });
 
   test('is not reported when its release is no longer served', async () => {

@@ -17,6 +17,7 @@ it('calls a withdrawn channel withdrawn until a daemon that has started tells ot
   const message = 'no release is attested';
   const empty = { distributable: false, reason: 'ReleaseNotAuthorized', message, since: 1000 } as const;
   const { verdicts } = factsOfVerdicts({ official, localized: { ...empty, release_id: null } });
+  let ahead: number | null = null;
   let conditions: readonly DaemonCondition[] | null = [told('localized_withdrawn')];
   const serving = {
     verdict: (channel: 'official' | 'localized') => verdicts[channel],
@@ -27,6 +28,7 @@ it('calls a withdrawn channel withdrawn until a daemon that has started tells ot
     daemon: () => ({ answers: true, failure: null, since: null, message: null }),
     refresh: () => ({ lastAttemptAt: 0, lastSuccessAt: 0, consecutiveFailures: 0, lastErrorCode: null }),
     conditions: () => conditions,
+    clockAhead: () => ahead,
     isShuttingDown: () => false,
     clock: new FakeClock(),
   });
@@ -40,4 +42,16 @@ it('calls a withdrawn channel withdrawn until a daemon that has started tells ot
   expect(reason()).toBe('NothingPublished');
   conditions = [told('starting')];
   expect(reason()).toBe('NothingPublished');
+  conditions = [];
+  const service = (seconds: number | null): unknown => {
+    ahead = seconds;
+    const { reason: cause, message: text } = read();
+    return [cause, text];
+  };
+  for (const near of [null, 60, -60]) expect(service(near)).toMatchObject([null, expect.anything()]);
+  expect(service(-3600)).toEqual([
+    'ClockOff',
+    'the clock of the daemon is about 60 min behind that of this server',
+  ]);
+  expect(service(120)).toMatchObject(['ClockOff', expect.stringContaining('2 min ahead of') as string]);
 });

@@ -50,6 +50,22 @@ describe('renewal', () => {
     await until(() => world.attested().version === version + 1);
   });
 
+  test('repeats a verification that is dated in the future, which counts for nothing until then', async () => {
+    const world = await synced();
+    world.clock.jumpTo(world.clock.now() - 3_600_000);
+    const told = () =>
+      Object.fromEntries(
+        world.releases.diagnostics().map(({ id, status, message }) => [id, [status, message]]),
+      );
+    const future = ['degraded', expect.stringContaining('dated in the future') as unknown];
+    expect(told()).toMatchObject({ verification: future, sync: future });
+    // The next look at the clock renews the attestation, and queues the verification that it needs.
+    await world.clock.advance(2000);
+    await until(() => told()['verification']?.[0] === 'ok' && told()['attestation']?.[0] === 'ok');
+    expect(world.attested().issued_at * 1000).toBeLessThanOrEqual(world.clock.now());
+    expect(world.attested().official?.verified_at ?? Infinity).toBeLessThanOrEqual(world.clock.now() / 1000);
+  });
+
   test('does not need the volume: the envelope on it lags, and the doctor says why', async () => {
     const world = await synced();
     const before = world.attested();
@@ -71,10 +87,46 @@ describe('renewal', () => {
       ) as unknown,
     });
     world.script.broken.clear();
+    // The attempts to store it write real files, during which no time passes here.
+    await until(async () => {
+      await world.clock.advance(2000);
+      return attestation()?.status === 'ok';
+    });
     await world.clock.advance(200_000);
     await until(() => world.attested().version > before.version + 1);
     expect(await world.onVolume()).toEqual(world.attested());
     expect(attestation()?.status).toBe('ok');
+  });
+
+  test('ends a finding soon after the volume takes writes again, without another version', async () => {
+    const world = await synced();
+    const before = world.attested();
+    const statusNow = () => world.releases.diagnostics().find((check) => check.id === 'attestation')?.status;
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'EROFS' }));
+    await world.clock.advance(200_000);
+    await until(() => statusNow() === 'degraded');
+    await world.clock.advance(10_000);
+    expect(world.attested().version).toBe(before.version + 1);
+    world.script.broken.clear();
+    await world.clock.advance(2000);
+    await until(() => statusNow() === 'ok');
+    expect((await world.onVolume())?.version).toBe(before.version + 1);
+    expect(world.releases.attestor.volumeError()).toBe(null);
+  });
+
+  test('ends a finding of a switch that could not be written soon after the volume takes writes again', async () => {
+    const world = await synced();
+    const statusNow = () => world.releases.diagnostics().find((check) => check.id === 'attestation')?.status;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('a', 'two');
+    world.script.broken.set('publishAttestation', Object.assign(new Error('no'), { code: 'ENOSPC' }));
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'no_space' });
+    expect(statusNow()).toBe('failing');
+    world.script.broken.clear();
+    await world.clock.advance(2000);
+    await until(() => statusNow() === 'ok');
+    expect(world.releases.attestor.volumeError()).toBe(null);
+    expect(world.attested().official?.release_id).toBe('1.0');
   });
 
   test('does not need the database either: versions are reserved in it', async () => {

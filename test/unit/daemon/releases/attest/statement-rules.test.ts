@@ -19,7 +19,7 @@ function content(situation: ReleaseSituation, now = 1000): Extract<StatementPlan
 
 describe('planStatement', () => {
   test('nothing is authorized where nothing is current', () => {
-    expect(content({ releases: [], pointers: pointers(null) })).toEqual({
+    expect(content({ releases: [], announced: [], pointers: pointers(null) })).toEqual({
       official: null,
       localized: null,
       retained: [],
@@ -27,7 +27,11 @@ describe('planStatement', () => {
   });
 
   test('a damaged release is named as failed, so that receivers learn of its withdrawal', () => {
-    const situation = { releases: [releaseRow('1', { state: 'damaged' })], pointers: pointers('1') };
+    const situation = {
+      releases: [releaseRow('1', { state: 'damaged' })],
+      announced: [],
+      pointers: pointers('1'),
+    };
     expect(content(situation).official).toMatchObject({
       release_id: '1',
       result: 'FAILED',
@@ -38,19 +42,38 @@ describe('planStatement', () => {
   test('nothing is attested when the last full verification is too old', () => {
     const situation = {
       releases: [releaseRow('1', { state: 'current', verified_at: 500 })],
+      announced: [],
       pointers: pointers('1'),
     };
     expect(planStatement(situation, LIMITS, 999, () => FAILURE).ok).toBe(true);
     expect(planStatement(situation, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
     const never = {
       releases: [releaseRow('1', { state: 'current', verified_at: null })],
+      announced: [],
       pointers: pointers('1'),
     };
     expect(planStatement(never, LIMITS, 1000, () => FAILURE)).toMatchObject({ ok: false });
   });
 
+  test('a verification that is dated in the future supports nothing, beyond the tolerance of a clock', () => {
+    const at = (verified_at: number) => ({
+      releases: [releaseRow('1', { state: 'current', verified_at })],
+      pointers: pointers('1'),
+      announced: [],
+    });
+    expect(planStatement(at(1060), LIMITS, 1000, () => FAILURE).ok).toBe(true);
+    expect(planStatement(at(1061), LIMITS, 1000, () => FAILURE)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('is dated in the future') as string,
+    });
+  });
+
   test('an edge attests nothing after the last attestation of its origin is too old, and nothing beyond that', () => {
-    const situation = { releases: [releaseRow('1', { state: 'current' })], pointers: pointers('1') };
+    const situation = {
+      releases: [releaseRow('1', { state: 'current' })],
+      announced: [],
+      pointers: pointers('1'),
+    };
     const from = (freshUntil: number) => ({ ...LIMITS, origin: { freshUntil, isNamed: () => true } });
     expect(planStatement(situation, from(1001), 1000, () => FAILURE)).toMatchObject({
       ok: true,
@@ -58,7 +81,7 @@ describe('planStatement', () => {
     });
     expect(planStatement(situation, from(1000), 1000, () => FAILURE)).toMatchObject({ ok: false });
     expect(planStatement(situation, from(0), 1000, () => FAILURE)).toMatchObject({ ok: false });
-    const empty = { releases: [], pointers: pointers(null) };
+    const empty = { releases: [], announced: [], pointers: pointers(null) };
     expect(planStatement(empty, from(0), 1000, () => FAILURE).ok).toBe(true);
   });
 
@@ -68,6 +91,7 @@ describe('planStatement', () => {
         releaseRow('2', { state: 'current' }),
         releaseRow('1', { state: 'superseded', superseded_at: 990 }),
       ],
+      announced: [],
       pointers: pointers('2'),
     };
     const naming = (named: boolean) => ({
@@ -90,6 +114,7 @@ describe('planStatement', () => {
     });
     const one = {
       releases: [releaseRow('1', { state: 'current' }), localized],
+      announced: [],
       pointers: pointers('1', '1-l1'),
     };
     expect(content(one).localized).toMatchObject({ release_id: '1-l1', base_release_id: '1' });
@@ -100,6 +125,7 @@ describe('planStatement', () => {
     expect(content(stillMarked).retained).toEqual([]);
     const moved = {
       releases: [...one.releases, releaseRow('2', { state: 'current' })],
+      announced: [],
       pointers: pointers('2', '1-l1'),
     };
     expect(content(moved).localized).toBeNull();
@@ -119,6 +145,7 @@ describe('planSwitch', () => {
         releaseRow('2', { state: 'verified', published_at: null }),
         localized,
       ],
+      announced: [],
       pointers: pointers('1', '1-l1'),
     };
     const forward = planSwitch(before, 'official', '2', 1010);
@@ -144,7 +171,11 @@ describe('planSwitch', () => {
   });
 
   test('a switch to the current release changes no date', () => {
-    const before = { releases: [releaseRow('1', { state: 'current' })], pointers: pointers('1') };
+    const before = {
+      releases: [releaseRow('1', { state: 'current' })],
+      announced: [],
+      pointers: pointers('1'),
+    };
     const plan = planSwitch(before, 'official', '1', 5000);
     expect(plan.after.pointers.official?.since).toBe(1000);
     expect(plan.after.releases[0]).toMatchObject({
@@ -157,6 +188,7 @@ describe('planSwitch', () => {
   test('a damaged release stays damaged when it is replaced', () => {
     const before = {
       releases: [releaseRow('1', { state: 'damaged' }), releaseRow('2', { state: 'verified' })],
+      announced: [],
       pointers: pointers('1'),
     };
     expect(planSwitch(before, 'official', '2', 1010).after.releases[0]?.state).toBe('damaged');

@@ -20,10 +20,9 @@ describe('selectRetained', () => {
   ): readonly [string, number][] => {
     const earlier = supersededAt.map((at) => releaseRow(`r-${at}`, { superseded_at: at }));
     const releases = [releaseRow('now', { state: 'current' }), ...earlier];
-    return selectRetained({ releases, pointers: pointers('now') }, limits, now).map(({ release, until }) => [
-      release.release_id,
-      until,
-    ]);
+    return selectRetained({ releases, announced: [], pointers: pointers('now') }, limits, now).map(
+      ({ release, until }) => [release.release_id, until],
+    );
   };
 
   test('keeps the latest superseded releases, however old they are', () => {
@@ -69,7 +68,7 @@ describe('selectRetained', () => {
       releaseRow('2', { state: 'current' }),
       releaseRow('1', { superseded_at: 1000, ...change }),
     ];
-    expect(selectRetained({ releases, pointers: pointers('2') }, LIMITS, 1000)).toEqual([]);
+    expect(selectRetained({ releases, announced: [], pointers: pointers('2') }, LIMITS, 1000)).toEqual([]);
   });
 
   test('a localized release is retained from the moment its base was replaced', () => {
@@ -77,7 +76,11 @@ describe('selectRetained', () => {
       releaseRow('2', { state: 'current' }),
       releaseRow('1-l1', { channel: 'localized', state: 'current', stale_since: 1000 }),
     ];
-    const retained = selectRetained({ releases, pointers: pointers('2', '1-l1') }, LIMITS, 1050);
+    const retained = selectRetained(
+      { releases, announced: [], pointers: pointers('2', '1-l1') },
+      LIMITS,
+      1050,
+    );
     expect(retained.map(({ release }) => release.release_id)).toEqual(['1-l1']);
   });
 });
@@ -98,7 +101,7 @@ describe('planCleanup', () => {
     }),
     releaseRow('0', { state: 'deleted' }),
   ];
-  const situation = { releases, pointers: pointers('6', '2-l1') };
+  const situation = { releases, announced: [], pointers: pointers('6', '2-l1') };
   const plan = (request: Partial<CleanupRequest>): { remove: string[]; keep: Record<string, string> } => {
     const made = planCleanup(situation, [], { count: 1, only: null, force: false, ...request });
     return {

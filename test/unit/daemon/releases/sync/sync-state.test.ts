@@ -149,3 +149,23 @@ test('a sync that waits for its next attempt is the next one; a cancelled one do
     consecutive_failures: 0,
   });
 });
+
+test('a sync of a clock that was ahead is the last one only until another has ended', async () => {
+  const { engine, clock } = createTestEngine();
+  const sync = scriptedHandler('sync');
+  engine.jobs.register(sync);
+  engine.start();
+  const runOnce = async (): Promise<string> => {
+    const { task } = engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+    await settle();
+    sync.runs[0]?.succeed({});
+    await settle();
+    expect(engine.get(task.task_id)?.status).toBe('succeeded');
+    return task.task_id;
+  };
+  const ahead = await runOnce();
+  clock.jumpTo(clock.now() - 3_600_000);
+  expect(engine.historyOf('sync').last?.task_id).toBe(ahead);
+  const next = await runOnce();
+  expect(engine.historyOf('sync').last?.task_id).toBe(next);
+});

@@ -1,0 +1,144 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type ApiFailure, failureOf } from '../../api/api-client.ts';
+import { Button } from '../../components/controls.tsx';
+import { FailureText } from '../../components/failure-text.tsx';
+import { useApp } from '../../state/app.ts';
+import { counted } from '../../text/counted.ts';
+import { count } from '../../text/format.ts';
+import { sessionOf } from './editor-session.ts';
+import { handInOf, type HandInPlan } from './hand-in-plan.ts';
+import { unitReader } from './scan-units.ts';
+import type { TranslationTask } from './translation-task.ts';
+import { isUnsaved } from './unit-draft.ts';
+import { unitMatcher } from './unit-filter.ts';
+import { containerQuery } from './unit.ts';
+import { handInBody } from './update-bodies.ts';
+import { useUnitScan } from './use-unit-scan.ts';
+
+/** Findings that are counted before the note says "at least". */
+const ENOUGH = 500;
+const HAS_FINDINGS = unitMatcher({ state: 'findings', text: '' });
+
+/** Says what happens when a task is handed to the review, or why the daemon would refuse it, and hands it in. */
+export function HandIn({
+  task,
+  onClosed,
+}: {
+  readonly task: TranslationTask;
+  readonly onClosed: () => void;
+}): JSX.Element {
+  const app = useApp();
+  const box = useRef<HTMLElement>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const plan = handInOf(task.unit_counts);
+  useEffect(() => box.current?.focus(), []);
+  const handIn = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await sessionOf(app).act('translation-task-update', handInBody(task.task_id));
+      app.toast('The task was handed to the review.');
+      app.pool.refresh();
+      onClosed();
+    } catch (error) {
+      setFailure(failureOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <section
+      class={`note hand-in ${plan.missing.length === 0 ? 'info' : 'warn'}`}
+      aria-label="Hand in"
+      tabIndex={-1}
+      ref={box}
+    >
+      {plan.missing.length === 0 ? <Ready task={task} plan={plan} /> : <Missing plan={plan} />}
+      {failure === null ? null : (
+        <p class="bad" role="alert">
+          <FailureText failure={failure} />
+        </p>
+      )}
+      <p class="buttons">
+        {plan.missing.length > 0 ? null : (
+          <button type="button" class="primary" disabled={isBusy} onClick={() => void handIn()}>
+            {`Hand in ${counted(plan.drafts, 'draft')}`}
+          </button>
+        )}
+        <Button onClick={onClosed}>{plan.missing.length > 0 ? 'Close' : 'Not yet'}</Button>
+      </p>
+    </section>
+  );
+}
+
+/** The units for which the daemon refuses the task, each kind with the way to them. */
+function Missing({ plan: { missing } }: { readonly plan: HandInPlan }): JSX.Element {
+  const app = useApp();
+  return (
+    <>
+      <p>
+        <strong>This task cannot be handed in yet.</strong> Each unit needs a target without findings that
+        block it:
+      </p>
+      <ul>
+        {missing.map(({ state, units, why }) => (
+          <li key={state}>
+            {`${counted(units, 'unit')} ${why} `}
+            <Button class="plain" onClick={() => app.setQuery({ state, q: null })} about={state}>
+              Show
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Ready({
+  task,
+  plan: { drafts },
+}: {
+  readonly task: TranslationTask;
+  readonly plan: HandInPlan;
+}): JSX.Element {
+  const app = useApp();
+  const { desk } = sessionOf(app);
+  const unsaved = [...desk.drafts.value.values()].filter(
+    (draft) => draft.taskId === task.task_id && isUnsaved(draft),
+  ).length;
+  return (
+    <>
+      <p>{`${counted(drafts, 'draft becomes', 'drafts become')} translated and ${drafts === 1 ? 'waits' : 'wait'} for a reviewer.`}</p>
+      {unsaved === 0 ? null : (
+        <p>
+          {`${counted(unsaved, 'text is', 'texts are')} not stored yet. Only stored texts are handed in, and a text that is stored afterwards is a draft again.`}
+        </p>
+      )}
+      <Findings task={task} />
+    </>
+  );
+}
+
+/** How many units have findings that do not block: the reviewer sees them. */
+function Findings({ task }: { readonly task: TranslationTask }): JSX.Element {
+  const app = useApp();
+  const read = useMemo(() => unitReader(app, containerQuery(task)), [task.task_id]);
+  const { found, isRunning, failure, goOn } = useUnitScan({
+    question: `${task.task_id} ${task.updated_at}`,
+    read,
+    isWanted: HAS_FINDINGS,
+    enough: ENOUGH,
+  });
+  if (failure !== null) return <p>The findings could not be counted.</p>;
+  if (isRunning) return <p>Counting findings …</p>;
+  if (found.length === 0 && goOn === null) return <p>The checks found nothing.</p>;
+  return (
+    <p>
+      {`${goOn === null ? '' : 'At least '}${count(found.length)} ${found.length === 1 ? 'unit has' : 'units have'} findings that do not block. The reviewer sees them. `}
+      <Button class="plain" onClick={() => app.setQuery({ state: 'findings', q: null })} about="the findings">
+        Show
+      </Button>
+    </p>
+  );
+}

@@ -1,0 +1,58 @@
+import { isInFuture } from '../../domain/verdict/attestation.ts';
+import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import type { DoctorCheck } from './doctor-report.ts';
+
+/** Something that the daemon recorded with a time of its wall clock. */
+export interface RecordedTime {
+  /** Completes "... at TIME". */
+  readonly what: string;
+  /** Unix seconds. */
+  readonly at: number;
+}
+
+/** Looks at the wall clock. */
+export interface ClockLook {
+  /** The check `clock` of the doctor. */
+  readonly check: DoctorCheck;
+  /** Whether recorded times lie in the future: the wall clock is behind, or was ahead. */
+  isBehindRecords(): boolean;
+}
+
+/**
+ * Creates the look at the wall clock. Nothing here knows the true time, but a clock that is behind recorded times is or was wrong,
+ * and so is one that was moved while the daemon ran. The times in attestations depend on it.
+ *
+ * @param recorded the times of events that repeat, so that the next event ends a finding
+ */
+export function createClockLook(clock: Clock, recorded: () => readonly RecordedTime[]): ClockLook {
+  const shiftMs = measureClockShift(clock);
+  const latest = (): RecordedTime | null => {
+    const [first] = recorded().toSorted((left, right) => right.at - left.at);
+    return first !== undefined && isInFuture(first.at, unixSeconds(clock)) ? first : null;
+  };
+  return {
+    check: {
+      id: 'clock',
+      run: () => {
+        const future = latest();
+        if (future !== null) {
+          const ahead = future.at - unixSeconds(clock);
+          const time = new Date(future.at * 1000).toISOString();
+          return {
+            status: 'degraded',
+            message: `the wall clock is behind recorded times by ${ahead} s: ${future.what} at ${time}; it is wrong now or was wrong then; check the time service, then run verify and sync`,
+          };
+        }
+        const shift = shiftMs();
+        if (Math.abs(shift) <= CLOCK_SHIFT_TOLERANCE_MS)
+          return { status: 'ok', message: 'the wall clock is steady' };
+        return {
+          status: 'degraded',
+          message: `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service, then restart the daemon`,
+        };
+      },
+    },
+    isBehindRecords: () => latest() !== null,
+  };
+}

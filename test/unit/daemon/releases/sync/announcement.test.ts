@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { until } from '../../../../support/until.ts';
+import { createWorld, type World } from '../release-world.ts';
+
+const ANNOUNCE_SECONDS = 60;
+
+/** A world with release 1.0 as the current one, whose upstream has release 2.0. */
+async function announcing(announceSeconds = ANNOUNCE_SECONDS): Promise<World> {
+  const world = await createWorld({ announceSeconds });
+  world.upstream.files = new Map([['a', 'one']]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  world.upstream.releaseId = '2.0';
+  world.upstream.files = new Map([['a', 'two']]);
+  return world;
+}
+
+function currentId(world: World): string | undefined {
+  return world.attested().official?.release_id;
+}
+
+/** The earlier and announced releases of the newest statement, with the time of the switch. */
+function others(world: World): readonly (readonly [string, number | undefined])[] {
+  return world.attested().retained.map(({ release_id: id, current_at: at }) => [id, at]);
+}
+
+function seconds({ clock }: World): number {
+  return Math.floor(clock.now() / 1000);
+}
+
+async function untilCurrent(world: World, id: string): Promise<void> {
+  await until(() => currentId(world) === id);
+}
+
+describe('an announced release', () => {
+  test('is whole and attested before it becomes current at the stated time', async () => {
+    const world = await announcing();
+    const at = seconds(world) + ANNOUNCE_SECONDS;
+    const task = await world.act('sync');
+    expect(task.result).toMatchObject({ unchanged: false, release_id: '2.0', current_at: at });
+    expect(currentId(world)).toBe('1.0');
+    expect(others(world)).toEqual([['2.0', at]]);
+    const [announced] = world.attested().retained;
+    expect(announced?.retained_until).toBeGreaterThan(at);
+    const contents = await world.contents(announced?.snapshot_id ?? '');
+    expect([...contents.keys()]).toEqual(['a']);
+
+    await world.clock.advance((ANNOUNCE_SECONDS - 1) * 1000);
+    expect(currentId(world)).toBe('1.0');
+    await world.clock.advance(1000);
+    await untilCurrent(world, '2.0');
+    expect(others(world)).toEqual([['1.0', undefined]]);
+    expect(world.releases.repository.announced()).toEqual([]);
+    expect([world.row('1.0'), world.row('2.0')]).toEqual(['superseded', 'current']);
+  });
+
+  test('keeps its time, and is not fetched again, while upstream stays as it is', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    const before = others(world);
+    const opened = world.upstream.opened.length;
+    await world.clock.advance(10_000);
+    expect((await world.act('sync')).result).toMatchObject({
+      unchanged: true,
+      release_id: '1.0',
+      announced_release_id: '2.0',
+      current_at: before[0]?.[1],
+    });
+    expect(others(world)).toEqual(before);
+    expect(world.upstream.opened).toHaveLength(opened);
+  });
+
+  test('is taken back when upstream goes back, and replaced by a newer one', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    world.upstream.releaseId = '3.0';
+    world.upstream.files = new Map([['a', 'three']]);
+    await world.clock.advance(30_000);
+    const at = seconds(world) + ANNOUNCE_SECONDS;
+    await world.act('sync');
+    expect(others(world)).toEqual([['3.0', at]]);
+    await world.clock.advance(31_000);
+    expect(currentId(world)).toBe('1.0');
+
+    world.upstream.releaseId = '1.0';
+    world.upstream.files = new Map([['a', 'one']]);
+    await world.act('sync');
+    expect(others(world)).toEqual([]);
+    await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+    expect(currentId(world)).toBe('1.0');
+  });
+
+  test('becomes current after the start when its time passed while the daemon was away', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    world.clock.jumpTo(world.clock.now() + ANNOUNCE_SECONDS * 1000);
+    await world.restart();
+    await untilCurrent(world, '2.0');
+  });
+
+  test('is no longer announced while it is damaged, and becomes current when it is sound', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    await world.damage('two', 'bad');
+    await world.act('verify', { force: true });
+    expect(others(world)).toEqual([]);
+    await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+    expect(currentId(world)).toBe('1.0');
+    await world.act('repair', { args: ['release_id=2.0'] });
+    await world.clock.advance(5000);
+    await untilCurrent(world, '2.0');
+  });
+
+  test('is not deleted by a cleanup', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    await expect(world.act('release-cleanup', { id: '2.0', force: true })).rejects.toMatchObject({
+      code: 'release_protected',
+    });
+  });
+
+  test.each(['release.attestation.signed', 'release.attestation.published', 'release.database.announced'])(
+    'survives a crash at %s with the old or the new state',
+    async (place) => {
+      const world = await announcing();
+      world.script.failAt = place;
+      expect((await world.act('sync')).status).toBe('failed');
+      await world.restart();
+      expect(currentId(world)).toBe('1.0');
+      const announced = world.releases.repository.announced().map(({ release_id: id }) => id);
+      expect(announced).toEqual(place === 'release.attestation.signed' ? [] : ['2.0']);
+      expect(others(world).map(([id]) => id)).toEqual(announced);
+      await world.act('sync');
+      expect(others(world).map(([id]) => id)).toEqual(['2.0']);
+      await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+      await untilCurrent(world, '2.0');
+    },
+  );
+
+  test('is not lost with the database', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    const [announced] = world.releases.repository.announced();
+    await world.restart({ database: 'lost' });
+    expect(world.releases.repository.announced()).toEqual([announced]);
+    // An adopted release is attested only after a full verification.
+    await world.act('verify', { force: true });
+    await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+    await untilCurrent(world, '2.0');
+  });
+});
+
+test('without the setting, nothing is announced', async () => {
+  const world = await announcing(0);
+  await world.act('sync');
+  expect([currentId(world), others(world)]).toEqual(['2.0', [['1.0', undefined]]]);
+});
+
+test('a sync announces nothing while there is no sound release', async () => {
+  const world = await announcing();
+  await world.damage('one', 'bad');
+  await world.act('verify', { force: true });
+  await world.act('sync');
+  expect(currentId(world)).toBe('2.0');
+});
