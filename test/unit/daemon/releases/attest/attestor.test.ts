@@ -50,6 +50,22 @@ describe('renewal', () => {
     await until(() => world.attested().version === version + 1);
   });
 
+  test('repeats a verification that is dated in the future, which counts for nothing until then', async () => {
+    const world = await synced();
+    world.clock.jumpTo(world.clock.now() - 3_600_000);
+    const told = () =>
+      Object.fromEntries(
+        world.releases.diagnostics().map(({ id, status, message }) => [id, [status, message]]),
+      );
+    const future = ['degraded', expect.stringContaining('dated in the future') as unknown];
+    expect(told()).toMatchObject({ verification: future, sync: future });
+    // The next look at the clock renews the attestation, and queues the verification that it needs.
+    await world.clock.advance(2000);
+    await until(() => told()['verification']?.[0] === 'ok' && told()['attestation']?.[0] === 'ok');
+    expect(world.attested().issued_at * 1000).toBeLessThanOrEqual(world.clock.now());
+    expect(world.attested().official?.verified_at ?? Infinity).toBeLessThanOrEqual(world.clock.now() / 1000);
+  });
+
   test('does not need the volume: the envelope on it lags, and the doctor says why', async () => {
     const world = await synced();
     const before = world.attested();
