@@ -72,7 +72,7 @@ export async function startRepeatedUpstream({
         for (const end = Math.min(entries, next + BATCH); next < end; next += 1) {
           lines.push(
             entryOf(
-              `Bundles/${next % 997}/resource-${next}-${next % objects}.bundle`,
+              `Bundles/${String(next).padStart(7, '0')}-${next % objects}.bundle`,
               offered[next % objects],
             ),
           );
