@@ -2,16 +2,31 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sharedFixture } from '../support/shared-fixture.ts';
+import { writeTokenFile } from '../support/token-file.ts';
+import { ctl } from '../support/ctl.ts';
 import { startTranslationSystem, type Answer } from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
-const FILES = { 'typed.json': ['おはよう'], 'imported.json': ['さようなら'], 'shared.json': ['先生'] };
+const FILES = {
+  'typed.json': ['おはよう'],
+  'imported.json': ['さようなら'],
+  'shared.json': ['先生'],
+  'bulk-ann.json': ['はい'],
+  'bulk-rin.json': ['いいえ'],
+};
 const CONFIGURATION = {
   translation: { review: { fourEyes: true } },
   parse: { rules: [{ destination: ['*'], repetitions: false }] },
 };
 
-const started = sharedFixture(async (atEnd) => await startTranslationSystem(FILES, CONFIGURATION, atEnd));
+const started = sharedFixture(async (atEnd) => {
+  const rin = await writeTokenFile('rin-token-4711', atEnd);
+  const server = {
+    admin: { exposeControl: true },
+    auth: { tokens: [{ file: rin, id: 'rin', allow: ['review'] }] },
+  };
+  return { ...(await startTranslationSystem(FILES, CONFIGURATION, atEnd, server)), rin };
+});
 
 /** The only unit of a file, and actions by tokens. */
 async function open(destination: keyof typeof FILES) {
@@ -32,9 +47,9 @@ async function open(destination: keyof typeof FILES) {
     const { status, headers } = response;
     return { status, headers, body: (await response.json()) as Record<string, unknown> };
   };
-  const write = async (token: string, translated_text: string): Promise<void> => {
+  const write = async (token: string, translated_text: string, status = 'in_progress'): Promise<void> => {
     const translation_results = [{ unit_id, source_text, translated_text }];
-    const body = { task_id, status: 'in_progress', translation_results };
+    const body = { task_id, status, translation_results };
     expect((await act(token, 'translation-task-update', body)).status).toBe(202);
   };
   return {
@@ -110,5 +125,23 @@ describe('the four-eyes rule', () => {
     await write('ann', '');
     expect(await reuse('ann')).toMatchObject({ kind: 'memory', token_id: null });
     expect((await accept('ann')).status).toBe(202);
+  });
+
+  it('leaves the own work of a reviewer who accepts many tasks, and says so', async () => {
+    const ofAnn = await open('bulk-ann.json');
+    const ofRin = await open('bulk-rin.json');
+    await ofAnn.write('ann', '是', 'translated');
+    await ofRin.write('rin', '不', 'translated');
+    const { system, rin } = started();
+    const service = ['--url', system.serverUrl, '--token-file', rin];
+    const command = ['translations', 'accept', '--reviewer', 'Rin', '--destination', 'bulk-*'];
+    const accept = async (...argv: readonly string[]) => await ctl([...service, ...command, ...argv]);
+    const tried = await accept('--dry-run');
+    expect([tried.code, tried.out]).toEqual([1, expect.stringContaining('1 task refused, 1 task ready')]);
+    const { code, out } = await accept('--yes');
+    expect([code, out]).toEqual([1, expect.stringContaining('1 task refused, 1 task accepted')]);
+    expect(out).toContain('1 units are the own work of this token; another token must accept them');
+    expect((await ofAnn.world.task('bulk-ann.json')).status).toBe('proofread');
+    expect((await ofRin.world.task('bulk-rin.json')).status).toBe('translated');
   });
 });

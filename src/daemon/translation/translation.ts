@@ -127,7 +127,7 @@ export function createTranslation(options: TranslationOptions): Translation {
         refresh,
         index: parse.latestStatus,
         history: () => engine.historyOf(TASK_BUILD_JOB.kind),
-        isRunning: taskBuild.isRunning,
+        isRunning: () => taskBuild.isRunning(),
         isAutomatic: () => configuration().automatic,
       }),
       worker.check,

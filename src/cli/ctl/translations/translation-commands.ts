@@ -1,4 +1,5 @@
 import type { CtlCommand } from '../ctl-context.ts';
+import { runAccept } from './accept-command.ts';
 import { runCheck } from './check-command.ts';
 import { runExport } from './export-command.ts';
 import { runImport } from './import-command.ts';
@@ -71,6 +72,24 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       FORMAT_TEXT,
     ],
     run: runCheck,
+  },
+  {
+    name: 'translations accept',
+    synopsis:
+      '--reviewer NAME [--task ID | --destination GLOB] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',
+    summary: 'accepts translated tasks as a reviewer; one that is refused does not stop the others',
+    words: [0, 0],
+    options: ['reviewer', 'task', 'destination', 'reason', 'dry-run', 'yes', 'report'],
+    optionTexts: [
+      ['--reviewer NAME', 'your name, for the history'],
+      ['--task ID', 'only this translation task'],
+      ['--destination GLOB', 'only tasks of files whose path fits; default every translated task'],
+      ['--reason TEXT', 'reason to record in the history'],
+      ['--dry-run', 'checks every task and accepts nothing'],
+      ['-y, --yes', 'accepts without a question; needed where there is no terminal'],
+      REPORT_TEXT('what happened to every task'),
+    ],
+    run: runAccept,
   },
   {
     name: 'translations undo',

@@ -63,7 +63,7 @@ export function createReviewWriter(options: ReviewWriterOptions): ReviewWriter {
       }
       const author = authorOf(before, row, by, authorKind);
       if (by.fourEyes && isOwnWork(author, by.tokenId)) {
-        return refused('four_eyes_required', `${ownWorkMessage(author)}; another token must accept it`);
+        return refused('four_eyes_required', ownWorkMessage(author));
       }
       return null;
     },

@@ -204,7 +204,7 @@ const REFUSED_FOR: Readonly<Record<RefusedLine['code'], string>> = {
   revision_changed: 'were changed during the review; read them again',
   lease_held: 'are being worked on',
   qa_blocked: 'have blocking findings; correct, waive or override them',
-  four_eyes_required: 'must be accepted with another token than that of their author',
+  four_eyes_required: 'are the own work of this token; another token must accept them',
 };
 
 interface ReviewDecisions {

@@ -98,6 +98,7 @@ describe('the answer to a shell', () => {
       '--keys',
       '--quick',
       '--url',
+      '--token-file',
       '--sample',
       '--against',
       '--output',

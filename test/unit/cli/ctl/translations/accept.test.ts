@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseControlBody } from '../../../../../src/contract/actions/parse-control-body.ts';
+import { CTL_EXITS, CtlFailure } from '../../../../../src/cli/ctl/ctl-exits.ts';
+import {
+  fakeTaskId,
+  fakeTranslations,
+  fakeUnit,
+  refuse,
+  storeFake,
+  type FakeTranslations,
+} from '../../../../support/fake-translations.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
+
+interface Review {
+  readonly task_id: string;
+  readonly args?: readonly string[];
+}
+
+/** A service with three translated tasks, and the reviews that it got. */
+function translated(onReview: (review: Review) => void = () => undefined) {
+  const service = fakeTranslations(
+    ['a.json', 'b.json', 'Story/c.json'].map((destination) =>
+      storeFake(fakeUnit(destination, { destination }), { target: 'text', state: 'translated' }),
+    ),
+  );
+  service.taskStatus = 'translated';
+  const reviews: Review[] = [];
+  const post: FakeTranslations['api']['post'] = async (action, body) => {
+    const review = JSON.parse(body ?? '{}') as Review;
+    expect([action, parseControlBody('translation-proofread', review).ok]).toEqual([
+      'translation-proofread',
+      true,
+    ]);
+    reviews.push(review);
+    onReview(review);
+    const accepted = { accepted: true, action, task_id: 'x', status: 'succeeded', deduplicated: false };
+    const value = { ...accepted, ignored_fields: [], result: { written: 1, repeated: 0 } };
+    return await Promise.resolve({ body: Buffer.from(''), value });
+  };
+  Object.assign(service, { api: { ...service.api, post } });
+  return { service, reviews };
+}
+
+const accept = async ({ service }: ReturnType<typeof translated>, ...argv: readonly string[]) =>
+  await service.run('translations', 'accept', ...argv);
+
+const RIN = ['--reviewer', 'Rin'];
+
+describe('slipway ctl translations accept', () => {
+  it('accepts every translated task, and writes a report', async () => {
+    const world = translated();
+    const report = join(await temporaryDirectory(), 'report.jsonl');
+    const { code, out } = await accept(world, ...RIN, '--reason', 'fine', '--yes', '--report', report);
+    expect([code, out.split('\n').at(-2)]).toEqual([CTL_EXITS.ok, '3 tasks accepted']);
+    expect(world.reviews).toEqual(
+      ['a.json', 'b.json', 'Story/c.json'].map((file) => ({
+        task_id: fakeTaskId(file),
+        status: 'proofread',
+        reviewer: 'Rin',
+        reason: 'fine',
+      })),
+    );
+    const rows = (await readFile(report, 'utf8')).trim().split('\n');
+    expect(rows.map((row) => JSON.parse(row) as object)).toMatchObject(
+      ['a.json', 'b.json', 'Story/c.json'].map((destination) => ({
+        destination,
+        outcome: 'accepted',
+        units: 1,
+      })),
+    );
+  });
+
+  it('only tries with --dry-run', async () => {
+    const world = translated();
+    const { code, out } = await accept(world, ...RIN, '--dry-run', '--destination', 'Story/**');
+    expect([code, out]).toEqual([
+      CTL_EXITS.ok,
+      `ready: ${fakeTaskId('Story/c.json')} (Story/c.json): 1 unit\n1 task ready\nnothing was changed: --dry-run\n`,
+    ]);
+    expect(world.reviews).toMatchObject([{ task_id: fakeTaskId('Story/c.json'), args: ['dry_run=true'] }]);
+  });
+
+  it('names a refused task first, continues with the others, and fails', async () => {
+    const world = translated(({ task_id: id }) => {
+      if (id === fakeTaskId('b.json')) refuse('four_eyes_required');
+    });
+    const { code, out } = await accept(world, ...RIN, '--yes');
+    expect([code, out.split('\n')]).toEqual([
+      CTL_EXITS.failed,
+      [
+        `refused: ${fakeTaskId('b.json')} (b.json): refused (409 four_eyes_required)`,
+        `accepted: ${fakeTaskId('a.json')} (a.json): 1 unit`,
+        `accepted: ${fakeTaskId('Story/c.json')} (Story/c.json): 1 unit`,
+        '1 task refused, 2 tasks accepted',
+        '',
+      ],
+    ]);
+  });
+
+  it('ends when the service cannot be used, and says what was not sent', async () => {
+    const world = translated(() => {
+      throw new CtlFailure(CTL_EXITS.unavailable, 'the daemon restarts');
+    });
+    const { code, out, err } = await accept(world, ...RIN, '--yes');
+    expect([code, world.reviews.length, out.split('\n').at(-2)]).toEqual([
+      CTL_EXITS.unavailable,
+      1,
+      '1 task refused, 2 tasks not_sent',
+    ]);
+    expect(err).toContain('the daemon restarts');
+  });
+
+  it('asks first: without a terminal it changes nothing unless --yes answers', async () => {
+    const world = translated();
+    const { code, err } = await accept(world, ...RIN);
+    expect([code, world.reviews]).toEqual([CTL_EXITS.usage, []]);
+    expect(err).toContain('accept accepts 3 translated units of 3 tasks; nothing was changed. Add --yes');
+  });
+
+  it.each([
+    [[], CTL_EXITS.usage, 'say who accepts the translations: --reviewer NAME'],
+    [[...RIN, '--task', 'x', '--destination', '*'], CTL_EXITS.usage, 'not both'],
+    [[...RIN, '--destination', '/a'], CTL_EXITS.usage, 'must not begin with'],
+    [[...RIN, '--task', 'tt_none'], CTL_EXITS.failed, 'there is no translation task tt_none'],
+  ])('refuses %j', async (argv, exit, message) => {
+    const { code, err } = await accept(translated(), ...argv);
+    expect([code, err]).toEqual([exit, expect.stringContaining(message)]);
+  });
+
+  it('refuses a task that is not translated', async () => {
+    const world = translated();
+    world.service.taskStatus = 'in_progress';
+    const { code, err } = await accept(world, ...RIN, '--task', fakeTaskId('a.json'));
+    expect([code, err]).toEqual([
+      CTL_EXITS.failed,
+      `${fakeTaskId('a.json')} (a.json) is in_progress; only translated tasks are accepted`,
+    ]);
+  });
+});
