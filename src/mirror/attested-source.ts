@@ -43,6 +43,10 @@ export interface AttestedSource {
    */
   current(tag: string | null, signal: AbortSignal): Promise<SourceState | null>;
   /**
+   * Whether the last answer of `current` came with a release. Sources without this method have each release that they name.
+   */
+  holds?(release: SourceRelease): boolean;
+  /**
    * Describes one release, current or retained.
    *
    * @throws MirrorError `origin_not_distributable` while the source cannot give it, for example because of damage

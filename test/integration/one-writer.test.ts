@@ -93,7 +93,10 @@ describe('a second daemon on a snapshot volume', () => {
       });
       expect(await (await fetch(`${second.url}/v1/reports/daemon.doctor`)).json()).toMatchObject({
         status: 'degraded',
-        checks: [{ id: 'store.lease', message: expect.stringContaining(reason) as unknown }],
+        checks: [
+          { id: 'store.lease', message: expect.stringContaining(reason) as unknown },
+          { id: 'data.space', status: 'ok' },
+        ],
       });
       expect(second.lines.some((line) => line.includes('standby') && line.includes(reason))).toBe(true);
       const control = await fetch(`${second.url}/v1/control/release-cleanup`, { method: 'POST' });

@@ -13,6 +13,7 @@ import { LOCALIZED_MIGRATION } from './migrations/0010-localized.ts';
 import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
 import { ORIGIN_MIGRATION } from './migrations/0012-origin.ts';
 import { ANNOUNCED_RELEASE_MIGRATION } from './migrations/0013-announced-release.ts';
+import { ORIGIN_NAMING_MIGRATION } from './migrations/0014-origin-naming.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -29,6 +30,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'task-traces', sql: TASK_TRACES_MIGRATION },
   { version: 12, name: 'origin', sql: ORIGIN_MIGRATION },
   { version: 13, name: 'announced-release', sql: ANNOUNCED_RELEASE_MIGRATION },
+  { version: 14, name: 'origin-naming', sql: ORIGIN_NAMING_MIGRATION },
 ];
 
 /** "SLPm" */

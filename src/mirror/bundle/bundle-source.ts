@@ -69,6 +69,7 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
       }
       return { envelope, tag: now, cdnHost: null };
     },
+    holds: ({ attested }) => bundles.some(({ snapshotId }) => snapshotId === attested.snapshot_id),
     manifest: async (release, signal) => {
       const { channel, attested } = release;
       if (!bundles.some(({ snapshotId }) => snapshotId === attested.snapshot_id)) await look(signal);

@@ -43,11 +43,14 @@ export interface StatementLimits {
   readonly origin: OriginLimits | null;
 }
 
-/** The limits that the last accepted attestation of an origin sets. */
+/** The limits that the accepted attestations of an origin set. Releases of channels that are not mirrored have none. */
 export interface OriginLimits {
-  /** Unix seconds until which its releases may be attested; 0 before the first one was accepted. */
-  readonly freshUntil: number;
-  /** Whether the origin still names a release. Releases of channels that are not mirrored are always named. */
+  /**
+   * Unix seconds until which a release may be attested, counted from the last attestation that named it; 0 when no attestation by a key
+   * that is trusted now has named it.
+   */
+  freshUntil(release: ReleaseRow): number;
+  /** Whether the newest attestation names a release. */
   isNamed(release: ReleaseRow): boolean;
 }
 
@@ -56,7 +59,7 @@ export interface OriginLimits {
  * receiver learns that it is withdrawn and why. A localized release whose base is no longer current is left out. When
  * the last full verification of a sound current official release is too old, nothing is attested: the last attestation
  * expires, and servers stop distributing bytes that have not been verified recently. The same holds for an edge whose
- * origin has attested nothing for too long.
+ * origin has not named the release for too long.
  *
  * @param nowSeconds the one instant of the decision, Unix seconds
  * @param failureOf why a damaged release is withdrawn
@@ -74,9 +77,9 @@ export function planStatement(
     return { ok: false, message: unverifiedMessage(official, limits, nowSeconds) };
   }
   const { origin } = limits;
-  const hasRelease = official !== null || localized !== null;
-  if (hasRelease && origin !== null && origin.freshUntil <= nowSeconds) {
-    return { ok: false, message: originMessage(origin) };
+  const namedUntil = (release: ReleaseRow): number => origin?.freshUntil(release) ?? Infinity;
+  if (official !== null && namedUntil(official) <= nowSeconds) {
+    return { ok: false, message: originMessage(official, namedUntil(official)) };
   }
   const notes: string[] = [];
   let localizedStatement: AttestedRelease | null = null;
@@ -87,6 +90,10 @@ export function planStatement(
   } else if (localized !== null && localized.state !== 'damaged' && !fresh(localized)) {
     notes.push(
       `localized release ${localized.release_id} is left out: its last full verification is too old, or dated in the future`,
+    );
+  } else if (localized !== null && namedUntil(localized) <= nowSeconds) {
+    notes.push(
+      `localized release ${localized.release_id} is left out: ${unnamedSince(namedUntil(localized))}`,
     );
   } else if (localized !== null) {
     localizedStatement = attested(localized, failureOf);
@@ -109,7 +116,7 @@ export function planStatement(
       retained: [...announced, ...retained],
     },
     notes,
-    expiresBy: hasRelease ? (origin?.freshUntil ?? null) : null,
+    expiresBy: earliest([official, localizedStatement === null ? null : localized], namedUntil),
   };
 }
 
@@ -142,11 +149,24 @@ function announcedReleases(
   });
 }
 
-function originMessage({ freshUntil }: OriginLimits): string {
-  if (freshUntil === 0)
-    return 'no attestation of the origin was accepted yet; nothing is attested until then';
-  const since = new Date(freshUntil * 1000).toISOString();
-  return `the last accepted attestation of the origin is too old since ${since}; nothing is attested until a newer one is accepted`;
+/** The earliest end among releases, Unix seconds; `null` where there is none. */
+function earliest(
+  releases: readonly (ReleaseRow | null)[],
+  endOf: (release: ReleaseRow) => number,
+): number | null {
+  const ends = releases.flatMap((release) => (release === null ? [] : [endOf(release)]));
+  const end = Math.min(...ends);
+  return Number.isFinite(end) ? end : null;
+}
+
+function originMessage({ release_id: id }: ReleaseRow, until: number): string {
+  return `${unnamedSince(until)}; nothing is attested until an attestation that names release ${id} or a newer one is accepted`;
+}
+
+function unnamedSince(until: number): string {
+  if (until === 0) return 'no attestation of the origin by a trusted key has named it';
+  const since = new Date(until * 1000).toISOString();
+  return `the last attestation of the origin that names it is too old since ${since}`;
 }
 
 /**

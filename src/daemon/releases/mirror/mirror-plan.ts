@@ -1,17 +1,22 @@
 import type { Channel } from '../../../domain/release/channel.ts';
 import { announcedRelease, hasSwitched, releaseAt } from '../../../domain/verdict/announced.ts';
 import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
-import type { SourceRelease } from '../../../mirror/attested-source.ts';
+import type { AttestedSource, SourceRelease } from '../../../mirror/attested-source.ts';
 import type { Announcement } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
 /** The step of one channel that makes an edge equal to its origin. */
 export type MirrorStep =
   | { readonly kind: 'none' }
-  /** The files of the origin are damaged: the edge keeps its own. */
+  /** The release cannot be copied now, for example because its files are damaged at the origin: the edge keeps its own. */
   | { readonly kind: 'wait'; readonly message: string }
   | { readonly kind: 'withdraw' }
   | { readonly kind: 'follow'; readonly release: SourceRelease };
+
+/** Whether a source has a release that it names. */
+export function isHeldBy(source: Pick<AttestedSource, 'holds'>, release: SourceRelease): boolean {
+  return source.holds?.(release) ?? true;
+}
 
 /** The facts about one channel of an edge. */
 export interface MirroredChannel {
@@ -20,6 +25,8 @@ export interface MirroredChannel {
   readonly current: ReleaseRow | null;
   /** The current official release here after the steps before this one, or `null`. */
   readonly officialId: string | null;
+  /** Whether the origin has the release that it names. A bundle is carried with an attestation that can name others, too. */
+  readonly isThere: (release: SourceRelease) => boolean;
 }
 
 /**
@@ -30,7 +37,7 @@ export interface MirroredChannel {
  */
 export function planMirror(
   statement: AttestationStatement,
-  { channel, current, officialId }: MirroredChannel,
+  { channel, current, officialId, isThere }: MirroredChannel,
   nowSeconds: number,
 ): MirrorStep {
   const attested = releaseAt(statement, channel, nowSeconds);
@@ -48,7 +55,15 @@ export function planMirror(
       message: `localized release ${attested.release_id} waits for its base ${attested.base_release_id ?? ''}`,
     };
   }
-  return { kind: 'follow', release: { channel, attested } };
+  const release = { channel, attested };
+  // Without the official release nothing is current, so that its absence is a failure of the sync.
+  if (channel === 'localized' && !isThere(release)) {
+    return {
+      kind: 'wait',
+      message: `localized release ${attested.release_id} is not there yet; bring its bundle`,
+    };
+  }
+  return { kind: 'follow', release };
 }
 
 /** The step of one channel that makes its announcement equal to that of the origin. */

@@ -4,11 +4,13 @@ import { unixSeconds } from '../../../platform/process/clock.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
+import type { SourceRelease } from '../../../mirror/attested-source.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
 import { lookAtCurrent, tidy } from '../sync/sync-steps.ts';
 import { copyRelease, type CopiedRelease } from './copy-release.ts';
 import { copyRetained, type RetainedDependencies } from './copy-retained.ts';
-import { planAnnouncement, planMirror } from './mirror-plan.ts';
+import { isHeldBy, planAnnouncement, planMirror, type MirrorStep } from './mirror-plan.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
 export interface MirrorDependencies extends RetainedDependencies, ReadOriginDependencies {}
@@ -29,22 +31,16 @@ async function mirror(
   if (look === null) throw new Error('the origin answered "not modified" to an unconditional request');
   const { held } = look;
   const copied: CopiedRelease[] = [];
-  let version: number | null = null;
-  let hasChanged = false;
+  const channels = CHANNELS.filter((each) => deps.attested.channels.includes(each));
+  // A copy can take long or fail, and neither may delay a withdrawal.
+  let version = await followWithdrawals(deps, held, channels, context);
+  let hasChanged = version !== undefined;
   // The official channel first: a localized release needs its base.
-  for (const channel of CHANNELS.filter((each) => deps.attested.channels.includes(each))) {
-    const step = await nextStep(deps, held, channel, context);
-    if (step.kind === 'none') continue;
-    if (step.kind === 'wait') {
-      context.log('warn', step.message, { channel });
-      continue;
-    }
+  for (const channel of channels) {
+    const step = stepOf(deps, held, channel, await lookAtCurrent(deps, channel, context));
+    if (step.kind === 'wait') context.log('warn', step.message, { channel });
+    if (step.kind !== 'follow') continue;
     hasChanged = true;
-    if (step.kind === 'withdraw') {
-      version = await deps.publisher.withdraw(channel, context);
-      context.log('warn', 'the origin withdrew the channel', { channel });
-      continue;
-    }
     const copy = await copyRelease(deps, held, step.release, context);
     copied.push(copy);
     version = await deps.publisher.makeCurrent(copy.release, context);
@@ -54,7 +50,7 @@ async function mirror(
       attestation_version: version,
     });
   }
-  for (const channel of CHANNELS.filter((each) => deps.attested.channels.includes(each))) {
+  for (const channel of channels) {
     const followed = await followAnnouncement(deps, held, channel, context);
     if (followed.copy !== null) copied.push(followed.copy);
     version = followed.version ?? version;
@@ -65,15 +61,35 @@ async function mirror(
   return resultOf(deps, held, { copied, hasChanged, version });
 }
 
-async function nextStep(
+/**
+ * Withdraws the channels of which the origin has withdrawn the release.
+ *
+ * @returns the version of the last attestation, `null` when none may be issued now, `undefined` when there was nothing to withdraw
+ */
+async function followWithdrawals(
+  deps: MirrorDependencies,
+  held: HeldOrigin,
+  channels: readonly Channel[],
+  context: TaskContext,
+): Promise<number | null | undefined> {
+  let version: number | null | undefined;
+  for (const channel of channels) {
+    if (stepOf(deps, held, channel, deps.releases.current(channel)).kind !== 'withdraw') continue;
+    version = await deps.publisher.withdraw(channel, context);
+    context.log('warn', 'the origin withdrew the channel', { channel });
+  }
+  return version;
+}
+
+function stepOf(
   deps: MirrorDependencies,
   { statement }: HeldOrigin,
   channel: Channel,
-  context: TaskContext,
-): Promise<ReturnType<typeof planMirror>> {
-  const current = await lookAtCurrent(deps, channel, context);
+  current: ReleaseRow | null,
+): MirrorStep {
   const officialId = deps.releases.pointer('official')?.release_id ?? null;
-  return planMirror(statement, { channel, current, officialId }, announcementTime(deps));
+  const isThere = (release: SourceRelease): boolean => isHeldBy(deps.attested.source, release);
+  return planMirror(statement, { channel, current, officialId, isThere }, announcementTime(deps));
 }
 
 /** The instant at which announcements are judged, Unix seconds. An attestation that was carried here arrives too late to announce anything. */

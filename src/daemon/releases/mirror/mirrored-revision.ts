@@ -35,18 +35,25 @@ export async function mirroredRevision(
 ): Promise<MirroredRevision> {
   const known = deps.catalogs.find({
     upstreamLabel: upstream.source.label,
-    fingerprint: fingerprintOf(release, null),
+    fingerprint: fingerprintOf(origin, release, null),
     upstreamReleaseId: release.attested.release_id,
   });
   if (known !== null) return { revision: known, manifestDocument: null };
   return await writeRevision(deps, upstream, origin, release, context);
 }
 
-/** Identifies a manifest together with the document beside it, which can be replaced while the release stays. */
-function fingerprintOf({ attested }: SourceRelease, inManifest: ServerInfoDocument | null): string {
+/**
+ * Identifies a manifest together with what can be replaced while the release stays: the document beside it, and the host in the
+ * paths of its files.
+ */
+function fingerprintOf(
+  { cdnHost }: Pick<HeldOrigin, 'cdnHost'>,
+  { attested }: SourceRelease,
+  inManifest: ServerInfoDocument | null,
+): string {
   const beside = attested.server_info?.blake3 ?? 'none';
   const own = inManifest === null ? '' : ` ${inManifest.blake3}`;
-  return `${manifestDigestOf(attested.snapshot_id) ?? ''} ${beside}${own}`;
+  return `${manifestDigestOf(attested.snapshot_id) ?? ''} ${beside}${own} ${cdnHost ?? ''}`;
 }
 
 /**
@@ -99,7 +106,7 @@ async function writeRevision(
   });
   const manifestDocument = header.server_info ?? null;
   return {
-    revision: catalogs.complete(revisionId, fingerprintOf(release, manifestDocument)),
+    revision: catalogs.complete(revisionId, fingerprintOf(origin, release, manifestDocument)),
     manifestDocument,
   };
 }

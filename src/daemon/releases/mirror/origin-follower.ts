@@ -12,7 +12,7 @@ import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts'
 import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { planAnnouncement, planMirror } from './mirror-plan.ts';
+import { isHeldBy, planAnnouncement, planMirror } from './mirror-plan.ts';
 import { missingRetained } from './plan-retained.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
@@ -54,7 +54,11 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     return CHANNELS.filter((channel) => origin.channels.includes(channel)).some((channel) => {
       const current = releases.current(channel);
       const nowSeconds = origin.isCarried === true ? 0 : unixSeconds(clock);
-      const { kind } = planMirror(held.statement, { channel, current, officialId }, nowSeconds);
+      const { kind } = planMirror(
+        held.statement,
+        { channel, current, officialId, isThere: (release) => isHeldBy(origin.source, release) },
+        nowSeconds,
+      );
       return (
         kind === 'follow' || kind === 'withdraw' || isAnnouncementBehind(origin, held.statement, channel)
       );

@@ -3,6 +3,7 @@ import type { AttestedUpstream } from '../../upstream/attested/attested-upstream
 import type { OriginLimits } from '../attest/statement-rules.ts';
 import { isNamedByOrigin, type OriginRepository } from '../records/origin-repository.ts';
 import type { Announcement } from '../records/release-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
 
 /**
  * Whether the last accepted attestation of the origin makes an announced release current at an instant. A daemon without an origin
@@ -21,17 +22,21 @@ export function originMakesCurrent(
   return held !== null && releaseAt(held.statement, channel, nowSeconds)?.release_id === id;
 }
 
-/** The limits that the last accepted attestation of the origin sets; `null` without an origin. */
+/** The limits that the accepted attestations of the origin set; `null` without an origin. */
 export function originLimits(
   upstream: AttestedUpstream | undefined,
-  origins: Pick<OriginRepository, 'held'>,
+  origins: Pick<OriginRepository, 'held' | 'namedAt'>,
 ): OriginLimits | null {
   if (upstream === undefined) return null;
   const held = origins.held();
-  if (held === null) return { freshUntil: 0, isNamed: () => false };
+  const isMirrored = ({ channel }: Pick<ReleaseRow, 'channel'>): boolean =>
+    upstream.channels.includes(channel);
   return {
-    freshUntil: held.issuedAt + upstream.maxAgeSeconds,
-    isNamed: (release) =>
-      !upstream.channels.includes(release.channel) || isNamedByOrigin(held.statement, release),
+    freshUntil: (release) => {
+      if (!isMirrored(release)) return Infinity;
+      const at = origins.namedAt(release);
+      return at === null ? 0 : at + upstream.maxAgeSeconds;
+    },
+    isNamed: (release) => !isMirrored(release) || (held !== null && isNamedByOrigin(held.statement, release)),
   };
 }

@@ -36,12 +36,15 @@ export async function readOrigin(
     probes.record({ label: source.label, ok, message, checkedAt: unixSeconds(clock) });
   };
   try {
-    const state = await source.current(tag, signal);
+    const trustedKeys = await upstream.trustedKeys();
+    origins.trust(trustedKeys);
+    // Without an attestation that counts, "nothing has changed" would be the end of it.
+    const state = await source.current(origins.held() === null ? null : tag, signal);
     if (state === null) {
       note(true, 'nothing has changed');
       return null;
     }
-    const accepted = acceptOrigin(state.envelope, await upstream.trustedKeys(), origins, clock.now(), {
+    const accepted = acceptOrigin(state.envelope, trustedKeys, origins, clock.now(), {
       mayBeExpired: upstream.isCarried ?? false,
     });
     if (!accepted.ok) throw accepted.error;

@@ -1,10 +1,11 @@
-import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
-import { authorizedReleases } from '../../../domain/verdict/effective-attestation.ts';
+import type { TrustedKey } from '../../../attestation/keys.ts';
+import { verifyEnvelope } from '../../../attestation/verify.ts';
 import { CHANNELS } from '../../../domain/release/channel.ts';
+import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import type { AcceptedOrigin, OriginMemory } from '../../../mirror/accept-origin.ts';
 import type { SourceState } from '../../../mirror/attested-source.ts';
 import type { ReleaseRow } from './release-row.ts';
-import { oneRow, type SqlDatabase } from './sql.ts';
+import { allRows, type SqlDatabase } from './sql.ts';
 import { statementOfEnvelope } from './statement-of-envelope.ts';
 
 /** The state of the origin that was accepted last. */
@@ -13,12 +14,22 @@ export interface HeldOrigin extends AcceptedOrigin {
   readonly cdnHost: string | null;
 }
 
-/** The attestations of the origin that this edge accepted. */
+/** What identifies a release of the origin. */
+type NamedRelease = Pick<ReleaseRow, 'channel' | 'release_id'> & { readonly snapshot_id: string | null };
+
+/**
+ * The attestations of the origin that this edge accepted. Those of keys that are no longer trusted are as if they had never been
+ * accepted: they support no release, and their version stands in the way of no lower one.
+ */
 export interface OriginRepository extends OriginMemory {
   /** The state accepted last, or `null`. */
   held(): HeldOrigin | null;
   /** Records an accepted state as the last one. */
   record(state: SourceState, verified: VerifiedAttestation): void;
+  /** Tells which keys are trusted from now on. Until it is called, every attestation counts that was accepted. */
+  trust(keys: readonly TrustedKey[]): void;
+  /** When the last attestation was signed that names a release, Unix seconds, or `null`. */
+  namedAt(release: NamedRelease): number | null;
 }
 
 interface OriginRow {
@@ -30,10 +41,69 @@ interface OriginRow {
   readonly cdn_host: string | null;
 }
 
+interface NamingRow {
+  readonly key_id: string;
+  readonly named_at: number;
+}
+
 /** Creates the repository over the main database. */
 export function createOriginRepository(database: SqlDatabase): OriginRepository {
-  const get = database.prepare('SELECT * FROM origin_attestation WHERE store_id = :store_id');
-  const last = database.prepare('SELECT * FROM origin_attestation ORDER BY accepted_order DESC LIMIT 1');
+  const rowsNewestFirst = database.prepare('SELECT * FROM origin_attestation ORDER BY accepted_order DESC');
+  const namings = database.prepare(
+    `SELECT key_id, named_at FROM origin_naming
+     WHERE channel = :channel AND release_id = :release_id AND snapshot_id = :snapshot_id`,
+  );
+  const write = createWriter(database);
+  let trusted: readonly TrustedKey[] | null = null;
+  let cached: readonly OriginRow[] | null = null;
+  let held: HeldOrigin | null = null;
+
+  const forget = (): void => {
+    cached = null;
+    held = null;
+  };
+  /** The accepted attestations that count, the one accepted last first. There is one of each store, so there are few. */
+  const counting = (): readonly OriginRow[] => {
+    cached ??= allRows<OriginRow>(rowsNewestFirst, {}).filter(
+      ({ envelope }) => trusted === null || verifyEnvelope(Buffer.from(envelope), trusted).ok,
+    );
+    return cached;
+  };
+  const repository: OriginRepository = {
+    of: (storeId) => acceptedOf(counting().find((row) => row.store_id === storeId)),
+    last: () => acceptedOf(counting()[0]),
+    held: () => {
+      held ??= heldOf(counting()[0]);
+      return held;
+    },
+    record: (state, verified) => {
+      database.transaction(() => {
+        write(state, verified);
+      });
+      forget();
+    },
+    trust: (keys) => {
+      if (trusted !== null && idsOf(trusted) === idsOf(keys)) return;
+      trusted = keys;
+      forget();
+    },
+    namedAt: ({ channel, release_id, snapshot_id }) => {
+      const times = allRows<NamingRow>(namings, { channel, release_id, snapshot_id })
+        .filter(({ key_id: id }) => trusted?.some(({ keyId }) => keyId === id) !== false)
+        .map(({ named_at: at }) => at);
+      if (times.length > 0) return Math.max(...times);
+      // A database of an earlier version has no namings until the next attestation is accepted.
+      const last = repository.held();
+      return last !== null && isNamedByOrigin(last.statement, { channel, release_id, snapshot_id })
+        ? last.issuedAt
+        : null;
+    },
+  };
+  return repository;
+}
+
+/** Makes the function that stores an accepted state and the releases that it names. Call it in a transaction. */
+function createWriter(database: SqlDatabase): (state: SourceState, verified: VerifiedAttestation) => void {
   const set = database.prepare(
     `INSERT INTO origin_attestation (store_id, version, payload_sha256, issued_at, envelope, cdn_host, accepted_order)
      VALUES (:store_id, :version, :payload_sha256, :issued_at, :envelope, :cdn_host,
@@ -42,60 +112,59 @@ export function createOriginRepository(database: SqlDatabase): OriginRepository 
        issued_at = excluded.issued_at, envelope = excluded.envelope, cdn_host = excluded.cdn_host,
        accepted_order = excluded.accepted_order`,
   );
-  let held: HeldOrigin | null = null;
-  return {
-    of: (storeId) => acceptedOf(oneRow<OriginRow>(get, { store_id: storeId })),
-    last: () => acceptedOf(oneRow<OriginRow>(last, {})),
-    held: () => {
-      if (held !== null) return held;
-      const row = oneRow<OriginRow>(last, {});
-      const accepted = acceptedOf(row);
-      const statement = row === null ? null : statementOfEnvelope(row.envelope);
-      if (row === null || accepted === null || statement === null) return null;
-      held = { ...accepted, statement, cdnHost: row.cdn_host };
-      return held;
-    },
-    record: ({ envelope, cdnHost }, { statement, payloadSha256 }) => {
-      set.run({
-        store_id: statement.store_id,
-        version: statement.version,
-        payload_sha256: payloadSha256,
-        issued_at: statement.issued_at,
-        envelope,
-        cdn_host: cdnHost,
-      });
-      held = null;
-    },
+  const name = database.prepare(
+    `INSERT INTO origin_naming (channel, release_id, snapshot_id, key_id, named_at)
+     VALUES (:channel, :release_id, :snapshot_id, :key_id, :named_at)
+     ON CONFLICT (channel, release_id, snapshot_id, key_id) DO UPDATE SET named_at = max(named_at, excluded.named_at)`,
+  );
+  const dropUnused = database.prepare(
+    `DELETE FROM origin_naming WHERE named_at < :issued_at AND NOT EXISTS (
+       SELECT 1 FROM release WHERE release.channel = origin_naming.channel AND release.release_id = origin_naming.release_id)`,
+  );
+  return ({ envelope, cdnHost }, { statement, payloadSha256, signedBy }) => {
+    const { store_id, version, issued_at } = statement;
+    set.run({ store_id, version, payload_sha256: payloadSha256, issued_at, envelope, cdn_host: cdnHost });
+    for (const { channel, release_id, snapshot_id } of namedReleases(statement)) {
+      for (const key_id of signedBy)
+        name.run({ channel, release_id, snapshot_id, key_id, named_at: issued_at });
+    }
+    dropUnused.run({ issued_at });
   };
 }
 
-function acceptedOf(row: OriginRow | null): AcceptedOrigin | null {
-  if (row === null) return null;
+function idsOf(keys: readonly TrustedKey[]): string {
+  return keys.map(({ keyId }) => keyId).join(' ');
+}
+
+function heldOf(row: OriginRow | undefined): HeldOrigin | null {
+  const accepted = acceptedOf(row);
+  const statement = row === undefined ? null : statementOfEnvelope(row.envelope);
+  if (row === undefined || accepted === null || statement === null) return null;
+  return { ...accepted, statement, cdnHost: row.cdn_host };
+}
+
+function acceptedOf(row: OriginRow | undefined): AcceptedOrigin | null {
+  if (row === undefined) return null;
   const { store_id: storeId, version, issued_at: issuedAt, payload_sha256: payloadSha256 } = row;
   return { storeId, version, issuedAt, payloadSha256 };
 }
 
 /**
- * Whether the origin still names a release, as current or retained. A release whose files are damaged at the origin is still
- * named: the damage is that of its disk.
+ * Whether a statement of the origin names a release, as current or retained. A release whose files are damaged at the origin is
+ * still named: the damage is that of its disk.
  */
-export function isNamedByOrigin(
-  statement: AttestationStatement,
-  {
-    channel,
-    release_id: id,
-    snapshot_id: snapshot,
-  }: Pick<ReleaseRow, 'channel' | 'release_id' | 'snapshot_id'>,
-): boolean {
-  const current = CHANNELS.map((each) => ({ channel: each, release: statement[each] }));
-  const isCurrent = current.some(
-    (one) =>
-      one.channel === channel && one.release?.release_id === id && one.release.snapshot_id === snapshot,
+export function isNamedByOrigin(statement: AttestationStatement, release: NamedRelease): boolean {
+  return namedReleases(statement).some(
+    ({ channel, release_id: id, snapshot_id: snapshot }) =>
+      channel === release.channel && id === release.release_id && snapshot === release.snapshot_id,
   );
-  return (
-    isCurrent ||
-    authorizedReleases(statement).some(
-      (release) => release.release_id === id && release.snapshot_id === snapshot,
-    )
-  );
+}
+
+/** The releases that a statement of the origin names: the current ones, and the sound ones among the others. */
+function namedReleases(statement: AttestationStatement): readonly NamedRelease[] {
+  const current = CHANNELS.flatMap((channel) => {
+    const release = statement[channel];
+    return release === null ? [] : [{ ...release, channel }];
+  });
+  return [...current, ...statement.retained.filter(({ result }) => result === 'PASSED')];
 }

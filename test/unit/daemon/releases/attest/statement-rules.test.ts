@@ -68,13 +68,16 @@ describe('planStatement', () => {
     });
   });
 
-  test('an edge attests nothing after the last attestation of its origin is too old, and nothing beyond that', () => {
+  test('an edge attests nothing after the last attestation of its origin that names the release is too old, and nothing beyond that', () => {
     const situation = {
       releases: [releaseRow('1', { state: 'current' })],
       announced: [],
       pointers: pointers('1'),
     };
-    const from = (freshUntil: number) => ({ ...LIMITS, origin: { freshUntil, isNamed: () => true } });
+    const from = (freshUntil: number) => ({
+      ...LIMITS,
+      origin: { freshUntil: () => freshUntil, isNamed: () => true },
+    });
     expect(planStatement(situation, from(1001), 1000, () => FAILURE)).toMatchObject({
       ok: true,
       expiresBy: 1001,
@@ -83,6 +86,45 @@ describe('planStatement', () => {
     expect(planStatement(situation, from(0), 1000, () => FAILURE)).toMatchObject({ ok: false });
     const empty = { releases: [], announced: [], pointers: pointers(null) };
     expect(planStatement(empty, from(0), 1000, () => FAILURE).ok).toBe(true);
+  });
+
+  test('an edge leaves out a localized release that its origin has not named for too long', () => {
+    const situation = {
+      releases: [
+        releaseRow('1', { state: 'current' }),
+        releaseRow('1-l1', { channel: 'localized', state: 'current', base_release_id: '1' as ReleaseId }),
+      ],
+      announced: [],
+      pointers: pointers('1', '1-l1'),
+    };
+    const named = (localizedUntil: number) =>
+      planStatement(
+        situation,
+        {
+          ...LIMITS,
+          origin: {
+            freshUntil: ({ channel }) => (channel === 'official' ? 2000 : localizedUntil),
+            isNamed: () => true,
+          },
+        },
+        1000,
+        () => FAILURE,
+      );
+    expect(named(1001)).toMatchObject({
+      content: { localized: { release_id: '1-l1' } },
+      expiresBy: 1001,
+      notes: [],
+    });
+    expect(named(1000)).toMatchObject({
+      content: { official: { release_id: '1' }, localized: null },
+      expiresBy: 2000,
+      notes: [expect.stringContaining('names it is too old') as string],
+    });
+    // The localized channel is not mirrored, so the origin has no say in it.
+    expect(named(Infinity)).toMatchObject({
+      content: { localized: { release_id: '1-l1' } },
+      expiresBy: 2000,
+    });
   });
 
   test('an edge retains only releases that its origin still names', () => {
@@ -96,7 +138,7 @@ describe('planStatement', () => {
     };
     const naming = (named: boolean) => ({
       ...LIMITS,
-      origin: { freshUntil: 2000, isNamed: () => named },
+      origin: { freshUntil: () => 2000, isNamed: () => named },
     });
     const retained = (named: boolean) => {
       const plan = planStatement(situation, naming(named), 1000, () => FAILURE);

@@ -27,7 +27,11 @@ function copyOf({ release_id: id, snapshot_id }: typeof NEXT, change: Partial<Re
 const CURRENT = copyOf(sampleRelease('r90_one', 'a'), { state: 'current' });
 
 function step(statement: AttestationStatement, current: ReleaseRow, nowSeconds: number): string {
-  const planned = planMirror(statement, { channel: 'official', current, officialId: null }, nowSeconds);
+  const planned = planMirror(
+    statement,
+    { channel: 'official', current, officialId: null, isThere: () => true },
+    nowSeconds,
+  );
   return planned.kind === 'follow' ? planned.release.attested.release_id : planned.kind;
 }
 
@@ -117,5 +121,27 @@ describe('the earlier releases of the origin', () => {
       ['r87', 2],
     ]);
     expect(missing([copyOf(first, { state: 'failed' })], 1)).toEqual([['r89', 0]]);
+  });
+});
+
+describe('a localized release', () => {
+  const statement = sampleStatement();
+  const { localized } = statement;
+  const stepWhere = (isThere: boolean): string =>
+    planMirror(
+      statement,
+      {
+        channel: 'localized',
+        current: null,
+        officialId: localized?.base_release_id ?? null,
+        isThere: () => isThere,
+      },
+      ISSUED,
+    ).kind;
+
+  test('waits until a source that was carried has it, as it does for its base', () => {
+    expect(localized).not.toBeNull();
+    expect(stepWhere(true)).toBe('follow');
+    expect(stepWhere(false)).toBe('wait');
   });
 });
