@@ -3,6 +3,7 @@ import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
 import { campaignSize } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
+import { spin } from '../support/spin.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -66,13 +67,3 @@ describe('both processes killed at random during a sync', () => {
     },
   );
 });
-
-/** Lets real time pass: the test varies the point in the sync at which the kill falls. */
-async function spin(milliseconds: number): Promise<void> {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-}

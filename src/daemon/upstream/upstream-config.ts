@@ -121,7 +121,7 @@ const slipwaySection = z
       .min(10)
       .max(366 * 86_400)
       .default(86_400)
-      .describe('How long the releases are served without a new attestation of the origin.'),
+      .describe('How long a release is served after the last attestation of the origin that names it.'),
     tokenFile: z
       .string()
       .min(1)
@@ -154,7 +154,7 @@ const bundleSection = z
       .min(60)
       .max(YEAR_SECONDS)
       .default(YEAR_SECONDS)
-      .describe('How long the releases are served after the newest bundle was attested.'),
+      .describe('How long a release is served after the last attestation that names it was signed.'),
   })
   .describe('Bundles that were carried here: releases of another Slipway, whose release ids are kept.');
 

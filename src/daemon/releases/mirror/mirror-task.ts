@@ -1,11 +1,11 @@
-import { announcedRelease, hasSwitched } from '../../../domain/verdict/announced.ts';
+import { announcedRelease, hasSwitched, releaseAt } from '../../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { SourceRelease } from '../../../mirror/attested-source.ts';
-import type { HeldOrigin } from '../records/origin-repository.ts';
+import { isNamedByOrigin, type HeldOrigin } from '../records/origin-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { lookAtCurrent, tidy } from '../sync/sync-steps.ts';
 import { copyRelease, type CopiedRelease } from './copy-release.ts';
@@ -32,13 +32,20 @@ async function mirror(
   const { held } = look;
   const copied: CopiedRelease[] = [];
   const channels = CHANNELS.filter((each) => deps.attested.channels.includes(each));
-  // A copy can take long or fail, and neither may delay a withdrawal.
-  let version = await followWithdrawals(deps, held, channels, context);
-  let hasChanged = version !== undefined;
+  let version: number | null = null;
+  let hasChanged = false;
+  const withdraw = async (channel: Channel): Promise<void> => {
+    hasChanged = true;
+    version = await deps.publisher.withdraw(channel, context);
+    context.log('warn', 'the origin withdrew the channel', { channel });
+  };
+  // A copy can take long or fail, and neither may delay what the origin took back.
+  for (const channel of channels.filter((each) => isTakenBack(deps, held, each))) await withdraw(channel);
   // The official channel first: a localized release needs its base.
   for (const channel of channels) {
     const step = stepOf(deps, held, channel, await lookAtCurrent(deps, channel, context));
     if (step.kind === 'wait') context.log('warn', step.message, { channel });
+    if (step.kind === 'withdraw') await withdraw(channel);
     if (step.kind !== 'follow') continue;
     hasChanged = true;
     const copy = await copyRelease(deps, held, step.release, context);
@@ -62,23 +69,13 @@ async function mirror(
 }
 
 /**
- * Withdraws the channels of which the origin has withdrawn the release.
- *
- * @returns the version of the last attestation, `null` when none may be issued now, `undefined` when there was nothing to withdraw
+ * Whether the origin no longer names the current release of a channel, and has no other for it. A localized release that is only
+ * stale, because the origin has a new official one, is still named as an earlier one: it leaves with its base.
  */
-async function followWithdrawals(
-  deps: MirrorDependencies,
-  held: HeldOrigin,
-  channels: readonly Channel[],
-  context: TaskContext,
-): Promise<number | null | undefined> {
-  let version: number | null | undefined;
-  for (const channel of channels) {
-    if (stepOf(deps, held, channel, deps.releases.current(channel)).kind !== 'withdraw') continue;
-    version = await deps.publisher.withdraw(channel, context);
-    context.log('warn', 'the origin withdrew the channel', { channel });
-  }
-  return version;
+function isTakenBack(deps: MirrorDependencies, { statement }: HeldOrigin, channel: Channel): boolean {
+  const current = deps.releases.current(channel);
+  if (current === null || isNamedByOrigin(statement, current)) return false;
+  return releaseAt(statement, channel, announcementTime(deps)) === null;
 }
 
 function stepOf(

@@ -14,7 +14,7 @@ export interface HeldOrigin extends AcceptedOrigin {
   readonly cdnHost: string | null;
 }
 
-/** What identifies a release of the origin. */
+/** The names of a release of the origin. */
 type NamedRelease = Pick<ReleaseRow, 'channel' | 'release_id'> & { readonly snapshot_id: string | null };
 
 /**
