@@ -37,7 +37,7 @@ async function verify(deps: VerifyDependencies, context: TaskContext<SelectedRel
     const changed = await context.commit(() =>
       deps.check.record(release, findings, { bytes: true, finder: 'verify' }),
     );
-    // What is found is read at once: a repair can end before the other releases are read.
+    // The findings are recorded before anything is awaited: a repair can end before the other releases are read.
     const count = damageOf(deps.releases, release, findings);
     releases.push(resultOf(deps.releases, release, findings, count));
     const failure = describeDamage(deps.releases, release);
