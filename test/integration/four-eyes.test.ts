@@ -140,7 +140,7 @@ describe('the four-eyes rule', () => {
     expect([tried.code, tried.out]).toEqual([1, expect.stringContaining('1 task refused, 1 task ready')]);
     const { code, out } = await accept('--yes');
     expect([code, out]).toEqual([1, expect.stringContaining('1 task refused, 1 task accepted')]);
-    expect(out).toContain('1 units are the own work of this token; another token must accept them');
+    expect(out).toContain('1 unit is the own work of this token, which another token must accept');
     expect((await ofAnn.world.task('bulk-ann.json')).status).toBe('proofread');
     expect((await ofRin.world.task('bulk-rin.json')).status).toBe('translated');
   });

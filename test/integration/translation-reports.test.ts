@@ -145,7 +145,7 @@ describe('the reports about translations of a running system', () => {
       expect.objectContaining({
         id: 'translation.work',
         status: 'ok',
-        message: '1 units of r1 to translate, 1 blocked, 0 chunks leased',
+        message: '1 unit of r1 to translate, 1 blocked, 0 chunks leased',
       }),
     );
 

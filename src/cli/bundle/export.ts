@@ -5,6 +5,7 @@ import { usageError } from '../../platform/terminal/usage-error.ts';
 import { planExport, type ExportPlan } from '../../mirror/bundle/export-plan.ts';
 import { writeBundle, type WriteBytes } from '../../mirror/bundle/write-bundle.ts';
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+import { countText } from '../../domain/count-text.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
@@ -63,7 +64,7 @@ async function exportRelease(
 function describe({ release, since, objects, bytes }: ExportPlan, digest: string, output: string): string {
   const left = since === null ? '' : `, without those of ${since.release_id}`;
   const target = output === '-' ? 'standard output' : output;
-  return `${release.channel} release ${release.release_id} is in ${target}: ${objects.length} objects${left}, ${textBytes(bytes)}\nmanifest ${digest}\n`;
+  return `${release.channel} release ${release.release_id} is in ${target}: ${countText(objects.length, 'object')}${left}, ${textBytes(bytes)}\nmanifest ${digest}\n`;
 }
 
 /** A file that appears under its name once it is whole and durable. */

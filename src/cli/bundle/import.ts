@@ -11,6 +11,7 @@ import { messageOf } from '../../platform/errors.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
+import { countText } from '../../domain/count-text.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
@@ -130,7 +131,7 @@ function describe({ release, version }: Sound, outcome: string): string {
   const { channel, attested } = release;
   return (
     `${channel} release ${attested.release_id} ${outcome}\n` +
-    `${attested.entry_count} entries, ${textBytes(attested.total_bytes)}, attestation version ${version}\n`
+    `${countText(attested.entry_count, 'entry', 'entries')}, ${textBytes(attested.total_bytes)}, attestation version ${version}\n`
   );
 }
 

@@ -1,4 +1,5 @@
 import { cutLine } from '../../platform/terminal/cut-line.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { CtlContext, CtlOutput, ServiceCommand } from './ctl-context.ts';
 import type { CtlExit, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
@@ -75,7 +76,7 @@ function fitted(text: string, { rows, columns }: Pick<CtlOutput, 'rows' | 'colum
   const lines = text.split('\n');
   const fits = rows === undefined || lines.length <= rows;
   const kept = fits ? lines : lines.slice(0, Math.max(1, rows - 2));
-  const more = fits ? [] : [`... and ${lines.length - 1 - kept.length} more lines`, ''];
+  const more = fits ? [] : [`... and ${countText(lines.length - 1 - kept.length, 'more line')}`, ''];
   // A terminal of an unknown width says 0.
   const width = columns === undefined || columns < 1 ? Infinity : columns;
   return [...kept.map((line) => cutLine(line, width)), ...more].join('\n');

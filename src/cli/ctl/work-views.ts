@@ -1,4 +1,4 @@
-import { countText } from './count-text.ts';
+import { countText } from '../../domain/count-text.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
 import type { ReportOf } from './read-report.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
@@ -103,7 +103,7 @@ function readyTable({ ready, ready_total: total }: Handoff['releases'][number]):
   ]);
   return [
     textTable(['READY TASK', 'STATUS', 'UNITS', 'PLACE', 'WHY'], rows),
-    ...more(total.tasks - ready.length, `tasks; ${total.units} units in all`),
+    ...more(total.tasks - ready.length, `tasks; ${countText(total.units, 'unit')} in all`),
   ];
 }
 
@@ -184,7 +184,8 @@ export function renderUnit(
       ? [['translation', translations.reason ?? 'not available'] satisfies [string, string]]
       : translationFields(unit.translation, now)),
   ]);
-  if (total > 1) return `${fields}\nand ${total - 1} more units have this field; name the archive entry\n`;
+  if (total > 1)
+    return `${fields}\nand ${countText(total - 1, 'more unit has', 'more units have')} this field; name the archive entry\n`;
   return history === null ? fields : `${fields}\n${historyTable(history, now)}`;
 }
 

@@ -7,6 +7,7 @@ import type { App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { isActive } from '../state/tasks.ts';
 import { words } from '../text/format.ts';
+import { counted } from '../text/counted.ts';
 
 type Load = (app: App, typed: string) => Promise<readonly PickerOption[]>;
 
@@ -60,7 +61,7 @@ const SOURCES = {
     const counts = Map.groupBy(items, ({ category }) => category);
     return [...counts]
       .filter(([category]) => category !== '')
-      .map(([value, terms]) => ({ value, text: `${terms.length} terms` }));
+      .map(([value, terms]) => ({ value, text: counted(terms.length, 'term') }));
   },
 } satisfies Record<string, Load>;
 

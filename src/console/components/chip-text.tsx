@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { layerSpans, tokensOf, type TextRun, type TextSpan } from '../text/text-tokens.ts';
+import { counted } from '../text/counted.ts';
 
 /** A part of a text that stands out, and why. */
 export interface MarkedSpan extends TextSpan {
@@ -62,7 +63,7 @@ function drawText({
         <Run run={run} spans={spans} isPlain={isPlain} key={at} />
       ))}
       {text.length > MAX_CHARACTERS ? (
-        <span class="text-rest">{` … and ${text.length - MAX_CHARACTERS} more characters`}</span>
+        <span class="text-rest">{` … and ${counted(text.length - MAX_CHARACTERS, 'more character')}`}</span>
       ) : null}
     </span>
   );

@@ -2,6 +2,7 @@
 
 import type { AdminIndex } from '../api/wire.ts';
 import { absolute, count } from '../text/format.ts';
+import { counted } from '../text/counted.ts';
 
 type History = AdminIndex['history'];
 
@@ -33,7 +34,7 @@ export function recordText(history: Omit<History, 'states' | 'sent_bytes'>, now:
   const sums =
     requests.length === 0
       ? 'its first minute is not over yet'
-      : `${count(sum(requests))} requests of clients in whole minutes, ${count(sum(errors))} of them answered with 5xx`;
+      : `${counted(sum(requests), 'request')} of clients in whole minutes, ${count(sum(errors))} of them answered with 5xx`;
   return `Recorded by ${server} ${spanText(history.from, now)}: ${sums}. Each server keeps its own history, in memory.`;
 }
 

@@ -7,6 +7,7 @@ import { FailureText } from '../components/failure-text.tsx';
 import { Tree } from '../components/tree.tsx';
 import { useApp } from '../state/app.ts';
 import { bytes, count } from '../text/format.ts';
+import { counted } from '../text/counted.ts';
 import type { Totals } from './difference/changed-folders.ts';
 import type { Comparison } from './difference/comparison.ts';
 import {
@@ -48,7 +49,7 @@ function Compared({ left, right }: Pick<DifferenceProps, 'left' | 'right'>): JSX
     const entries = (left.manifest?.entry_count ?? 0) + (right.manifest?.entry_count ?? 0);
     return (
       <p class="buttons">
-        <Button class="primary" onClick={start}>{`Compare ${count(entries)} entries`}</Button>
+        <Button class="primary" onClick={start}>{`Compare ${counted(entries, 'entry', 'entries')}`}</Button>
         <span class="muted">The browser reads both lists; this can take a minute.</span>
       </p>
     );

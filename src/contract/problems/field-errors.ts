@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { countText } from '../../domain/count-text.ts';
 import type { FieldError } from './service-error.ts';
 
 /** Maximum number of errors that one answer lists. */
@@ -50,7 +51,7 @@ export function fieldErrorsOf(
       : { ...first, message: `${first.message} (and ${pointers.size - 1} more like it)` },
   );
   if (errors.length <= MAX_ERRORS) return errors;
-  const message = `${errors.length - MAX_ERRORS} more errors are not listed`;
+  const message = `${countText(errors.length - MAX_ERRORS, 'more error is', 'more errors are')} not listed`;
   return [...errors.slice(0, MAX_ERRORS), { pointer: '', message }];
 }
 

@@ -1,4 +1,5 @@
 import { isInFuture } from '../../domain/verdict/attestation.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { DoctorFinding } from '../reports/doctor-report.ts';
 import type { KindHistory } from '../tasks/task-reads.ts';
 import type { CompleteBackup } from './backup-status.ts';
@@ -70,7 +71,7 @@ function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFi
 
 function describe({ name, created_at: at }: CompleteBackup, now: number): string {
   const hours = Math.floor((now - at) / 3600);
-  const age = isInFuture(at, now) ? '' : `, ${Math.max(0, hours)} hours ago`;
+  const age = isInFuture(at, now) ? '' : `, ${countText(Math.max(0, hours), 'hour')} ago`;
   return `the newest complete backup is ${name} of ${isoTime(at)}${age}`;
 }
 

@@ -1,3 +1,4 @@
+import { countText } from '../../domain/count-text.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
 import { RESTORE_ADVICE, unavailableReason } from './memory-failure.ts';
 import type { MemoryThread } from './memory-thread.ts';
@@ -25,7 +26,7 @@ export function createMemoryCheck({ thread, finding, onCounted }: MemoryCheckDep
         const { trusted, candidate, conflict_groups: conflicts } = found.counts;
         return {
           status: 'ok',
-          message: `${trusted} trusted records and ${candidate} candidates, ${conflicts} conflicts`,
+          message: `${countText(trusted, 'trusted record')} and ${countText(candidate, 'candidate')}, ${countText(conflicts, 'conflict')}`,
         };
       } catch (error) {
         signal.throwIfAborted();

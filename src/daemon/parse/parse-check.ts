@@ -1,3 +1,4 @@
+import { countText } from '../../domain/count-text.ts';
 import type { DoctorFinding } from '../reports/doctor-report.ts';
 import type { KindHistory } from '../tasks/task-reads.ts';
 import { isCurrentIndex } from './current-index.ts';
@@ -77,6 +78,6 @@ function describeIndex({ release_id, units, containers, by_parse_status, errors 
   const problems =
     failed === 0
       ? ''
-      : `; ${failed} containers were not read completely (${errors} errors, see parse.errors)`;
-  return `${units} text units in ${containers} containers of ${release_id}${problems}`;
+      : `; ${countText(failed, 'container was', 'containers were')} not read completely (${countText(errors, 'error')}, see parse.errors)`;
+  return `${countText(units, 'text unit')} in ${countText(containers, 'container')} of ${release_id}${problems}`;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
+import { countText } from '../../domain/count-text.ts';
 import { carryOverFields } from './index/index-status.ts';
 import { loadRules, RulesError } from './rules/load-rules.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
@@ -98,7 +99,7 @@ function showProgress(
 }
 
 function phaseOf({ phase, containers, total, units }: IndexProgress): string {
-  return `${phase}, ${containers} of ${total} containers, ${units} text units`;
+  return `${phase}, ${containers} of ${total} containers, ${countText(units, 'text unit')}`;
 }
 
 function reportRun(

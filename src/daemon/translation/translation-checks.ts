@@ -1,4 +1,5 @@
 import { messageOf } from '../../platform/errors.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { IndexStatus } from '../parse/index/index-status.ts';
 import type { DoctorCheck, DoctorFinding } from '../reports/doctor-report.ts';
 import type { KindHistory } from '../tasks/task-reads.ts';
@@ -109,19 +110,19 @@ function missingBuild({ built }: WorkStatus, index: WorkFacts['index']): string 
 function leaseProblem({ leases }: WorkStatus): string[] {
   if (leases.expired === 0) return [];
   return [
-    `the lease of a worker has expired on ${leases.expired} chunks; the next run of a worker takes them over`,
+    `the lease of a worker has expired on ${countText(leases.expired, 'chunk')}; the next run of a worker takes over`,
   ];
 }
 
 function chunkProblem({ failedChunks }: WorkStatus): string[] {
   if (failedChunks === 0) return [];
   return [
-    `${failedChunks} chunks of translation tasks have failed; see failure_reason in translation.tasks, and try again with "force" of translation-worker-run`,
+    `${countText(failedChunks, 'chunk of translation tasks has', 'chunks of translation tasks have')} failed; see failure_reason in translation.tasks, and try again with "force" of translation-worker-run`,
   ];
 }
 
 function describe({ built, units, leases }: WorkStatus): string {
   if (built === null) return 'there are no translation tasks yet';
   const open = units.untranslated + units.stale;
-  return `${open} units of ${built.releaseId} to translate, ${units.blocked} blocked, ${leases.open} chunks leased`;
+  return `${countText(open, 'unit')} of ${built.releaseId} to translate, ${units.blocked} blocked, ${countText(leases.open, 'chunk')} leased`;
 }

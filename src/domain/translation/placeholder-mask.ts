@@ -1,5 +1,6 @@
 import { failure, success, type Result } from '../result.ts';
 import { findPlaceholders } from '../text/placeholders.ts';
+import { countText } from '../count-text.ts';
 
 /** How a placeholder is written for a provider. Models differ in which tokens they leave alone. */
 export const MASK_STYLES = ['xml', 'brackets', 'private-use'] as const;
@@ -129,7 +130,9 @@ export function restorePlaceholders(
   for (const mark of new Set([...wanted.keys(), ...found.keys()])) {
     const [expected, actual] = [wanted.get(mark) ?? 0, found.get(mark) ?? 0];
     if (expected !== actual) {
-      return failure(`${mark} stands ${actual} times in the translation and ${expected} times in the source`);
+      return failure(
+        `${mark} stands ${countText(actual, 'time')} in the translation and ${countText(expected, 'time')} in the source`,
+      );
     }
   }
   return success(

@@ -1,4 +1,5 @@
 import type { Channel } from '../release/channel.ts';
+import { countText } from '../count-text.ts';
 import {
   CLOCK_SKEW_SECONDS,
   type AttestationStatement,
@@ -143,7 +144,7 @@ export const CHECKS: readonly Check[] = [
       if (snapshot.entryCount === authorized.entry_count) return true;
       return {
         reason: 'ManifestDamaged',
-        message: `the manifest has ${snapshot.entryCount} entries, the attestation says ${authorized.entry_count}`,
+        message: `the manifest has ${countText(snapshot.entryCount, 'entry', 'entries')}, the attestation says ${authorized.entry_count}`,
       };
     },
   },

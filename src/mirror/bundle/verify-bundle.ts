@@ -8,6 +8,7 @@ import type { AttestationStatement, AttestedRelease } from '../../domain/verdict
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import { createBlake3 } from '../../platform/hashing/blake3.ts';
 import { ENTRY_STATUSES } from '../../snapshot/objects/object-ledger.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { SourceRelease } from '../attested-source.ts';
 import { MirrorError } from '../mirror-error.ts';
 import { readManifest } from '../read-manifest.ts';
@@ -97,7 +98,7 @@ async function checkEntries(
   for await (const page of readManifest(manifest, release)) for (const entry of page) await look(entry);
   if (named !== objects.length) {
     throw new BundleError(
-      `${reader.label} holds ${objects.length - named} objects that its release does not name`,
+      `${reader.label} holds ${countText(objects.length - named, 'object')} that its release does not name`,
     );
   }
 }

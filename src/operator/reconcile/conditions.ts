@@ -6,6 +6,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { RestingReason } from '../../domain/service-state/calm-reasons.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
@@ -228,7 +229,9 @@ function servingOf(findings: Findings): Finding {
   if (serving > 0) {
     return yes(
       'Serving',
-      ready.length > 0 ? `${serving} of ${pods.length} pods` : `${serving} pods, all of which shut down`,
+      ready.length > 0
+        ? `${serving} of ${pods.length} pods`
+        : countText(serving, 'pod, which shuts down', 'pods, all of which shut down'),
     );
   }
   const refusing = verdicts.find((each) => each.serving === 'False');

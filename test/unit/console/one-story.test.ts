@@ -216,6 +216,72 @@ const CASES: readonly Case[] = [
     message: 'told: data_volume_full',
   },
   {
+    name: 'an expired attestation of a daemon that waits for a full data folder',
+    arrange: (world) => {
+      world.tell({ code: 'data_volume_full' });
+      world.attest({ issuedAt: Math.floor(Date.now() / 1000) - 700 });
+    },
+    state: 'expired',
+    reason: 'DataVolumeFull',
+    action: null,
+    message: 'told: data_volume_full',
+  },
+  {
+    name: 'a first sync that a full data folder refuses',
+    arrange: (world) => {
+      world.tell({ code: 'data_volume_full' }, { code: 'sync_failed' });
+      world.attest({ official: null });
+    },
+    state: 'unpublished',
+    reason: 'DataVolumeFull',
+    action: null,
+    message: 'told: data_volume_full',
+  },
+  {
+    name: 'a clock that is off while files are served',
+    arrange: (world) => {
+      world.tell({ code: 'clock_off' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'ClockOff',
+    action: 'verify',
+    message: 'told: clock_off',
+  },
+  {
+    name: 'an attestation that had expired by a clock that is behind',
+    arrange: (world) => {
+      world.tell({ code: 'clock_off' });
+      world.attest({ issuedAt: Math.floor(Date.now() / 1000) - 3600 });
+    },
+    state: 'expired',
+    reason: 'ClockOff',
+    action: 'verify',
+    message: 'told: clock_off',
+  },
+  {
+    name: 'an attestation of a clock that is ahead',
+    arrange: (world) => {
+      world.tell({ code: 'clock_off' });
+      world.attest({ issuedAt: Math.floor(Date.now() / 1000) + 3600 });
+    },
+    state: 'untrusted',
+    reason: 'ClockOff',
+    action: 'verify',
+    message: 'told: clock_off',
+  },
+  {
+    name: 'a daemon without a release whose clock is off',
+    arrange: (world) => {
+      world.tell({ code: 'clock_off' }, { code: 'never_synced' });
+      world.attest({ official: null });
+    },
+    state: 'unpublished',
+    reason: 'NeverSynced',
+    action: 'sync',
+    message: 'told: never_synced',
+  },
+  {
     name: 'a daemon without an upstream',
     arrange: (world) => {
       world.tell({ code: 'no_upstream' });

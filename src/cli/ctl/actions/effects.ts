@@ -1,7 +1,7 @@
 import type { ControlAction } from '../../../contract/actions/actions.ts';
 import type { ControlBody } from '../../../contract/actions/control-body.ts';
 import { textExcerpt, textFields, textTable } from '../../../platform/terminal/text-table.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { viewOf } from '../output/view.ts';

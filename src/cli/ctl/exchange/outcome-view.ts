@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { countText } from '../../../domain/count-text.ts';
 
 /** The parts of the result of an import or export that people see. */
 const Outcome = z.looseObject({
@@ -38,6 +39,7 @@ export function renderOutcome(result: unknown): readonly (readonly [string, stri
   for (const { line, id, message } of issues) {
     fields.push([line === undefined ? (id ?? 'issue') : `line ${line}`, message]);
   }
-  if (more > 0) fields.push(['more', `${more} further issues are not listed`]);
+  if (more > 0)
+    fields.push(['more', `${countText(more, 'further issue is', 'further issues are')} not listed`]);
   return fields;
 }

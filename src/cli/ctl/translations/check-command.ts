@@ -5,7 +5,7 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { checkUnits, type FileFinding } from './check-units.ts';
 import { importWithProgress } from './import-command.ts';
 import { readableUnits } from './import-plan.ts';

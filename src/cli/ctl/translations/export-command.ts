@@ -6,7 +6,7 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
 import { patientReads } from './patient-reads.ts';

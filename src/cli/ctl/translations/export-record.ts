@@ -1,5 +1,6 @@
 import { cutText } from '../../../domain/text/cut-text.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { placeOf, type ServiceUnit } from './service-pages.ts';
 
 /** Characters of the note of a unit, and of one line of it. */
@@ -69,7 +70,7 @@ function boundedNote(lines: readonly string[]): string {
     length += text.length + 1;
   }
   if (kept.length < lines.length)
-    kept.push(`(${lines.length - kept.length} more lines; see the unit itself)`);
+    kept.push(`(${countText(lines.length - kept.length, 'more line')}; see the unit itself)`);
   return kept.join('\n');
 }
 

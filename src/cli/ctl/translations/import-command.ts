@@ -4,7 +4,7 @@ import type { CtlContext } from '../ctl-context.ts';
 import { textOption } from '../ctl-options.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';

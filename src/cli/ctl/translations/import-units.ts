@@ -1,6 +1,6 @@
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { findUnits, readTasks } from './find-units.ts';
 import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './import-plan.ts';
 import { blockingText, findingsText, isProblem, type UnitOutcome } from './outcomes.ts';

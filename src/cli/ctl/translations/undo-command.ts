@@ -2,7 +2,7 @@ import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import { createProgressDisplay } from '../../output/progress-display.ts';
 import { confirm } from '../actions/confirm.ts';
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';

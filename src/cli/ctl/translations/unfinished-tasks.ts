@@ -1,4 +1,4 @@
-import { countText } from '../count-text.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { KnownUnit } from './match-units.ts';
 import type { ServiceTask } from './service-pages.ts';
 

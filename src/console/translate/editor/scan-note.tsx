@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { FailureText } from '../../components/failure-text.tsx';
 import { count } from '../../text/format.ts';
+import { counted } from '../../text/counted.ts';
 import type { UnitScan } from './use-unit-scan.ts';
 
 /** How far a search in the units of a container is, with the buttons that stop and continue it. */
@@ -16,7 +17,8 @@ export function ScanNote({ scan }: { readonly scan: UnitScan }): JSX.Element {
           </>
         )}
         {isRunning ? 'Searching: ' : ''}
-        {count(found.length)} found in {isAll ? 'all' : `the first ${count(read)} of`} {count(total)} units.
+        {count(found.length)} found in {isAll ? 'all' : `the first ${count(read)} of`}{' '}
+        {counted(total, 'unit')}.
       </span>{' '}
       {isRunning ? (
         <button type="button" class="plain" onClick={stop}>

@@ -4,6 +4,7 @@ import { ChipText, type MarkedSpan } from '../../components/chip-text.tsx';
 import { DiffText } from '../../components/diff-text.tsx';
 import { useApp } from '../../state/app.ts';
 import { invisibleTokens } from '../../text/text-tokens.ts';
+import { counted } from '../../text/counted.ts';
 import { ConflictView } from './conflict-view.tsx';
 import { sessionOf } from './editor-session.ts';
 import { fieldOffset, sizeOf, toField } from './field-text.ts';
@@ -219,7 +220,7 @@ function TargetFacts({ work }: { readonly work: UnitWork }): JSX.Element {
         </p>
       ))}
       <p class="muted">
-        {size.characters} characters, {size.lines} {size.lines === 1 ? 'line' : 'lines'}
+        {counted(size.characters, 'character')}, {counted(size.lines, 'line')}
       </p>
     </div>
   );

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { Badge, Empty } from '../../components/text.tsx';
 import { bytes, count } from '../../text/format.ts';
+import { counted } from '../../text/counted.ts';
 import type { ChangedFile } from './publish-results.ts';
 
 /** Rows of the list of files. */
@@ -27,7 +28,7 @@ export function FileList({
           <li key={destination}>
             <code>{destination}</code>{' '}
             <span class="muted">
-              {units === null ? '' : `${count(units)} units`}
+              {units === null ? '' : counted(units, 'unit')}
               {size === null ? '' : bytes(size)}
             </span>
           </li>

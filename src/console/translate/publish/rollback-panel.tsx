@@ -8,7 +8,6 @@ import { Table } from '../../components/table.tsx';
 import { Badge, Empty, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted } from '../../text/counted.ts';
-import { count } from '../../text/format.ts';
 import { FileList } from './file-list.tsx';
 import { TextLine } from './text-line.tsx';
 import {
@@ -145,7 +144,7 @@ function Preview({
         </ol>
       )}
       {changedUnits !== null && changedUnits > changes.length ? (
-        <p class="muted">{`and ${count(changedUnits - changes.length)} more lines`}</p>
+        <p class="muted">{`and ${counted(changedUnits - changes.length, 'more line')}`}</p>
       ) : null}
       {files.length === 0 ? null : (
         <FileList title="Files with changed lines" files={files} total={files.length} />

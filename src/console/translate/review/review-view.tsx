@@ -11,6 +11,7 @@ import type { View } from '../../state/view.ts';
 import { count } from '../../text/format.ts';
 import { PersonField } from '../editor/task-head.tsx';
 import type { TranslationTask } from '../editor/translation-task.ts';
+import { counted } from '../../text/counted.ts';
 import { HeldList } from './held-list.tsx';
 import { WaitingList } from './waiting-list.tsx';
 
@@ -151,7 +152,7 @@ function TaskList({
             >
               <bdi class="clip">{entry === null ? destination : `${destination} › ${entry}`}</bdi>
               <span class="muted">
-                {count(counts['translated'] ?? 0)} handed in, {count(counts['draft'] ?? 0)} drafts,{' '}
+                {count(counts['translated'] ?? 0)} handed in, {counted(counts['draft'] ?? 0, 'draft')},{' '}
                 {count(counts['proofread'] ?? 0)} proofread
               </span>
             </button>

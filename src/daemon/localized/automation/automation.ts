@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import type { DoctorCheck, DoctorFinding } from '../../reports/doctor-report.ts';
 import type { Job } from '../../tasks/job.ts';
@@ -161,7 +162,7 @@ function requireNoLoss({ lostUnits }: FrozenRelease, previousReleaseId: string |
   const why =
     lostUnits === null
       ? `the texts of localized release ${previousReleaseId} are not known, because it was not made from translations`
-      : `${lostUnits} units that localized release ${previousReleaseId} has would be official again, although their source is the same`;
+      : `${countText(lostUnits, 'unit')} that localized release ${previousReleaseId} has would be official again, although the source is the same`;
   throw new TaskError(
     'coverage_would_fall',
     `${why}; accept or translate them, or publish with localized-publish`,

@@ -1,6 +1,7 @@
 import type { AUTOMATION_STATES } from '../../../contract/reports/report-translation.ts';
 import { expectedOutcomes, type ReleaseUnits } from '../../../domain/translation/expected-outcomes.ts';
 import { countedUnits, coverageOf } from '../../../domain/translation/publish-outcome.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { PublishPolicy } from '../freeze/frozen-release.ts';
 import type { RollbackProgress } from '../rollback/rollback-effect.ts';
 import type { Rollback } from '../rollback/rollback-records.ts';
@@ -124,5 +125,5 @@ function missingCoverage({ units, policy }: FollowFacts): string | null {
   if (counts.published === 0) return `no unit is ${policy.minState} yet`;
   if (coverageOf(counts) >= policy.minCoverage) return null;
   const least = Math.ceil(policy.minCoverage * countedUnits(counts));
-  return `${counts.published} units are ${policy.minState}, and localized.minCoverage demands ${least}`;
+  return `${countText(counts.published, 'unit is', 'units are')} ${policy.minState}, and localized.minCoverage demands ${least}`;
 }

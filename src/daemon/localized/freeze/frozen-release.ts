@@ -6,6 +6,7 @@ import {
   type PublishOutcome,
 } from '../../../domain/translation/publish-outcome.ts';
 import type { UsableState } from '../../../domain/translation/unit-state.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { TaskError, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenContainer } from './frozen-container.ts';
 
@@ -104,7 +105,7 @@ export function blockersOf(
     const named = blocked.slice(0, NAMED_UNITS).map(nameOf).join(', ');
     blockers.push({
       code: 'qa_blocked',
-      message: `${counts.blocked} units have blocking findings: ${named}; correct them, accept the findings, or put the units on hold`,
+      message: `${countText(counts.blocked, 'unit has', 'units have')} blocking findings: ${named}; correct what they name, accept the findings, or put units on hold`,
       count: counts.blocked,
     });
   }

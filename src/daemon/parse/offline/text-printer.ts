@@ -1,5 +1,6 @@
 import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
 import { printable, textTable } from '../../../platform/terminal/text-table.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { SKIP_REASONS, type ParsedUnit, type ParseIssue } from '../container/parsed-container.ts';
 import type { ParsePrinter } from './parse-printer.ts';
 
@@ -22,7 +23,7 @@ export const textPrinter: ParsePrinter = {
   units: (destination, units, isFirst) => heading(destination, isFirst) + indented(unitTable(units)),
   outcome: (destination, { status, format, issues, skipped }, units, isFirst) => {
     const counts = Object.entries(skipped).map(([reason, count]) => `${count} ${reason}`);
-    const found = status === 'failed' ? 'no units are kept' : plural(units, 'unit');
+    const found = status === 'failed' ? 'no units are kept' : countText(units, 'unit');
     const line = [
       `${status}, format ${format}, ${found}`,
       ...(counts.length > 0 ? [`skipped: ${counts.join(', ')}`] : []),
@@ -37,10 +38,10 @@ export const textPrinter: ParsePrinter = {
       .filter(([reason]) => (skipped[reason] ?? 0) > 0)
       .map(([reason, meaning]) => `skipped ${reason} (${skipped[reason]}): ${meaning}\n`);
     const line = [
-      plural(containers, 'container') + (statuses.length > 0 ? ` (${statuses.join(', ')})` : ''),
-      plural(units, 'unit') + (hidden > 0 ? ` (${hidden} not shown)` : ''),
-      plural(errors, 'error'),
-      ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+      countText(containers, 'container') + (statuses.length > 0 ? ` (${statuses.join(', ')})` : ''),
+      countText(units, 'unit') + (hidden > 0 ? ` (${hidden} not shown)` : ''),
+      countText(errors, 'error'),
+      ...(warnings > 0 ? [countText(warnings, 'warning')] : []),
       `${seconds.toFixed(1)} s`,
     ];
     return `\n${notes.join('')}${line.join(', ')}\n`;
@@ -78,8 +79,4 @@ function shortened(text: string, most: number): string {
 
 function indented(text: string): string {
   return text.trimEnd().replaceAll(/^/gm, '  ') + '\n';
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

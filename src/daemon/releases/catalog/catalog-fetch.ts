@@ -1,5 +1,6 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { messageOf } from '../../../platform/errors.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upstream/upstream.ts';
 import type { CatalogStore, RevisionRow } from './catalog-store.ts';
@@ -97,7 +98,7 @@ export async function confirmCatalog(
     return;
   throw new TaskError(
     'catalog_changed',
-    `upstream published another catalog (release ${catalog.releaseId}, ${entries} entries) while release ` +
+    `upstream published another catalog (release ${catalog.releaseId}, ${countText(entries, 'entry', 'entries')}) while release ` +
       `${revision.upstream_release_id} was fetched; the next attempt fetches the new one`,
     { retryable: true },
   );

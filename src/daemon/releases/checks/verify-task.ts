@@ -30,45 +30,56 @@ export function createVerifyTask(deps: VerifyDependencies): Job {
 async function verify(deps: VerifyDependencies, context: TaskContext<SelectedReleases>): Promise<TaskResult> {
   const selected = selectReleases(deps.releases, context.args);
   const releases: TaskResult[] = [];
+  const failures: string[] = [];
   let damaged = 0;
   for (const release of selected) {
     const findings = await deps.check.examine(release, context);
     const changed = await context.commit(() =>
       deps.check.record(release, findings, { bytes: true, finder: 'verify' }),
     );
+    // The findings are recorded before anything is awaited: a repair can end before the other releases are read.
+    const count = damageOf(deps.releases, release, findings);
+    releases.push(resultOf(deps.releases, release, findings, count));
+    const failure = describeDamage(deps.releases, release);
+    if (failure !== null) failures.push(failure);
+    damaged += count;
     // A withdrawal does not wait for the other releases. A sound release is attested again with its new verification.
     if (changed || isSound(findings)) await deps.attestor.issue(`verify ${release.release_id}`);
-    const count = damageOf(deps.releases, release, findings);
-    damaged += count;
     context.log(count > 0 ? 'error' : 'info', count > 0 ? describe(findings) : 'the release is sound', {
       channel: release.channel,
       release_id: release.release_id,
       entries: findings.entries,
       damaged: count,
     });
-    releases.push({
-      channel: release.channel,
-      release_id: release.release_id,
-      entries: findings.entries,
-      damaged: count,
-      ...(findings.problem === null ? {} : { message: findings.problem.message }),
-      damaged_entries: deps.releases
-        .damageOf(release.channel, release.release_id, RESULT_DAMAGED_MAX)
-        .map(({ destination, status, found_by }) => ({ destination, status, found_by })),
-    });
   }
   if (damaged === 0) return { damaged, releases };
-  throw new TaskError('damage_found', summaryOf(deps.releases, selected), { details: { damaged, releases } });
+  throw new TaskError('damage_found', failures.slice(0, SUMMARY_RELEASES_MAX).join('; '), {
+    details: { damaged, releases },
+  });
 }
 
-/** Describes the damage of each release, for the failure of the task. */
-function summaryOf(releases: ReleaseRepository, selected: readonly ReleaseRow[]): string {
-  return selected
-    .map((release) => releases.get(release.channel, release.release_id) ?? release)
-    .filter(({ state }) => state === 'damaged')
-    .slice(0, SUMMARY_RELEASES_MAX)
-    .map((release) => describeFailure(release, failureOf(releases, release)))
-    .join('; ');
+function resultOf(
+  releases: ReleaseRepository,
+  { channel, release_id: releaseId }: ReleaseRow,
+  { entries, problem }: ReleaseFindings,
+  damaged: number,
+): TaskResult {
+  return {
+    channel,
+    release_id: releaseId,
+    entries,
+    damaged,
+    ...(problem === null ? {} : { message: problem.message }),
+    damaged_entries: releases
+      .damageOf(channel, releaseId, RESULT_DAMAGED_MAX)
+      .map(({ destination, status, found_by }) => ({ destination, status, found_by })),
+  };
+}
+
+/** Describes the damage of a release, for the failure of the task; `null` when it is not damaged. */
+function describeDamage(releases: ReleaseRepository, examined: ReleaseRow): string | null {
+  const release = releases.get(examined.channel, examined.release_id) ?? examined;
+  return release.state === 'damaged' ? describeFailure(release, failureOf(releases, release)) : null;
 }
 
 function damageOf(

@@ -4,6 +4,7 @@ import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.t
 import type { Attestor } from '../attest/attestor.ts';
 import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
 import { messageOf } from '../../../platform/errors.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { DamagedObject, ReleaseDamage } from '../checks/release-damage.ts';
 import { restoreObject, type RestoreDependencies } from '../download/object-restore.ts';
 import type { Publisher } from '../publish/publish.ts';
@@ -55,7 +56,7 @@ async function repair(deps: RepairDependencies, context: TaskContext<SelectedRel
   if (unrecoverable.length === 0) return { releases: repaired };
   throw new TaskError(
     'repair_incomplete',
-    `${unrecoverable.length} entries could not be recovered; the first is ${unrecoverable[0]?.destination ?? ''}: ` +
+    `${countText(unrecoverable.length, 'entry', 'entries')} could not be recovered; the first is ${unrecoverable[0]?.destination ?? ''}: ` +
       `${unrecoverable[0]?.reason ?? ''}; sync to switch to the current release of upstream`,
     {
       retryable,

@@ -1,3 +1,4 @@
+import { countText } from '../../../domain/count-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { Finding } from './target-rows.ts';
 
@@ -37,7 +38,7 @@ export function createTaskReasons(database: Database, targetLanguage: string): T
       const checks = [...new Set(errors.map(({ check }) => check))].sort().join(', ');
       const identities = rows.flatMap(({ qa_identity: identity }) => identity ?? []).slice(0, NAMED_UNITS);
       const { changes } = set.run(
-        `${PREFIX}a change of the Glossary or the rules blocks ${blocked} units with ${checks} (${identities.join(', ')})`,
+        `${PREFIX}a change of the Glossary or the rules blocks ${countText(blocked, 'unit')} with ${checks} (${identities.join(', ')})`,
         taskSeq,
       );
       return changes > 0;

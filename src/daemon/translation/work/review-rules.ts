@@ -1,4 +1,5 @@
 import { isClosed, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { TaskReview } from './review.ts';
@@ -72,7 +73,7 @@ function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusa
   if (missing > 0) {
     return refuse(
       'invalid_transition',
-      `${missing} units of the task have no target for their text, so that it cannot be accepted as a whole; name the units to accept in translation_results`,
+      `${countText(missing, 'unit of the task has', 'units of the task have')} no target for the present text, so that it cannot be accepted as a whole; name the units to accept in translation_results`,
     );
   }
   if (COMPLETE.has(status)) return null;

@@ -1,3 +1,4 @@
+import { countText } from '../../../domain/count-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createFileReview } from './file-review.ts';
@@ -188,7 +189,7 @@ function requireFree(
   throw new UpdateRefused(
     refuse(
       code,
-      `${count} units ${REFUSED_FOR[code]}: ${lines
+      `${countText(count, ...REFUSED_UNITS[code])} ${REFUSED_FOR[code]}: ${lines
         .slice(0, NAMED_UNITS)
         .map(({ message }) => message)
         .join(', ')}`,
@@ -200,11 +201,19 @@ function requireFree(
 /** The order in which refusals of several kinds are named. */
 const REFUSALS = ['revision_changed', 'lease_held', 'qa_blocked', 'four_eyes_required'] as const;
 
+/** One unit and several, each with its verb. */
+const REFUSED_UNITS: Readonly<Record<RefusedLine['code'], readonly [one: string, many: string]>> = {
+  revision_changed: ['unit was', 'units were'],
+  lease_held: ['unit is', 'units are'],
+  qa_blocked: ['unit has', 'units have'],
+  four_eyes_required: ['unit is', 'units are'],
+};
+
 const REFUSED_FOR: Readonly<Record<RefusedLine['code'], string>> = {
-  revision_changed: 'were changed during the review; read them again',
-  lease_held: 'are being worked on',
-  qa_blocked: 'have blocking findings; correct, waive or override them',
-  four_eyes_required: 'are the own work of this token; another token must accept them',
+  revision_changed: 'changed during the review; read again',
+  lease_held: 'being worked on',
+  qa_blocked: 'blocking findings; correct, waive or override them',
+  four_eyes_required: 'the own work of this token, which another token must accept',
 };
 
 interface ReviewDecisions {

@@ -1,3 +1,4 @@
+import { countText } from '../../../domain/count-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import type { Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
@@ -45,7 +46,7 @@ export function createStatusStore({
     throw new UpdateRefused(
       refuse(
         'units_missing',
-        `${missing} units of the task have no target for their text; send them first, or send in_progress`,
+        `${countText(missing, 'unit of the task has', 'units of the task have')} no target for the present text; send these first, or send in_progress`,
       ),
     );
   };

@@ -1,3 +1,4 @@
+import { countText } from '../../../domain/count-text.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import type { UpdateRefusal } from './task-update.ts';
 
@@ -21,5 +22,5 @@ export function nameBlocked(unitId: Uint8Array, qaIdentity: string | null): stri
 
 /** The sentence of a refusal because of blocked units. @param named some of them */
 export function blockedDetail(count: number, named: readonly string[]): string {
-  return `${count} units have blocking findings: ${named.join(', ')}; correct, waive or override them, or send in_progress`;
+  return `${countText(count, 'unit has', 'units have')} blocking findings: ${named.join(', ')}; correct, waive or override them, or send in_progress`;
 }

@@ -1,4 +1,5 @@
 import { nextStatuses, type TranslationTaskStatus } from '../../../domain/translation/task-status.ts';
+import { countText } from '../../../domain/count-text.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { sameBytes, type Row } from './target-rows.ts';
@@ -70,7 +71,7 @@ export function checkSources(
   const ids = wrong.slice(0, 20).map(({ unitId }) => unitIdText(unitId));
   return refuse(
     'source_mismatch',
-    `${wrong.length} results were made for another source text than the stored one: ${ids.join(', ')}; export these units again`,
+    `${countText(wrong.length, 'result was', 'results were')} made for another source text than the stored one: ${ids.join(', ')}; export again`,
     wrong.slice(0, 20).map(({ pointer }) => ({ pointer, message: 'source_text is not the stored one' })),
   );
 }

@@ -1,4 +1,5 @@
 import { backoffMs } from '../../../platform/process/backoff.ts';
+import { countText } from '../../../domain/count-text.ts';
 import { PROVIDER_FAILURES, type ProviderFailureCode } from '../providers/provider-failure.ts';
 import type { ChunkEnd } from '../work/chunk-leases.ts';
 
@@ -86,7 +87,7 @@ function waitSeconds(
 function describe(failures: readonly ChunkFailure[]): string {
   const counts = new Map<string, number>();
   for (const { code, units } of failures) counts.set(code, (counts.get(code) ?? 0) + units);
-  const summary = [...counts].map(([code, units]) => `${code}: ${units} units`).join(', ');
+  const summary = [...counts].map(([code, units]) => `${code}: ${countText(units, 'unit')}`).join(', ');
   const [first] = failures;
   return `${summary}; ${first?.message ?? ''}`.slice(0, REASON_CHARACTERS).toWellFormed();
 }

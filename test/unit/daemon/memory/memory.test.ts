@@ -156,7 +156,7 @@ describe('the file of the Translation Memory', () => {
     await add(memory, 'はい', '是');
     expect(await memory.check.run(new AbortController().signal)).toEqual({
       status: 'ok',
-      message: '0 trusted records and 1 candidates, 0 conflicts',
+      message: '0 trusted records and 1 candidate, 0 conflicts',
     });
     expect(memory.latestCounts()?.counts.candidate).toBe(1);
   });

@@ -72,7 +72,7 @@ describe('judging stored targets again', () => {
     expect(currentTask(world, 'b.json')).toMatchObject({
       status: 'blocked',
       reason:
-        'requalified: a change of the Glossary or the rules blocks 1 units with forbidden_translation (gqa1_よん_old four)',
+        'requalified: a change of the Glossary or the rules blocks 1 unit with forbidden_translation (gqa1_よん_old four)',
     });
     expect(world.target('a.json', 'one')).toMatchObject({
       target_text: 'old one',

@@ -35,7 +35,7 @@ describe('the check of the work on translations', () => {
       'a lease has expired',
       withStatus({ leases: { open: 0, expired: 2 } }),
       'degraded',
-      'expired on 2 chunks; the next run of a worker takes them over',
+      'expired on 2 chunks; the next run of a worker takes over',
     ],
     ['chunks have failed', withStatus({ failedChunks: 3 }), 'degraded', '3 chunks of translation tasks'],
     [

@@ -140,7 +140,7 @@ describe('the texts of a localized release', () => {
     ]);
     expect(() => {
       requirePublishable(frozen, EVERYTHING, true);
-    }).toThrow(/1 units have blocking findings: .*tags/);
+    }).toThrow(/1 unit has blocking findings: .*tags/);
     await open.world.review({
       status: 'proofread',
       reason: 'it is right',

@@ -1,8 +1,13 @@
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createReleaseCheck } from '../../../../../src/daemon/releases/checks/release-check.ts';
+import type { Attestor } from '../../../../../src/daemon/releases/attest/attestor.ts';
+import {
+  createReleaseCheck,
+  type ReleaseCheck,
+} from '../../../../../src/daemon/releases/checks/release-check.ts';
 import { createReleaseDamage } from '../../../../../src/daemon/releases/checks/release-damage.ts';
 import { createStoredObjectInspector } from '../../../../../src/daemon/releases/checks/stored-object-inspector.ts';
+import { createVerifyTask } from '../../../../../src/daemon/releases/checks/verify-task.ts';
 import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
 import { noFailpoints } from '../../../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
@@ -32,6 +37,38 @@ async function restore(world: World, content: string | Buffer): Promise<void> {
 const integrity = async (world: World): Promise<unknown> =>
   (await askReport(world.releases.reports, 'release.list')).releases[0]?.artifact_integrity;
 
+/** The check of releases as the daemon has it. */
+async function createCheck(world: World): Promise<ReleaseCheck> {
+  const pool = createHashPool({ threads: 1 });
+  onTestFinished(async () => await pool.close());
+  const { repository: releases, catalogs, objects } = world.releases;
+  const common = {
+    root: world.root,
+    database: world.database,
+    releases,
+    catalogs,
+    objects,
+    pool,
+    clock: world.clock,
+  };
+  const writer = await openSnapshotWriter({ ...common, failpoints: noFailpoints });
+  return createReleaseCheck({
+    ...common,
+    writer,
+    damage: createReleaseDamage({ ...common, onDamage: () => undefined }),
+    inspector: createStoredObjectInspector({ ...common, storeId: writer.storeId }),
+    concurrency: () => 1,
+  });
+}
+
+const context = {
+  signal: new AbortController().signal,
+  progress: () => undefined,
+  log: () => undefined,
+  args: {},
+  commit: async (write: () => unknown) => await write(),
+} as unknown as TaskContext;
+
 test('release.list names the time of the last full verification, also when it found damage', async () => {
   const world = await synced();
   const syncedAt = Math.floor(world.clock.now() / 1000);
@@ -54,31 +91,9 @@ test('a verification clears the damage of a server-info document that is sound a
 
 test('a verification that read an object before it was repaired does not withdraw the release again', async () => {
   const world = await synced();
-  const pool = createHashPool({ threads: 1 });
-  onTestFinished(async () => await pool.close());
-  const { repository: releases, catalogs, objects } = world.releases;
-  const common = {
-    root: world.root,
-    database: world.database,
-    releases,
-    catalogs,
-    objects,
-    pool,
-    clock: world.clock,
-  };
-  const writer = await openSnapshotWriter({ ...common, failpoints: noFailpoints });
-  const check = createReleaseCheck({
-    ...common,
-    writer,
-    damage: createReleaseDamage({ ...common, onDamage: () => undefined }),
-    inspector: createStoredObjectInspector({ ...common, storeId: writer.storeId }),
-    concurrency: () => 1,
-  });
+  const { repository: releases } = world.releases;
+  const check = await createCheck(world);
   const release = releases.current('official')!;
-  const context = {
-    signal: new AbortController().signal,
-    progress: () => undefined,
-  } as unknown as TaskContext;
   const path = objectPath(world.root, blake3Hex(Buffer.from('two')));
   await world.damage('two', 'TWO');
   const findings = await check.examine(release, context);
@@ -90,4 +105,24 @@ test('a verification that read an object before it was repaired does not withdra
   await writeFile(path, 'TWO');
   await check.record(release, findings, { bytes: true, finder: 'verify' });
   expect(world.row('1.0')).toBe('damaged');
+});
+
+test('a verification names the damage that it found, although a repair ends before it does', async () => {
+  const world = await synced();
+  const task = createVerifyTask({
+    releases: world.releases.repository,
+    check: await createCheck(world),
+    attestor: {
+      issue: async () => {
+        expect(await world.act('repair')).toMatchObject({ status: 'succeeded' });
+      },
+    } as unknown as Attestor,
+  });
+  await world.damage('two', 'TWO');
+  await expect(task.run(context)).rejects.toMatchObject({
+    code: 'damage_found',
+    message: '1 damaged file in release 1.0: b',
+    details: { damaged: 1, releases: [{ damaged: 1, damaged_entries: [{ destination: 'b' }] }] },
+  });
+  expect(world.row('1.0')).toBe('current');
 });

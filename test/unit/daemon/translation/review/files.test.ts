@@ -388,7 +388,7 @@ describe('the check of translated tasks', () => {
       inconsistent: 0,
     });
     expect(world.task()).toMatchObject({ status: 'blocked', unit_counts: { translated: 2, blocked: 1 } });
-    expect(world.task().reason).toMatch(/^requalified: .* blocks 1 units with /);
+    expect(world.task().reason).toMatch(/^requalified: .* blocks 1 unit with /);
     expect(
       world.rows(`SELECT task_id, release_id, reason FROM target_history WHERE state = 'blocked'`),
     ).toEqual([

@@ -333,7 +333,7 @@ describe('the four-eyes rule', () => {
     await expect(world.review(ACCEPT)).rejects.toMatchObject({
       code: 'four_eyes_required',
       message: expect.stringMatching(
-        /^1 units are the own work of this token; another token must accept them: /,
+        /^1 unit is the own work of this token, which another token must accept: /,
       ),
       options: { errors: [{ message: `${id(0)} has a target of the same token` }] },
     });

@@ -149,7 +149,7 @@ describe('a run of workers', () => {
       chunks: { retried: 2, failed: 1 },
     });
     expect(chunks(world.work)).toMatchObject([
-      { state: 'failed', attempt: 3, failure_reason: 'answer_refused: 1 units; failed as answer_refused' },
+      { state: 'failed', attempt: 3, failure_reason: 'answer_refused: 1 unit; failed as answer_refused' },
     ]);
     expect(await world.run()).toMatchObject({ units: { translated: 0 } });
     expect(await world.run({ settings: { force: true } })).toMatchObject({ units: { translated: 1 } });
