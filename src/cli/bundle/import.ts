@@ -1,14 +1,11 @@
-import { constants } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
 import { openBundle } from '../../mirror/bundle/open-bundle.ts';
-import { openLayout, type Layout } from '../../mirror/bundle/open-layout.ts';
+import { openLayout } from '../../mirror/bundle/open-layout.ts';
 import { checkBundle, type CheckedBundle } from '../../mirror/bundle/verify-bundle.ts';
 import { MirrorError } from '../../mirror/mirror-error.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { fsyncDirectory } from '../../platform/files/files.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { countText } from '../../domain/count-text.ts';
@@ -16,6 +13,7 @@ import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { createHeldObjects } from './held-objects.ts';
+import { placeBundle } from './place-bundle.ts';
 import { IMPORT_USAGE, parseImportOptions, type ImportOptions } from './import-options.ts';
 
 /** A bundle that is sound, and what it is called in a folder of bundles. */
@@ -57,39 +55,9 @@ async function importBundle(
   const { file, to } = options;
   const check = async (path: string): Promise<Sound> => await checkFile(path, options, keys, io);
   if (to === null) return describe(await check(file), 'is sound; it was put nowhere');
-  const sound = await putInto(to, file, check);
+  const { clock, signal } = io;
+  const sound = await placeBundle({ folder: to, file, check, now: () => clock.now(), signal });
   return describe(sound, `is in ${join(to, sound.name)}`);
-}
-
-/**
- * Copies a bundle into a folder, checks the copy, and only then gives it its name; the copy in the folder is the one that was checked.
- *
- * @throws what `check` throws; the file system error; the copy is removed
- */
-async function putInto(
-  folder: string,
-  file: string,
-  check: (path: string) => Promise<Sound>,
-): Promise<Sound> {
-  await mkdir(folder, { recursive: true });
-  const copy = join(folder, `.import.${process.pid}.tmp`);
-  let placed = false;
-  try {
-    await copyFile(file, copy, constants.COPYFILE_FICLONE);
-    const sound = await check(copy);
-    const handle = await open(copy, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(copy, join(folder, sound.name));
-    placed = true;
-    await fsyncDirectory(folder);
-    return sound;
-  } finally {
-    if (!placed) await rm(copy, { force: true });
-  }
 }
 
 async function checkFile(
@@ -99,9 +67,8 @@ async function checkFile(
   { signal, stderr, clock }: BundleIo,
 ): Promise<Sound> {
   const display = createProgressDisplay(stderr, clock);
-  const layout = await openLayout(path);
   // The copy has a name that means nothing to the user.
-  const reader: Layout = { ...layout, label: options.file };
+  const layout = await openLayout(path, options.file);
   try {
     const [manifest, second] = layout.manifests;
     if (manifest === undefined || second !== undefined) {
@@ -109,7 +76,7 @@ async function checkFile(
         `${options.file} holds ${layout.manifests.length} image manifests; a bundle has one`,
       );
     }
-    const bundle = await openBundle(reader, manifest, signal);
+    const bundle = await openBundle(layout, manifest, signal);
     const total = bundle.offsets[bundle.objects.length] ?? 0;
     const checked = await checkBundle(bundle, {
       trustedKeys,
@@ -127,11 +94,11 @@ async function checkFile(
   }
 }
 
-function describe({ release, version }: Sound, outcome: string): string {
+function describe({ release, version, issuedAt }: Sound, outcome: string): string {
   const { channel, attested } = release;
   return (
     `${channel} release ${attested.release_id} ${outcome}\n` +
-    `${countText(attested.entry_count, 'entry', 'entries')}, ${textBytes(attested.total_bytes)}, attestation version ${version}\n`
+    `${countText(attested.entry_count, 'entry', 'entries')}, ${textBytes(attested.total_bytes)}, attestation version ${version} of ${new Date(issuedAt * 1000).toISOString()}\n`
   );
 }
 

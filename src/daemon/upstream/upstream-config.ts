@@ -97,7 +97,12 @@ const mirroredChannels = z
   .default([...CHANNELS])
   .describe('Channels that are mirrored.');
 
-const YEAR_SECONDS = 366 * 86_400;
+const DAY_SECONDS = 86_400;
+const YEAR_SECONDS = 366 * DAY_SECONDS;
+/** A bundle is carried by people, some times a year. */
+const BUNDLE_AGE_SECONDS = 90 * DAY_SECONDS;
+/** A registry is a service on the network, and a new attestation of the same release is a push of a few kilobytes. */
+const REGISTRY_AGE_SECONDS = 30 * DAY_SECONDS;
 
 const slipwaySection = z
   .strictObject({
@@ -119,8 +124,8 @@ const slipwaySection = z
     maxAttestationAgeSeconds: z
       .int()
       .min(10)
-      .max(366 * 86_400)
-      .default(86_400)
+      .max(YEAR_SECONDS)
+      .default(DAY_SECONDS)
       .describe('How long a release is served after the last attestation of the origin that names it.'),
     tokenFile: z
       .string()
@@ -137,6 +142,16 @@ const slipwaySection = z
   })
   .describe('Another Slipway: this one is an edge of it and keeps its release ids.');
 
+const carriedAge = (usual: number): z.ZodDefault<z.ZodInt> =>
+  z
+    .int()
+    .min(60)
+    .max(YEAR_SECONDS)
+    .default(usual)
+    .describe(
+      'How long a release is served after the last attestation that names it was signed. A daemon without a memory can be shown a release of this age.',
+    );
+
 const bundleSection = z
   .strictObject({
     path: z.string().min(1).max(4096).describe('Folder into which slipway import puts bundles.'),
@@ -149,12 +164,7 @@ const bundleSection = z
       ),
     channels: mirroredChannels,
     pollSeconds: z.int().min(1).max(3600).default(5).describe('Time between two looks at the folder.'),
-    maxAttestationAgeSeconds: z
-      .int()
-      .min(60)
-      .max(YEAR_SECONDS)
-      .default(YEAR_SECONDS)
-      .describe('How long a release is served after the last attestation that names it was signed.'),
+    maxAttestationAgeSeconds: carriedAge(BUNDLE_AGE_SECONDS),
   })
   .describe('Bundles that were carried here: releases of another Slipway, whose release ids are kept.');
 
@@ -184,13 +194,24 @@ const ociSection = z
       .max(3600)
       .default(60)
       .describe('Time between two looks: one HEAD request a tag.'),
-    maxAttestationAgeSeconds: bundleSection.shape.maxAttestationAgeSeconds,
+    maxAttestationAgeSeconds: carriedAge(REGISTRY_AGE_SECONDS),
+    tokenService: z
+      .string()
+      .refine(isOrigin, 'must be an origin such as https://auth.example.net')
+      .optional()
+      .describe(
+        'Origin of the token service of the registry, where it is not that of the registry. It gets the name and the password.',
+      ),
     allowOtherOrigins: z
       .boolean()
       .default(true)
       .describe(
-        'Whether redirects may lead to another origin, as those of many registries to their storage do.',
+        'Whether redirects may lead to another origin, as those of many registries to their storage do; without a name and a password also the token service.',
       ),
+  })
+  .refine(({ url, tokenService }) => !(url.startsWith('https:') && tokenService?.startsWith('http:')), {
+    path: ['tokenService'],
+    message: 'must be https, as the registry is',
   })
   .describe('Bundles in a repository of an OCI registry.');
 
@@ -335,4 +356,8 @@ function isRootUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '' && url.hash === '';
+}
+
+function isOrigin(text: string): boolean {
+  return isRootUrl(text) && new URL(text).href === `${new URL(text).origin}/`;
 }

@@ -28,3 +28,17 @@ export async function listBundles(folder: string): Promise<string[]> {
     throw error;
   }
 }
+
+/**
+ * Checks that one more bundle can be put into a folder.
+ *
+ * @param name of the bundle; it may replace one of this name
+ * @throws BundleError when the daemon would then read none of them; the file system error
+ */
+export async function checkRoom(folder: string, name: string): Promise<void> {
+  const paths = await listBundles(folder);
+  if (paths.length < FOLDER_MAX_BUNDLES || paths.includes(join(folder, name))) return;
+  throw new BundleError(
+    `${folder} holds ${paths.length} bundles, and a daemon reads at most ${FOLDER_MAX_BUNDLES}: remove those of releases that are no longer current`,
+  );
+}

@@ -1,7 +1,7 @@
 import { blake3Hex } from '../../platform/hashing/blake3.ts';
 import { parseEnvelope, parseStatement } from '../../contract/formats/attestation-format.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { AttestedSource } from '../attested-source.ts';
+import type { AttestedSource, SourceManifest } from '../attested-source.ts';
 import { MirrorError } from '../mirror-error.ts';
 import { BundleError } from './bundle-error.ts';
 import { findInBundles, mostlyMissingPacks } from './missing-in-packs.ts';
@@ -52,8 +52,7 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
     try {
       bundles = await shelf.look(signal);
     } catch (error) {
-      if (!(error instanceof BundleError)) throw error;
-      throw new MirrorError('origin_malformed', error.message, { retryable: true });
+      throw asMirrorError(error);
     }
   };
   return {
@@ -74,7 +73,14 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
       const { channel, attested } = release;
       if (!bundles.some(({ snapshotId }) => snapshotId === attested.snapshot_id)) await look(signal);
       const bundle = bundles.find(({ snapshotId }) => snapshotId === attested.snapshot_id);
-      if (bundle !== undefined) return await describeBundle(bundle, release, signal);
+      if (bundle !== undefined) {
+        try {
+          const described = await describeBundle(bundle, release, signal);
+          return { ...described, pages: pagesOf(described.pages) };
+        } catch (error) {
+          throw asMirrorError(error);
+        }
+      }
       throw new MirrorError(
         'origin_not_distributable',
         `no bundle in ${shelf.label} holds ${channel} release ${attested.release_id}, which the newest attestation names; ${shelf.remedy}`,
@@ -94,6 +100,20 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
       };
     },
   };
+}
+
+async function* pagesOf(pages: SourceManifest['pages']): SourceManifest['pages'] {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw asMirrorError(error);
+  }
+}
+
+/** A damaged bundle can be replaced by a sound one. */
+function asMirrorError(error: unknown): unknown {
+  if (!(error instanceof BundleError)) return error;
+  return new MirrorError('origin_malformed', error.message, { retryable: true });
 }
 
 /** The envelope that was signed last, or `null`. No signature was checked: a wrong one is refused by the reader of the source. */

@@ -28,9 +28,10 @@ const MARK = 'oci-layout';
 /**
  * Opens an OCI image layout: a tar archive of one, or a folder.
  *
+ * @param label the name that messages give it
  * @throws BundleError when it is neither; the file system error
  */
-export async function openLayout(path: string): Promise<Layout> {
+export async function openLayout(path: string, label = path): Promise<Layout> {
   let file: FileHandle;
   try {
     file = await open(path, OPEN_REGULAR);
@@ -39,13 +40,13 @@ export async function openLayout(path: string): Promise<Layout> {
     throw new BundleError(`${path} is a symbolic link; name the file itself`);
   }
   const stats = await file.stat();
-  if (stats.isFile()) return await openArchive(path, file, stats.size);
+  if (stats.isFile()) return await openArchive(label, file, stats.size);
   await file.close();
   if (stats.isDirectory()) return await openFolder(path);
   throw new BundleError(`${path} is neither a file nor a folder`);
 }
 
-async function openArchive(path: string, file: FileHandle, size: number): Promise<Layout> {
+async function openArchive(label: string, file: FileHandle, size: number): Promise<Layout> {
   try {
     const members = new Map<string, TarMember>();
     for (const member of await listTar(async (start, end) => await readAt(file, start, end), size)) {
@@ -54,21 +55,23 @@ async function openArchive(path: string, file: FileHandle, size: number): Promis
     const readMember = async (name: string): Promise<Buffer> => {
       const member = members.get(name);
       if (member === undefined) {
-        throw new BundleError(`${path} has no ${name}: it is not a bundle, or it was not written to its end`);
+        throw new BundleError(
+          `${label} has no ${name}: it is not a bundle, or it was not written to its end`,
+        );
       }
       if (member.size > OCI_MANIFEST_MAX_BYTES)
-        throw new BundleError(`${path}: ${name} has ${member.size} bytes`);
+        throw new BundleError(`${label}: ${name} has ${member.size} bytes`);
       return await readAt(file, member.offset, member.offset + member.size);
     };
-    const manifests = manifestsOf(path, await readMember(MARK), await readMember(INDEX));
+    const manifests = manifestsOf(label, await readMember(MARK), await readMember(INDEX));
     return {
-      label: path,
+      label,
       manifests,
       read: (blob, start, end, signal) => {
         const member = members.get(blobPath(blob));
-        if (member === undefined || member.size !== blob.size) throw missing(path, blob, member?.size);
+        if (member === undefined || member.size !== blob.size) throw missing(label, blob, member?.size);
         return readRange(file, {
-          label: path,
+          label,
           start: member.offset + start,
           end: member.offset + end,
           signal,
@@ -80,7 +83,7 @@ async function openArchive(path: string, file: FileHandle, size: number): Promis
     };
   } catch (error) {
     await file.close();
-    throw error instanceof TarError ? new BundleError(`${path}: ${error.message}`) : error;
+    throw error instanceof TarError ? new BundleError(`${label}: ${error.message}`) : error;
   }
 }
 

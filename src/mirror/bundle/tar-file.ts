@@ -1,5 +1,6 @@
 import { Header } from 'tar/header';
 import { Pax } from 'tar/pax';
+import { messageOf } from '../../platform/errors.ts';
 
 const BLOCK = 512;
 
@@ -76,7 +77,7 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
   for (let at = 0; at < fileSize;) {
     const block = await read(at, at + BLOCK);
     if (block.length < BLOCK) throw cutOff(at);
-    const header = new Header(block, 0, extension);
+    const header = readHeader(block, extension, at);
     if (header.nullBlock) return members;
     if (!header.cksumValid) {
       throw new TarError(
@@ -87,12 +88,13 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
     if (entries > MAX_ENTRIES) throw new TarError(`the archive has more than ${MAX_ENTRIES} entries`);
     const { size = 0, path = '', type } = header;
     const offset = at + BLOCK;
-    if (!Number.isSafeInteger(size)) throw new TarError(`the header at ${offset - BLOCK} states no size`);
+    if (!Number.isSafeInteger(size) || size < 0)
+      throw new TarError(`the header at ${offset - BLOCK} states no size`);
     if (offset + size > fileSize) throw cutOff(offset);
     at = offset + paddedSize(size);
     if (type === 'ExtendedHeader') {
       if (size > EXTENSION_MAX_BYTES) throw new TarError(`an extended header has ${size} bytes`);
-      extension = Pax.parse((await read(offset, offset + size)).toString('utf8'));
+      extension = readExtension(await read(offset, offset + size), offset);
       continue;
     }
     extension = undefined;
@@ -101,6 +103,23 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
   }
   // Some programs leave the end blocks out.
   return members;
+}
+
+/** The library throws for some numbers that no header may hold. */
+function readHeader(block: Buffer, extension: Pax | undefined, at: number): Header {
+  try {
+    return new Header(block, 0, extension);
+  } catch (error) {
+    throw new TarError(`the header at ${at} is damaged: ${messageOf(error)}`);
+  }
+}
+
+function readExtension(bytes: Buffer, at: number): Pax {
+  try {
+    return Pax.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw new TarError(`the extended header at ${at} is damaged: ${messageOf(error)}`);
+  }
 }
 
 function paddedSize(size: number): number {

@@ -31,6 +31,8 @@ export interface CheckedBundle {
   readonly release: SourceRelease;
   /** Version of the attestation. */
   readonly version: number;
+  /** When it was signed, Unix seconds. */
+  readonly issuedAt: number;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function checkBundle(bundle: Bundle, options: BundleCheckOptions): 
   const release = releaseOf(bundle, statement);
   await checkEntries(bundle, release, options);
   await checkPacks(bundle, options);
-  return { release, version: statement.version };
+  return { release, version: statement.version, issuedAt: statement.issued_at };
 }
 
 /** The release that the attestation of a bundle authorizes for the snapshot in it. */

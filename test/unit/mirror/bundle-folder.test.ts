@@ -68,4 +68,24 @@ describe('a folder of bundles', () => {
     await rm(join(folder, 'bad.tar'));
     expect(await source.current(null, SIGNAL)).not.toBeNull();
   });
+
+  it('names a bundle whose manifest is damaged, in its first line and in a later one', async () => {
+    const path = await put('r1', 'one');
+    const attested = await store.release({ releaseId: 'r1', files: { 'a.bin': 'one' } });
+    const release = { channel: 'official', attested } as const;
+    const bytes = await readFile(path);
+    for (const text of ['{"format":"', '{"destination":"a.bin"']) {
+      const damaged = Buffer.from(bytes);
+      const place = damaged.indexOf(text);
+      expect(place).toBeGreaterThan(0);
+      damaged[place] = 0x5b;
+      await writeFile(path, damaged);
+      await source.current(null, SIGNAL);
+      const read = async (): Promise<void> => {
+        const { pages } = await source.manifest(release, SIGNAL);
+        for await (const page of pages) expect(page).toBeDefined();
+      };
+      await expect(read()).rejects.toMatchObject({ name: 'MirrorError', code: 'origin_malformed' });
+    }
+  });
 });

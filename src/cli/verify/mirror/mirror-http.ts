@@ -1,10 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
+import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 /** Longest wait for the next bytes of a body. */
 const BODY_TIMEOUT_MS = 30_000;
+/** How often a request waits for a server that asks for it. */
+const MAX_WAITS = 4;
+/** Longest such wait, milliseconds. */
+const WAIT_MAX_MS = 60_000;
 
 /** A server did not answer, or with a status that is not an answer. */
 export class MirrorHttpError extends Error {
@@ -18,6 +24,8 @@ export class MirrorHttpError extends Error {
   }
 }
 
+type Answer = Awaited<ReturnType<typeof request>>;
+
 /** Sends requests to a mirror. */
 export interface MirrorHttp {
   readonly send: SendHttp;
@@ -26,7 +34,8 @@ export interface MirrorHttp {
 }
 
 /**
- * Makes the client of a check from outside: no redirects, no content codings unless a request asks for one, a bound on every wait.
+ * Makes the client of a check from outside: no redirects, no content codings unless a request asks for one, a bound on every wait. A server
+ * that answers 429 or 503 with `Retry-After` is asked again after that time.
  *
  * @param connections the most connections to one host
  * @param token for every request, or `null`
@@ -34,7 +43,10 @@ export interface MirrorHttp {
 export function createMirrorHttp(connections: number, token: string | null): MirrorHttp {
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   const agent = new Agent({ connections, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
-  const send: SendHttp = async ({ method, url, headers, accept }, signal): Promise<HttpAnswer> => {
+  const ask = async (
+    { method, url, headers }: Parameters<SendHttp>[0],
+    signal: AbortSignal,
+  ): Promise<Answer> => {
     const response = await request(url, {
       dispatcher: agent,
       method,
@@ -49,11 +61,24 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
       signal.throwIfAborted();
       throw new MirrorHttpError(null, `${url}: ${messageOf(error)}`);
     });
+    response.body.on('error', () => undefined); // the reader gets the same error from the iterator
+    return response;
+  };
+  const send: SendHttp = async (asked, signal): Promise<HttpAnswer> => {
+    const { url, accept } = asked;
+    let response = await ask(asked, signal);
+    for (let waits = 0; waits < MAX_WAITS && !accept.includes(response.statusCode); waits += 1) {
+      const waitMs = requestedWait(response);
+      if (waitMs === null) break;
+      response.body.destroy();
+      // A limit of a mirror says nothing about its files.
+      await delay(waitMs, undefined, { signal });
+      response = await ask(asked, signal);
+    }
     const { statusCode: status, body } = response;
-    body.on('error', () => undefined); // the reader gets the same error from the iterator
     if (!accept.includes(status)) {
       body.destroy();
-      throw new MirrorHttpError(status, `${url} answered ${status}${status === 401 ? adviceOf(token) : ''}`);
+      throw new MirrorHttpError(status, `${url} answered ${status}${adviceOf(response, token)}`);
     }
     return {
       status,
@@ -72,7 +97,18 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
   };
 }
 
-function adviceOf(token: string | null): string {
+/** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */
+function requestedWait({ statusCode, headers }: Answer): number | null {
+  if (statusCode !== 429 && statusCode !== 503) return null;
+  const waitMs = parseRetryAfter([headers['retry-after'] ?? []].flat()[0] ?? null, Date.now());
+  return waitMs === null ? null : Math.min(waitMs, WAIT_MAX_MS);
+}
+
+function adviceOf({ statusCode: status, headers }: Answer, token: string | null): string {
+  const { location } = headers;
+  if (status >= 300 && status < 400 && location !== undefined)
+    return ` and leads to ${[location].flat()[0] ?? ''}; no redirect is followed: check that URL itself`;
+  if (status !== 401) return '';
   return token === null
     ? '; it wants a token: put it into a file, and name that with --token-file or --against-token-file'
     : '; it does not take this token';

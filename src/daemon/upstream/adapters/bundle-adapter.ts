@@ -12,8 +12,19 @@ import type { AttestedUpstream } from '../attested/attested-upstream.ts';
 import { readConfiguredKeys } from '../attested/configured-keys.ts';
 import { createUpstreamHttpClient } from '../http/http-client.ts';
 import type { BundleConfiguration, OciConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
-import { parseUpstreamLocation, redactUrl, withNewAuthorization } from '../upstream-location.ts';
-import { collectAnswer, createRegistryShelf, TOKEN_MAX_BYTES } from './oci-registry.ts';
+import {
+  parseUpstreamLocation,
+  redactUrl,
+  withNewAuthorization,
+  type UpstreamLocation,
+} from '../upstream-location.ts';
+import { chooseTokenService } from './oci-challenge.ts';
+import {
+  collectAnswer,
+  createRegistryShelf,
+  TOKEN_MAX_BYTES,
+  type OciRegistryOptions,
+} from './oci-registry.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
 /** The adapter of a place with bundles. */
@@ -39,34 +50,51 @@ export function createOciAdapter(
   const client = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock });
   const shelf = createRegistryShelf({
     url: configured.url,
-    label: `${redactUrl(configured.url)}/${repository}`,
+    label: redactUrl(`${configured.url}/${repository}`),
     repository,
     tags,
     client,
     authorize,
-    // The token service gets the configured name and password, and nobody else does.
-    askTokens: async (url, signal) => {
-      const service = {
-        ...parseUpstreamLocation(new URL(url).origin),
-        authorization: configured.authorization,
-      };
-      const tokens = createUpstreamHttpClient({
-        configuration,
-        location: service,
-        allowOtherOrigins: false,
-        clock,
-      });
-      try {
-        const answer = await tokens.send({ method: 'GET', url, accept: [200] }, signal);
-        return await collectAnswer(answer, TOKEN_MAX_BYTES, redactUrl(url));
-      } finally {
-        await tokens.close();
-      }
-    },
+    askTokens: createTokenRequest(configuration, section, configured, clock),
   });
   return overShelf('oci', shelf, section, async () => {
     await client.close();
   });
+}
+
+/** Makes the function that asks a token service. Only one that belongs to the registry gets the name and the password. */
+function createTokenRequest(
+  configuration: UpstreamConfiguration,
+  { tokenService, allowOtherOrigins }: OciConfiguration,
+  registry: UpstreamLocation,
+  clock: Clock,
+): OciRegistryOptions['askTokens'] {
+  const rules = {
+    registry: registry.origin,
+    tokenService: tokenService === undefined ? null : new URL(tokenService).origin,
+    hasCredentials: registry.authorization !== null,
+    allowOtherOrigins,
+  };
+  return async ({ realm }, query, signal) => {
+    const chosen = chooseTokenService(realm, rules);
+    if (!chosen.ok) throw new UpstreamError('upstream_status', chosen.problem, { retryable: false });
+    const { url, isOwn } = chosen;
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    // A service that does not belong to the registry may have no private address.
+    const location = isOwn ? { ...registry, origin: url.origin } : { ...registry, authorization: null };
+    const client = createUpstreamHttpClient({
+      configuration,
+      location,
+      allowOtherOrigins: false,
+      clock,
+    });
+    try {
+      const answer = await client.send({ method: 'GET', url: url.href, accept: [200] }, signal);
+      return await collectAnswer(answer, TOKEN_MAX_BYTES, redactUrl(url.href));
+    } finally {
+      await client.close();
+    }
+  };
 }
 
 /** The settings that both kinds have. */

@@ -11,16 +11,18 @@ import type { BundleShelf } from '../../../mirror/bundle/bundle-source.ts';
 import { createWholeBlobs } from '../../../mirror/bundle/whole-blobs.ts';
 import { openBundle, type Bundle } from '../../../mirror/bundle/open-bundle.ts';
 import { collectBounded } from '../../../platform/memory/collect-bounded.ts';
-import { headerOf } from '../http/http-failures.ts';
+import { failureOfStatus, headerOf } from '../http/http-failures.ts';
 import type { UpstreamAnswer, UpstreamHttpClient } from '../http/http-client.ts';
+import { redactUrl } from '../upstream-location.ts';
+import { isBearerToken } from '../../../platform/http/bearer-token.ts';
 import { parseChallenge, type BearerChallenge } from './oci-challenge.ts';
 
 /** Longest answer of a token service, bytes. */
 export const TOKEN_MAX_BYTES = 64 * 1024;
 
 const tokenSchema = z.object({
-  token: z.string().min(1).optional(),
-  access_token: z.string().min(1).optional(),
+  token: z.string().refine(isBearerToken).optional(),
+  access_token: z.string().refine(isBearerToken).optional(),
 });
 
 export interface OciRegistryOptions {
@@ -34,8 +36,18 @@ export interface OciRegistryOptions {
   readonly client: UpstreamHttpClient;
   /** Sets what later requests to the registry carry as `Authorization`. */
   readonly authorize: (authorization: string) => void;
-  /** Asks a token service with the configured name and password. @returns its answer */
-  readonly askTokens: (url: string, signal: AbortSignal) => Promise<Buffer>;
+  /**
+   * Asks the token service of a challenge, where that is one that may be asked.
+   *
+   * @param query for the token
+   * @returns its answer
+   * @throws UpstreamError
+   */
+  readonly askTokens: (
+    challenge: BearerChallenge,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ) => Promise<Buffer>;
 }
 
 /**
@@ -53,8 +65,10 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
     const first = await client.send({ ...request, accept: [...request.accept, 401] }, signal);
     if (first.status !== 401) return first;
     first.discard();
-    const challenge = parseChallenge(headerOf(first.headers, 'www-authenticate') ?? '', url);
-    if (challenge === null) return await client.send(request, signal);
+    // The target of a redirect is not the registry: it must not choose where a password goes.
+    const isRegistry = new URL(first.url).origin === new URL(url).origin;
+    const challenge = isRegistry ? parseChallenge(fieldsOf(first.headers, 'www-authenticate')) : null;
+    if (challenge === null) throw failureOfStatus(401, first.headers, first.url, 0);
     options.authorize(`Bearer ${await fetchToken(options, challenge, signal)}`);
     return await client.send(request, signal);
   };
@@ -127,15 +141,15 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
   };
 }
 
+/** Asks for a token that reads the repository and may do nothing else, whatever the registry proposes. */
 async function fetchToken(
   { repository, askTokens, label }: OciRegistryOptions,
-  { realm, service, scope }: BearerChallenge,
+  challenge: BearerChallenge,
   signal: AbortSignal,
 ): Promise<string> {
-  const target = new URL(realm);
-  if (service !== null) target.searchParams.set('service', service);
-  target.searchParams.set('scope', scope ?? `repository:${repository}:pull`);
-  const body = await askTokens(target.href, signal);
+  const { realm, service } = challenge;
+  const scope = `repository:${repository}:pull`;
+  const body = await askTokens(challenge, { ...(service === null ? {} : { service }), scope }, signal);
   let value: unknown = null;
   try {
     value = JSON.parse(body.toString('utf8'));
@@ -144,8 +158,14 @@ async function fetchToken(
   }
   const parsed = tokenSchema.safeParse(value);
   const token = parsed.success ? (parsed.data.token ?? parsed.data.access_token) : undefined;
-  if (token === undefined) throw new BundleError(`${label}: the token service ${realm} gave no token`);
+  if (token === undefined)
+    throw new BundleError(`${label}: the token service ${redactUrl(realm)} gave no usable token`);
   return token;
+}
+
+/** All values of a field of an answer, joined with commas. */
+function fieldsOf(headers: UpstreamAnswer['headers'], name: string): string {
+  return [headers[name] ?? []].flat().join(', ');
 }
 
 /** Reads a whole answer. Throws BundleError when it has more bytes than allowed. */

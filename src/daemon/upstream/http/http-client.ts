@@ -86,6 +86,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
   const exchange = async (
     asked: UpstreamRequest,
     url: string,
+    mayAuthorize: boolean,
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<typeof request>>> => {
     const headers: Record<string, string> = {
@@ -93,9 +94,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
       'accept-encoding': 'identity',
       ...asked.headers,
     };
-    if (location.authorization !== null && new URL(url).origin === location.origin) {
-      headers['authorization'] = location.authorization;
-    }
+    if (mayAuthorize && location.authorization !== null) headers['authorization'] = location.authorization;
     try {
       return await request(url, { dispatcher: agent, method: asked.method, headers, signal });
     } catch (error) {
@@ -110,8 +109,11 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
       // Many requests share one task's signal; each adds a listener while it runs.
       setMaxListeners(0, signal);
       let url = asked.url;
+      let isAtHome = true;
       for (let hop = 0; ; hop += 1) {
-        const response = await exchange(asked, url, signal);
+        // Once a request has left the origin, no answer of another one leads credentials back to a path of its choice.
+        isAtHome &&= new URL(url).origin === location.origin;
+        const response = await exchange(asked, url, isAtHome, signal);
         const { statusCode: status, headers, body } = response;
         body.on('error', () => undefined); // the reader gets the same error from the iterator
         if (asked.accept.includes(status)) {

@@ -1,8 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runImport } from '../../../../src/cli/bundle/import.ts';
+import { BundleError } from '../../../../src/mirror/bundle/bundle-error.ts';
+import { openLayout } from '../../../../src/mirror/bundle/open-layout.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 import {
   exportBundle,
   makeAttestedStore,
@@ -10,6 +15,8 @@ import {
   type AttestedStore,
   type CommandRun,
 } from '../../../support/bundles.ts';
+import { canMount, tmpfs } from '../../../support/tmpfs.ts';
+import { until } from '../../../support/until.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const BIG = Buffer.alloc(2 * 1024 * 1024 + 7, 'big');
@@ -128,6 +135,104 @@ describe('slipway import', () => {
     await runBundleCommand(runImport, whole, '--keys', store.keyFile, '--to', folder);
     expect(await importFile('--to', folder)).toMatchObject({ code: 0 });
     expect(await imported()).toHaveLength(2);
+  });
+
+  it('says when the bundle was attested', async () => {
+    await exportBundle(store, 'r1', file);
+    expect((await importFile('--check')).out.toString()).toMatch(
+      /attestation version 1 of \d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.000Z/,
+    );
+  });
+
+  it('does not meet another import, whatever its process id', async () => {
+    await exportBundle(store, 'r1', file);
+    // A process of another pod with the same id, in the middle of its copy.
+    await mkdir(folder);
+    await writeFile(join(folder, `.import.${process.pid}.tmp`), 'of another one');
+    const runs = await Promise.all([importFile('--to', folder), importFile('--to', folder)]);
+    expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+    expect(await readFile(join(folder, `.import.${process.pid}.tmp`), 'utf8')).toBe('of another one');
+    expect(await imported()).toHaveLength(2);
+  });
+
+  it('removes the copy that a killed import left, and none that is in use', async () => {
+    await exportBundle(store, 'r1', file);
+    await mkdir(folder);
+    const [old, recent] = [`.import.${randomUUID()}.tmp`, `.import.${randomUUID()}.tmp`];
+    for (const name of [old, recent]) await writeFile(join(folder, name), 'half');
+    const hourAgo = Date.now() / 1000 - 3600;
+    await utimes(join(folder, old), hourAgo, hourAgo);
+    expect(await importFile('--to', folder)).toMatchObject({ code: 0 });
+    expect(await imported()).toEqual([recent, expect.stringMatching(/^official-r1-/)]);
+  });
+
+  it('ends soon when it is interrupted, and leaves nothing', async () => {
+    await exportBundle(store, 'r1', file);
+    // Long enough that a copy to the end would be seen.
+    await truncate(file, 1024 ** 3);
+    const controller = new AbortController();
+    const stderr = { write: () => true };
+    const stdout = new PassThrough();
+    const io = { stdout, stderr, clock: systemClock, signal: controller.signal };
+    const run = runImport([file, '--keys', store.keyFile, '--to', folder], io);
+    await until(async () => (await imported()).length === 1);
+    controller.abort();
+    expect(await run).toBe(1);
+    expect(await imported()).toEqual([]);
+  });
+
+  it('puts a bundle into the folder that a daemon of another user can read', async () => {
+    await exportBundle(store, 'r1', file);
+    await chmod(file, 0o600);
+    await importFile('--to', folder);
+    const [name = ''] = await imported();
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o644);
+  });
+
+  it('refuses the bundle with which the daemon would read none', async () => {
+    await exportBundle(store, 'r1', file);
+    await mkdir(folder);
+    for (let at = 0; at < 64; at += 1) await writeFile(join(folder, `${at}.tar`), '');
+    const { code, err } = await importFile('--to', folder);
+    expect([code, err]).toEqual([1, expect.stringContaining('a daemon reads at most 64')]);
+    expect(await imported()).toHaveLength(64);
+  });
+
+  it.skipIf(!canMount())('says on a full disk how much is missing, and leaves nothing', async () => {
+    await exportBundle(store, 'r1', file);
+    folder = await tmpfs('1m');
+    const { code, err } = await importFile('--to', folder);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/has 2\.\d MiB, and .* has 1\.0 MiB free: remove/),
+    ]);
+    expect(await imported()).toEqual([]);
+  });
+
+  it('refuses folders and pipes', async () => {
+    const argv = ['--keys', store.keyFile, '--to', folder];
+    const unpacked = await runBundleCommand(runImport, directory, ...argv);
+    expect([unpacked.code, unpacked.err]).toEqual([1, expect.stringContaining('is a folder: pack it first')]);
+    const pipe = join(directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const piped = await runBundleCommand(runImport, pipe, ...argv);
+    expect([piped.code, piped.err]).toEqual([1, expect.stringContaining('is not a file')]);
+  });
+
+  it.each([
+    ['a number that no header may hold', 124, 0xc0],
+    ['a negative size', 124, 0xff],
+    ['a time that no header may hold', 136, 0xc0],
+  ])('names the bundle whose header has %s', async (_what, place, byte) => {
+    await exportBundle(store, 'r1', file);
+    const bytes = await readFile(file);
+    bytes[place] = byte;
+    bytes.fill(0x20, 148, 156);
+    const sum = bytes.subarray(0, 512).reduce((total, each) => total + each, 0);
+    bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+    await writeFile(file, bytes);
+    await expect(openLayout(file)).rejects.toThrow(BundleError);
+    expect((await importFile('--to', folder)).err).toContain(`${file}: the header at 0`);
   });
 
   it.each([

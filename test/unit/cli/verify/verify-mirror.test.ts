@@ -250,3 +250,65 @@ describe('slipway verify --url', () => {
     expect(err).toContain(message);
   });
 });
+
+/** Starts a server that answers some requests itself, and leads all others to a mirror. */
+async function startLimited(
+  target: string,
+  refuse: (path: string, response: ServerResponse) => boolean,
+): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    if (refuse(url, response)) return;
+    void (async () => {
+      const answer = await fetch(`${target}${url}`);
+      response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('slipway verify --url at a server in between', () => {
+  it('waits for a mirror that asks for it, for pages and for files', async () => {
+    const mirror = await startMirror();
+    const refused = new Map<string, number>();
+    const url = await startLimited(mirror.url, (path, response) => {
+      const count = refused.get(path) ?? 0;
+      refused.set(path, count + 1);
+      if (count >= 4) return false;
+      response.writeHead(count % 2 === 0 ? 429 : 503, { 'retry-after': '0' }).end();
+      return true;
+    });
+    const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
+    expect([code, found.releases[0]?.damaged, found.releases[0]?.checked]).toEqual([0, 0, 4]);
+  });
+
+  it('does not wait forever', async () => {
+    const mirror = await startMirror();
+    let asked = 0;
+    const url = await startLimited(mirror.url, (_path, response) => {
+      asked += 1;
+      response.writeHead(429, { 'retry-after': '0' }).end();
+      return true;
+    });
+    const { code, out } = await verify('--url', url, '--keys', mirror.keyFile);
+    expect([code, asked, out]).toEqual([1, 5, expect.stringContaining('answered 429')]);
+  });
+
+  it('follows no redirect, and says where it leads', async () => {
+    const mirror = await startMirror();
+    const url = await startLimited(mirror.url, (_path, response) => {
+      response.writeHead(308, { location: mirror.url }).end();
+      return true;
+    });
+    const { code, out } = await verify('--url', url, '--keys', mirror.keyFile);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringContaining(`leads to ${mirror.url}; no redirect is followed`),
+    ]);
+  });
+});

@@ -6,6 +6,8 @@ function problemsOf(value: object): string[] {
   return parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
 }
 
+const OCI = { url: 'https://host', repository: 'a', tags: ['t'], trustedKeys: ['k'] };
+
 describe('upstream configuration', () => {
   test('has defaults for everything', () => {
     expect(upstreamConfigurationSchema.parse({})).toMatchObject({
@@ -39,8 +41,23 @@ describe('upstream configuration', () => {
     { directory: { path: '' } },
     { directory: { path: '/x', serverInfoFile: '../y' } },
     { serverInfo: { url: 'https://host/x.json', platforms: ['../Android'] } },
+    { oci: { ...OCI, tokenService: 'http://auth.host' } },
+    { oci: { ...OCI, tokenService: 'https://auth.host/token' } },
+    { oci: { ...OCI, tokenService: 'https://u:p@auth.host' } },
   ])('refuses %j', (value) => {
     expect(problemsOf(value)).toHaveLength(1);
+  });
+
+  test('bounds the age of bundles: 90 days for a folder, 30 for a registry', () => {
+    const bundle = { path: '/x', trustedKeys: ['k'] };
+    const parsed = upstreamConfigurationSchema.parse({ bundle, oci: OCI });
+    expect(parsed.bundle?.maxAttestationAgeSeconds).toBe(90 * 86_400);
+    expect(parsed.oci?.maxAttestationAgeSeconds).toBe(30 * 86_400);
+  });
+
+  test('accepts a token service of another origin, over https as the registry is', () => {
+    expect(problemsOf({ oci: { ...OCI, tokenService: 'https://auth.host' } })).toEqual([]);
+    expect(problemsOf({ oci: { ...OCI, url: 'http://host', tokenService: 'http://auth.host' } })).toEqual([]);
   });
 
   test('accepts credentials in a URL', () => {
