@@ -87,22 +87,24 @@ async function buildInto(folder: string): Promise<void> {
   );
   const files = (await readdir(folder)).sort();
   for (const name of files) await compress(join(folder, name));
-  const { script, style, preloads, firstView } = bundled;
+  const { firstPaint, script, style, preloads, firstView } = bundled;
   const manifest: ConsoleManifest = {
     inputs: digestInputs(),
     files,
-    first: [...new Set(['index.html', 'icon.svg', style, script, ...preloads, ...firstView])],
+    first: [...new Set(['index.html', 'icon.svg', firstPaint, style, script, ...preloads, ...firstView])],
   };
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** The page with the names of this build. */
-function pageFor(source: string, { script, style, preloads }: Bundle): string {
+function pageFor(source: string, { firstPaint, script, style, preloads }: Bundle): string {
   const hints = preloads.map((name) => `    <link rel="modulepreload" href="${name}" />\n`).join('');
   const page = source
+    .replace('src="first-paint.js"', `src="${firstPaint}"`)
     .replace('href="style.css"', `href="${style}"`)
     .replace(/ *<script type="module" src="main\.js">/, (tag) => `${hints}${tag.replace('main.js', script)}`);
-  if (!page.includes(style) || !page.includes(script)) throw new Error('index.html does not name its files.');
+  if (![firstPaint, style, script].every((name) => page.includes(name)))
+    throw new Error('index.html does not name its files.');
   return page;
 }
 

@@ -10,8 +10,13 @@ const run = promisify(execFile);
 /** The page that opens when the address names none. */
 const FIRST_VIEW = 'src/console/operate/overview-view.tsx';
 
+/** The script that runs before the first paint. */
+const FIRST_PAINT = 'src/console/first-paint.ts';
+
 /** Names of the files that the page asks for first. */
 export interface Bundle {
+  /** The script for which the page waits before it paints. */
+  readonly firstPaint: string;
   readonly script: string;
   readonly style: string;
   /** The scripts that the first one imports statically, so that the browser need not discover them one by one. */
@@ -38,21 +43,46 @@ interface Metafile {
  * become files of their own.
  */
 export async function bundle(folder: string): Promise<Bundle> {
+  const esbuild = await findEsbuild();
+  const outputs = await runEsbuild(esbuild, folder, [
+    'src/console/main.ts',
+    'src/console/style.css',
+    '--splitting',
+    '--format=esm',
+  ]);
+  // Modules run after the first paint, so this one is a script of its own that shares no file with them.
+  const early = await runEsbuild(esbuild, folder, [FIRST_PAINT, '--format=iife']);
+  const script = outputOf(outputs, 'src/console/main.ts');
+  const preloads = closureOf(outputs, script).slice(1);
+  const firstView = closureOf(outputs, outputOf(outputs, FIRST_VIEW));
+  return {
+    firstPaint: basename(outputOf(early, FIRST_PAINT)),
+    script: basename(script),
+    style: basename(outputOf(outputs, 'src/console/style.css')),
+    preloads: preloads.map((path) => basename(path)),
+    firstView: firstView.map((path) => basename(path)),
+  };
+}
+
+/** Installs the bundler, if it is missing. @returns the path of its program */
+async function findEsbuild(): Promise<string> {
   // npm runs under the Node that runs this.
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const { stdout } = await run('sh', [join(ROOT, 'scripts/node-tools.sh'), 'console-tools'], {
     env: { ...process.env, PATH },
   });
+  return join(stdout.trim(), 'node_modules/esbuild/bin/esbuild');
+}
+
+/** Bundles entry points into a folder. @returns what it has written */
+async function runEsbuild(esbuild: string, folder: string, options: readonly string[]): Promise<Outputs> {
   const metafile = join(folder, 'meta.json');
   await run(
     process.execPath,
     [
-      join(stdout.trim(), 'node_modules/esbuild/bin/esbuild'),
-      'src/console/main.ts',
-      'src/console/style.css',
+      esbuild,
+      ...options,
       '--bundle',
-      '--splitting',
-      '--format=esm',
       '--target=es2024',
       '--minify',
       // Without the configuration of the type checker, which the image build does not have.
@@ -69,16 +99,7 @@ export async function bundle(folder: string): Promise<Bundle> {
     ],
     { cwd: ROOT },
   );
-  const { outputs } = JSON.parse(await readFile(metafile, 'utf8')) as Metafile;
-  const script = outputOf(outputs, 'src/console/main.ts');
-  const preloads = closureOf(outputs, script).slice(1);
-  const firstView = closureOf(outputs, outputOf(outputs, FIRST_VIEW));
-  return {
-    script: basename(script),
-    style: basename(outputOf(outputs, 'src/console/style.css')),
-    preloads: preloads.map((path) => basename(path)),
-    firstView: firstView.map((path) => basename(path)),
-  };
+  return (JSON.parse(await readFile(metafile, 'utf8')) as Metafile).outputs;
 }
 
 type Outputs = Metafile['outputs'];

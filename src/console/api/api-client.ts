@@ -39,6 +39,11 @@ export class ApiFailure extends Error {
   get isOffline(): boolean {
     return this.status === 0;
   }
+
+  /** Whether the same request may succeed later, without another token or text. */
+  get isPassing(): boolean {
+    return this.isOffline || this.status >= 500;
+  }
 }
 
 /** The failure of a call, also of one that failed before it was sent. */

@@ -6,6 +6,8 @@ import { useWidth } from './use-width.ts';
 const MOST_TILES = 40;
 /** Smaller tiles have no text, pixels. */
 const TEXT_ROOM = { width: 56, height: 20 };
+/** Lower tiles have no number below their text, pixels. */
+const FIGURE_ROOM = 40;
 /** Of a character of the text, pixels. */
 const CHARACTER = 6.5;
 const GAP = 1;
@@ -52,6 +54,7 @@ export function Treemap({
   items,
   rest,
   height = 240,
+  figure,
   describe,
 }: {
   readonly label: string;
@@ -60,7 +63,9 @@ export function Treemap({
   readonly rest: string;
   /** Pixels. */
   readonly height?: number;
-  /** The numbers of an item in words. */
+  /** The number that a tile shows below its text. */
+  readonly figure: (item: TreemapItem) => string;
+  /** The numbers of an item in words, the figure first. */
   readonly describe: (item: TreemapItem) => string;
 }): JSX.Element {
   const [box, width] = useWidth<HTMLDivElement>();
@@ -77,7 +82,13 @@ export function Treemap({
           {width === 0
             ? null
             : shown.map((item, index) => (
-                <TileLink key={item.key} item={item} tile={tiles[index]} text={describe(item)} />
+                <TileLink
+                  key={item.key}
+                  item={item}
+                  tile={tiles[index]}
+                  figure={figure(item)}
+                  text={describe(item)}
+                />
               ))}
         </svg>
       </div>
@@ -89,10 +100,12 @@ export function Treemap({
 function TileLink({
   item,
   tile,
+  figure,
   text,
 }: {
   readonly item: TreemapItem;
   readonly tile: Tile | undefined;
+  readonly figure: string;
   readonly text: string;
 }): JSX.Element | null {
   if (tile === undefined) return null;
@@ -114,6 +127,8 @@ function TileLink({
           <text x={isCut ? '100%' : 0} y={15} text-anchor={isCut ? 'end' : 'start'}>
             {item.text}
           </text>
+          {/* Separate words, for the name that the tile has to begin with. */ ' '}
+          {height < FIGURE_ROOM ? null : <text y={32}>{figure}</text>}
         </svg>
       ) : null}
     </a>

@@ -10,7 +10,7 @@ import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
-import { duration, words } from '../text/format.ts';
+import { duration, withReadersTimes, words } from '../text/format.ts';
 import { actionsIn } from './named-actions.ts';
 
 const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;
@@ -57,7 +57,11 @@ function Doctor(): JSX.Element {
           columns={[
             { head: 'Check', cell: ({ id }) => <code>{id}</code> },
             { head: 'Status', cell: (check) => <CheckStatus check={check} /> },
-            { head: 'Found, and what to do', class: 'wide', cell: (check) => <Finding check={check} /> },
+            {
+              head: 'Found, and what to do',
+              class: 'wide widest',
+              cell: (check) => <Finding check={check} />,
+            },
             { head: 'Since', cell: ({ since }) => <Time at={since} /> },
           ]}
         />
@@ -83,11 +87,11 @@ function CheckStatus({
 
 /** The finding, and a button for each action that its advice names. */
 function Finding({ check: { id, status, message } }: { readonly check: DoctorCheck }): JSX.Element {
-  const { contract } = useApp();
-  const actions = status === 'ok' ? [] : actionsIn(message, contract.actions);
+  const app = useApp();
+  const actions = status === 'ok' ? [] : actionsIn(message, app.contract.actions);
   return (
     <>
-      {message}
+      {withReadersTimes(message, app.now())}
       {actions.length === 0 ? null : (
         <div class="buttons">
           {actions.map((action) => (

@@ -7,7 +7,7 @@ import { Prose, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { counted } from '../text/counted.ts';
-import { absolute, count, duration } from '../text/format.ts';
+import { absolute, count, duration, withReadersTimes } from '../text/format.ts';
 import { incidentOf, type Incident } from './incident.ts';
 import { taskAddress } from '../text/addresses.ts';
 
@@ -31,7 +31,7 @@ export function IncidentCard(): JSX.Element | null {
             Since <Time at={since} />
           </p>
         )}
-        {why === '' ? null : <p>{why}</p>}
+        {why === '' ? null : <p>{withReadersTimes(why, app.now())}</p>}
         {incident === null ? null : <Files incident={incident} />}
         {todo === null ? null : (
           <p class="todo">
@@ -42,7 +42,7 @@ export function IncidentCard(): JSX.Element | null {
         {incident?.findings.map((finding) => (
           <p key={finding}>
             <strong>The doctor has found: </strong>
-            {finding}
+            {withReadersTimes(finding, app.now())}
           </p>
         ))}
         {incident === null ? <NextTry /> : <Remedies incident={incident} />}

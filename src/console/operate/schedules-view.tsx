@@ -79,11 +79,11 @@ function Schedules(): JSX.Element {
             columns={[
               { head: 'Schedule', class: 'name', cell: ({ id }) => <ScheduleId id={id} /> },
               { head: 'Runs', cell: (row) => what(app, row) },
-              { head: 'When', cell: when },
+              { head: 'When', class: 'whole', cell: when },
               { head: 'State', cell: (row) => <State row={row} /> },
               { head: 'Next run', cell: (row) => <NextRun row={row} /> },
               { head: 'Last run', cell: (row) => (row.last_status === null ? '–' : <LastRun row={row} />) },
-              { head: 'Done', cell: done },
+              { head: 'Done', class: 'whole', cell: done },
               { head: 'Actions', class: 'tools', cell: (row) => <RowActions row={row} /> },
             ]}
           />

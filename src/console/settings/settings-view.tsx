@@ -3,7 +3,7 @@ import { Select } from '../components/controls.tsx';
 import { LogOutButton } from '../components/log-out-button.tsx';
 import { Empty, Facts } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
-import { THEMES, type Theme } from '../state/theme.ts';
+import { THEMES, type Theme } from '../state/kept-theme.ts';
 import type { View } from '../state/view.ts';
 
 const THEME_WORDS: Readonly<Record<Theme, string>> = {

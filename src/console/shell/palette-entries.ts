@@ -23,12 +23,15 @@ export interface PaletteEntry {
 
 /** Pages, and actions that the token may run. */
 export function fixedEntries(app: App): readonly PaletteEntry[] {
-  const pages = VIEWS.filter(({ isInner }) => isInner !== true).map(({ id, title, section }) => ({
-    id: `page:${id}`,
-    kind: 'Page',
-    text: `${title} – ${SECTIONS.find((each) => each.id === section)?.title ?? ''}`,
-    open: () => app.navigate(`#/${id}`),
-  }));
+  const pages = VIEWS.filter(({ isInner }) => isInner !== true).map(({ id, title, section }) => {
+    const room = SECTIONS.find((each) => each.id === section)?.title ?? title;
+    return {
+      id: `page:${id}`,
+      kind: 'Page',
+      text: title === room ? title : `${title} – ${room}`,
+      open: () => app.navigate(`#/${id}`),
+    };
+  });
   const actions = (app.index()?.actions ?? [])
     .filter(({ allowed }) => allowed)
     .map(({ action }) => ({

@@ -68,10 +68,17 @@ export function createKeyboard({ isMac = false }: { readonly isMac?: boolean } =
       return true;
     },
     nameOf: (keys) => {
-      const name = keys.replaceAll('+', ' ').replace('Control', 'Ctrl');
+      const name = keys.split('+').map(keyName).join(' ');
       return isMac ? name.replace('Alt', 'Ctrl Option') : name;
     },
   };
+}
+
+const KEY_NAMES: Readonly<Record<string, string>> = { Control: 'Ctrl', ArrowUp: '↑', ArrowDown: '↓' };
+
+/** One key as keyboards show it: a letter beside modifiers is a capital there. */
+function keyName(key: string, index: number): string {
+  return KEY_NAMES[key] ?? (index > 0 && key.length === 1 ? key.toUpperCase() : key);
 }
 
 /** Whether a key belongs to the form that has the focus. */

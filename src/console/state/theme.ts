@@ -1,15 +1,7 @@
 /** Light or dark, as the reader has chosen it for this browser. */
 
 import { signal, type ReadonlySignal } from '@preact/signals';
-import { attempt } from '../api/attempt.ts';
-
-const KEY = 'slipway.theme';
-
-/** The choices; `system` follows the browser. */
-export const THEMES = ['system', 'light', 'dark'] as const;
-
-/** One of {@link THEMES}. */
-export type Theme = (typeof THEMES)[number];
+import { applyTheme, keepTheme, keptTheme, type Theme } from './kept-theme.ts';
 
 /** The theme of the page. */
 export interface ThemeChoice {
@@ -29,19 +21,14 @@ export function createThemeChoice({
   readonly storage: () => Pick<Storage, 'getItem' | 'setItem'>;
   readonly root: Pick<HTMLElement, 'dataset'>;
 }): ThemeChoice {
-  const kept = attempt(() => storage().getItem(KEY));
-  const theme = signal<Theme>(THEMES.find((each) => each === kept) ?? 'system');
-  const apply = (): void => {
-    if (theme.peek() === 'system') delete root.dataset['theme'];
-    else root.dataset['theme'] = theme.peek();
-  };
-  apply();
+  const theme = signal<Theme>(keptTheme(storage));
+  applyTheme(root, theme.peek());
   return {
     theme,
     choose: (next) => {
       theme.value = next;
-      apply();
-      attempt(() => storage().setItem(KEY, next));
+      applyTheme(root, next);
+      keepTheme(storage, next);
     },
   };
 }

@@ -60,6 +60,18 @@ export function utc(at: number): string {
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString().replace('.000', '');
 }
 
+/** An instant in UTC, in the format of RFC 3339. */
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/**
+ * Puts the instants of a message of the server on the reader's clock, as {@link absolute} does.
+ *
+ * @param now Unix seconds
+ */
+export function withReadersTimes(message: string, now: number): string {
+  return message.replaceAll(INSTANT, (instant) => absolute(Date.parse(instant) / 1000, now));
+}
+
 /** A count with separated thousands. */
 export function count(value: number | bigint): string {
   return COUNT.format(value);

@@ -5,7 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
-import { Badge, Empty, Time, type Tone } from '../components/text.tsx';
+import { Badge, Empty, Facts, Time, type Tone } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import type { View } from '../state/view.ts';
@@ -149,7 +149,7 @@ function Origin({ record }: { readonly record: MemoryRecord }): JSX.Element {
   const { provenance, reviewer, created_at: at } = record;
   return (
     <>
-      {words(reviewer ?? provenance.provider ?? provenance.origin)} <Time at={at} />
+      {reviewer ?? provenance.provider ?? words(provenance.origin)} <Time at={at} />
     </>
   );
 }
@@ -193,6 +193,15 @@ function Conflicts(): JSX.Element {
   );
 }
 
+/** The parts of a context, in the words of the other pages. */
+const PLACES: Readonly<Record<string, string>> = {
+  destination: 'File',
+  archive_entry: 'Entry',
+  field_path: 'Field',
+  previous: 'Before',
+  next: 'After',
+};
+
 /** The translations side by side, each with the button that makes it the winner. */
 function Conflict({
   group: { source_text: source, context, records },
@@ -200,11 +209,11 @@ function Conflict({
   readonly group: Group;
 }): JSX.Element {
   const trusted = records.filter(({ state }) => state === 'trusted').map(({ record_id: id }) => id);
-  const place = Object.entries(context).map(([key, value]) => `${words(key)}: ${value}`);
+  const place = Object.entries(context).map(([key, value]) => [PLACES[key] ?? words(key), value] as const);
   return (
     <article class="memory-conflict">
       <h3>{source}</h3>
-      {place.length === 0 ? null : <p class="muted">{place.join(', ')}</p>}
+      <Facts rows={place} />
       <div class="columns">
         {records.map((record) => (
           <div class="card" key={record.record_id}>

@@ -363,10 +363,18 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const world = shared();
     const destination = CONSOLE_FILES.proofread;
     const unit = await unitAt(world, destination, 2);
-    const { page, target, saved } = await openEditor(world, 'translate', { destination, unit });
-    await page.route('**/admin/control/**', async (route) => await route.abort());
+    const { page, context, target, saved } = await openEditor(world, 'translate', { destination, unit });
+    const glossary = page.locator('details').filter({ hasText: 'Glossary' });
+    const known = glossary.getByText('No term of the Glossary').or(glossary.locator('.terms'));
+    await known.waitFor();
+    await context.setOffline(true);
     await target.fill('还没有保存');
     await saved.getByText('Not stored yet').waitFor();
+    await glossary.getByText('The server does not answer.').waitFor();
+    // The panels recover by themselves, without another key.
+    await page.route('**/admin/control/**', async (route) => await route.abort());
+    await context.setOffline(false);
+    await known.waitFor();
     await page.reload();
     await logIn({ page }, consoleToken('translate'));
     await page.locator('.unit-list').getByText('not stored').waitFor();

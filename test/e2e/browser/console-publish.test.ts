@@ -43,6 +43,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await publishing.getByLabel('Reason').fill('only the main story');
     await publishing.getByRole('button', { name: 'Publish', exact: true }).click();
     await publishing.getByText('Published.').waitFor();
+    await publishing.getByText('For the next publication, start another dry run.').waitFor();
     await page
       .locator('.verdict-bar')
       .getByRole('link', { name: new RegExp(`Localized served ${BASE}-l3`) })
@@ -59,7 +60,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     expect(await violations()).toEqual([]);
     await screenshot('publish-rollback', { fullPage: true });
     expect(await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(true);
-    await published.getByLabel('Reviewer').fill('lead');
+    await published.getByLabel('Your name').fill('lead');
     await published.getByLabel('Reason of the rollback').fill('the side stories are missing');
     await published.getByRole('button', { name: 'Roll back', exact: true }).click();
     await published.getByText('Rolled back.').waitFor();
@@ -100,7 +101,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await published.getByText('Readers will see 2 lines in the official text again.').waitFor();
     await published.getByText('No unit is put on hold.').waitFor();
     expect(await violations()).toEqual([]);
-    await published.getByLabel('Reviewer').fill('lead');
+    await published.getByLabel('Your name').fill('lead');
     await published.getByLabel('Reason of the rollback').fill('placeholders everywhere');
     await published.getByRole('button', { name: 'Withdraw the channel' }).click();
     await published.getByText('Withdrawn.').waitFor();

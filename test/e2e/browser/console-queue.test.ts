@@ -50,7 +50,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
   it('draws how far each folder is, and opens a folder and then a file of it', async () => {
     const { page, troubles } = await open('#/translate');
     const map = page.getByRole('group', { name: /^Coverage by folder/ });
-    await map.getByRole('link', { name: /^Scenario: [\d,]+ units, \d+ % proofread$/ }).click();
+    await map.getByRole('link', { name: /^Scenario: \d+ % proofread, [\d,]+ units$/ }).click();
     expect(new URL(page.url()).hash).toBe('#/translate?folder=Scenario');
     await map.getByRole('link', { name: /^Main: / }).focus();
     await page.keyboard.press('Enter');

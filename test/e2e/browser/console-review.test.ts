@@ -147,6 +147,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     await page.getByText('Your token may read this, and may not review.').waitFor();
     await page.locator('.waiting-units > li').first().waitFor();
     expect(await page.getByRole('button', { name: /^Accept/ }).count()).toBe(0);
+    expect(await page.locator('main').getByRole('checkbox').count()).toBe(0);
     expect(await opened.violations()).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   });

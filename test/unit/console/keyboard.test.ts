@@ -71,10 +71,9 @@ describe('the keys of a page', () => {
       { keys: 'Alt+ArrowDown', text: 'Down', run: () => undefined },
     ]);
     expect(keyboard.press(press(event))).toBe(runs);
-    expect([keyboard.nameOf('Alt+c'), createKeyboard().nameOf('Control+Enter')]).toEqual([
-      'Ctrl Option c',
-      'Ctrl Enter',
-    ]);
+    const plain = createKeyboard();
+    const names = ['Control+Enter', 'Alt+ArrowDown', 'j', '?'].map((keys) => plain.nameOf(keys));
+    expect([keyboard.nameOf('Alt+c'), ...names]).toEqual(['Ctrl Option C', 'Ctrl Enter', 'Alt ↓', 'j', '?']);
   });
 
   it('belong to the page while it is shown, and the last ones win', () => {

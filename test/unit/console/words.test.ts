@@ -3,7 +3,17 @@ import { HealthAnswer, type ReadHealth } from '../../../src/contract/schemas/ans
 import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import { SERVICE_STATES } from '../../../src/domain/service-state/service-state.ts';
-import { bytes, count, duration, percent, relative, utc, words } from '../../../src/console/text/format.ts';
+import {
+  absolute,
+  bytes,
+  count,
+  duration,
+  percent,
+  relative,
+  utc,
+  withReadersTimes,
+  words,
+} from '../../../src/console/text/format.ts';
 import { channelWords } from '../../../src/console/state/channel-words.ts';
 import { stateWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
@@ -154,6 +164,12 @@ describe('words', () => {
       'in 2 h',
       '1 h ago',
     ]);
+    const now = Date.parse('2026-03-01T12:00:00Z') / 1000;
+    const message =
+      'fetched (2026-03-01T11:00:00.000Z); the next starts at 2026-03-02T11:00:00Z, release 1.67';
+    expect(withReadersTimes(message, now)).toBe(
+      `fetched (${absolute(now - 3600, now)}); the next starts at ${absolute(now + 82_800, now)}, release 1.67`,
+    );
     expect([utc(0), utc(1e20)]).toEqual(['1970-01-01T00:00:00Z', '100000000000000000000']);
   });
 

@@ -129,7 +129,8 @@ export const treemapSample: ComponentSample = {
             share: index / (names.length - 1),
             href: '#/components',
           }))}
-          describe={({ weight, share }) => `${count(weight)} units, ${Math.round(share * 100)} % proofread`}
+          figure={({ share }) => `${Math.round(share * 100)} %`}
+          describe={({ weight, share }) => `${Math.round(share * 100)} % proofread, ${count(weight)} units`}
         />
       ))}
     </>

@@ -66,6 +66,9 @@ const OTHER: Story = {
 /** Refusals that a person settles with both texts in sight. */
 const COMPARED = new Set(['revision_changed', 'source_mismatch', OTHER_AUTHOR]);
 
+/** Refusals whose message tells nothing that the page does not show: both texts, or who works on the unit. */
+const TOLD = new Set(['revision_changed', 'source_mismatch', 'lease_held']);
+
 /** Shows what a person typed beside what the server has now, and lets the person choose. */
 export function ConflictView({
   draft,
@@ -83,7 +86,7 @@ export function ConflictView({
     <section class="conflict note warn" role="alert" aria-labelledby="conflict-title">
       <h3 id="conflict-title">{story.title}</h3>
       <p>{story.text}</p>
-      {isCompared && conflict.code !== OTHER_AUTHOR ? null : <p class="muted">{conflict.detail}</p>}
+      {TOLD.has(conflict.code) ? null : <p class="muted">{conflict.detail}</p>}
       {isCompared ? <Versions draft={draft} conflict={conflict} /> : null}
       <p class="buttons">
         {story.choices.map(([choice, label], at) => (
@@ -117,14 +120,20 @@ function Versions({
           <DiffText before={base.source} after={theirs.source} />
         </Version>
       ) : null}
-      <Version title="You began with">
-        <Text text={base.target} />
-      </Version>
+      {base.target === '' ? null : (
+        <Version title="You began with">
+          <ChipText text={base.target} />
+        </Version>
+      )}
       <Version title={code === OTHER_AUTHOR ? 'Typed' : 'Yours'}>
         <DiffText before={base.target} after={text} />
       </Version>
       <Version title="Theirs">
-        {theirs.target === '' ? <Text text="" /> : <DiffText before={base.target} after={theirs.target} />}
+        {theirs.target === '' ? (
+          <span class="muted">no target</span>
+        ) : (
+          <DiffText before={base.target} after={theirs.target} />
+        )}
       </Version>
     </dl>
   );
@@ -143,8 +152,4 @@ function Version({
       <dd>{children}</dd>
     </div>
   );
-}
-
-function Text({ text }: { readonly text: string }): JSX.Element {
-  return text === '' ? <span class="muted">no target</span> : <ChipText text={text} />;
 }

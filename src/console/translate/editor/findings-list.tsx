@@ -94,8 +94,9 @@ function Finding({
       </span>
       <span>
         <span class="unseen">{isWaived ? 'waived' : severity}: </span>
-        <bdi>{message}</bdi>{' '}
+        <bdi>{message}</bdi>
         <span class="muted">
+          {' · '}
           {check.replaceAll('_', ' ')}
           {origin === 'target' ? '' : `, ${origin}`}
           {isWaived ? ', waived' : ''}

@@ -1,6 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 
+/** Pause before a question that got no answer is asked again, milliseconds: the server may be away for a moment. */
+const AGAIN_MS = 5000;
+
 /** The answer to a question that changes while a person types. */
 export interface Answer<T> {
   /** The last answer; of an older question while `isOld`. */
@@ -10,7 +13,8 @@ export interface Answer<T> {
 }
 
 /**
- * Asks when the question has rested for a while; a newer question ends an older one.
+ * Asks when the question has rested for a while; a newer question ends an older one. A question that the server could not
+ * answer now is asked again until it does.
  *
  * @param question identifies the question; `null` asks nothing
  * @param ask @throws ApiFailure
@@ -29,18 +33,18 @@ export function useAnswer<T>(
   useEffect(() => {
     if (question === null) return undefined;
     const stop = new AbortController();
-    const timer = setTimeout(() => {
-      void (async () => {
-        try {
-          const value = await ask(stop.signal);
-          if (!stop.signal.aborted) setKnown({ question, value, failure: null });
-        } catch (error) {
-          if (stop.signal.aborted) return;
-          const failure = failureOf(error);
-          setKnown({ question, value: null, failure });
-        }
-      })();
-    }, restMs);
+    const askNow = async (): Promise<void> => {
+      try {
+        const value = await ask(stop.signal);
+        if (!stop.signal.aborted) setKnown({ question, value, failure: null });
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const failure = failureOf(error);
+        setKnown({ question, value: null, failure });
+        if (failure.isPassing) timer = setTimeout(() => void askNow(), AGAIN_MS);
+      }
+    };
+    let timer = setTimeout(() => void askNow(), restMs);
     return () => {
       clearTimeout(timer);
       stop.abort();

@@ -1,30 +1,14 @@
 import type { JSX } from 'preact';
 import type { Report } from '../../api/wire.ts';
 import { Panel } from '../../components/panel.tsx';
-import { Badge, Empty, Prose, Time } from '../../components/text.tsx';
+import { Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { count, words } from '../../text/format.ts';
-import { counted } from '../../text/counted.ts';
+import { BlockerList } from '../blocker-list.tsx';
 import { UnitLink } from '../unit-link.tsx';
 
-type Blocker = Report<'translation.status'>['publish_blockers'][number];
 type Work = Report<'translation.handoff'>['releases'][number];
 
-/** Units of these keep the official text; the other codes prevent a publication. */
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  on_hold: '#/translate',
-  stale: '#/translate',
-  untranslated: '#/translate?status=pending',
-  below_min_state: '#/review',
-};
-/** Describes the units of a code; the message of the daemon describes the others. */
-const UNITS: Readonly<Record<string, string>> = {
-  qa_blocked: 'with findings that block them',
-  on_hold: 'on hold until someone reviews them',
-  stale: 'whose source text has changed',
-  untranslated: 'without a translation',
-  below_min_state: 'below the state that a publication asks for',
-};
 /** Units that are named. */
 const SHOWN = 20;
 
@@ -36,52 +20,13 @@ export function BlockersPanel(): JSX.Element {
   const work = handoff.value?.releases[0] ?? null;
   return (
     <Panel title="Blockers" feed={feed}>
-      {({ publish_blockers: blockers }) => {
-        const hard = blockers.filter(({ code }) => LEFT_OUT[code] === undefined);
-        const soft = blockers.filter(({ code }) => LEFT_OUT[code] !== undefined);
-        return (
-          <>
-            {hard.length === 0 ? <Empty>Nothing prevents a publication.</Empty> : null}
-            <ul class="rows">
-              {hard.map((blocker) => (
-                <BlockerRow blocker={blocker} tone="bad" word="Blocks" key={blocker.code} />
-              ))}
-              {soft.map((blocker) => (
-                <BlockerRow blocker={blocker} tone="warn" word="Left out" key={blocker.code} />
-              ))}
-            </ul>
-            {work === null ? null : <UnitLists work={work} />}
-          </>
-        );
-      }}
+      {({ publish_blockers: blockers }) => (
+        <>
+          <BlockerList blockers={blockers} />
+          {work === null ? null : <UnitLists work={work} />}
+        </>
+      )}
     </Panel>
-  );
-}
-
-function BlockerRow({
-  blocker: { code, message, count: units },
-  tone,
-  word,
-}: {
-  readonly blocker: Blocker;
-  readonly tone: 'bad' | 'warn';
-  readonly word: string;
-}): JSX.Element {
-  const address = code === 'qa_blocked' ? '#/translate?status=blocked' : LEFT_OUT[code];
-  return (
-    <li>
-      <Badge tone={tone}>{word}</Badge>{' '}
-      {UNITS[code] === undefined ? (
-        <>
-          <strong>{words(code)}</strong> <Prose text={message} />
-        </>
-      ) : (
-        <>
-          <strong>{counted(units, 'unit')}</strong> {UNITS[code]}
-        </>
-      )}{' '}
-      {address === undefined ? null : <a href={address}>Show the tasks</a>}
-    </li>
   );
 }
 

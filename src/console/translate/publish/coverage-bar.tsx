@@ -15,6 +15,11 @@ const PARTS: readonly (readonly [name: string, look: Tone | `${Tone} faint`])[] 
   ['untranslated', 'idle'],
   ['skipped', 'idle faint'],
 ];
+/** Parts whose names would say nothing to a reader of the page. */
+const NAMES: Readonly<Record<string, string>> = {
+  below_min_state: 'Below the lowest state',
+  held: 'On hold',
+};
 const WIDTH = 1000;
 
 /** How many units there are of each kind: a bar, and the same in words. */
@@ -42,8 +47,8 @@ export function CoverageBar({
       <ul>
         {parts.map(({ name, tone, units: each }) => (
           <li key={name}>
-            <span class={`dot ${tone}`} aria-hidden="true" /> {words(name)} <strong>{count(each)}</strong>{' '}
-            <span class="muted">{percent(each / total)}</span>
+            <span class={`dot ${tone}`} aria-hidden="true" /> {NAMES[name] ?? words(name)}{' '}
+            <strong>{count(each)}</strong> <span class="muted">{percent(each / total)}</span>
           </li>
         ))}
       </ul>

@@ -87,7 +87,9 @@ export function PublishPanel(): JSX.Element | null {
         <p class="muted">
           {tried === null || isTried
             ? 'A dry run without blockers opens the publication.'
-            : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
+            : isPublished(run.task, dryRun.task)
+              ? 'For the next publication, start another dry run.'
+              : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
         </p>
       )}
       <Publication run={run} status={status} />
@@ -109,6 +111,12 @@ function Publication({ run, status }: { readonly run: Run; readonly status: Stat
       )}
     </RunState>
   );
+}
+
+/** Whether a publication followed a dry run. */
+function isPublished(publication: Task | null, dryRun: Task | null): boolean {
+  if (publication?.status !== 'succeeded' || dryRun === null) return false;
+  return publication.created_at >= dryRun.created_at;
 }
 
 /** Whether a dry run tells what a publication would do now. */

@@ -8,6 +8,7 @@ import { Table } from '../../components/table.tsx';
 import { Badge, Empty, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted } from '../../text/counted.ts';
+import { words } from '../../text/format.ts';
 import { FileList } from './file-list.tsx';
 import { TextLine } from './text-line.tsx';
 import {
@@ -107,10 +108,10 @@ function Releases({ status, preview }: { readonly status: Status; readonly previ
 }
 
 function ReleaseState({ row: { state, rolled_back: rollback } }: { readonly row: Published }): JSX.Element {
-  if (rollback === null) return <Badge tone={state === 'current' ? 'ok' : 'idle'}>{state}</Badge>;
+  if (rollback === null) return <Badge tone={state === 'current' ? 'ok' : 'idle'}>{words(state)}</Badge>;
   return (
     <>
-      <Badge tone="warn">rolled back</Badge>{' '}
+      <Badge tone="warn">Rolled back</Badge>{' '}
       <span>{[rollback.reviewer, rollback.reason].filter((each) => each !== null).join(': ')}</span>
     </>
   );
@@ -165,7 +166,7 @@ function Preview({
           {holdWords(result)} Automatic publishing stops until a publication resumes it.
           {to === null ? ' Without an earlier release readers get the official texts.' : null}
         </p>
-        <TextLine label="Reviewer" value={reviewer} onInput={setReviewer} />
+        <TextLine label="Your name" value={reviewer} onInput={setReviewer} />
         <TextLine label="Reason of the rollback" value={reason} onInput={setReason} />
         <p class="buttons">
           <button type="submit" class="danger" disabled={rollback.isBusy || !canRollBack}>

@@ -24,13 +24,16 @@ interface Counted {
 /**
  * Draws how far the texts of each folder are. A tile opens its folder, or the task of its file.
  *
- * @param props `release`: the one whose tasks are counted; `excluded`: its units in files that the configuration leaves out
+ * @param props `release`: the one whose tasks are counted; `skipped`: its units of skipped tasks, which are not counted;
+ *   `excluded`: its units in files that no publication has
  */
 export function CoverageMap({
   release,
+  skipped,
   excluded,
 }: {
   readonly release: string;
+  readonly skipped: number;
   readonly excluded: number;
 }): JSX.Element {
   const app = useApp();
@@ -62,10 +65,7 @@ export function CoverageMap({
         <span>
           {folder === '' ? 'All folders' : <code>{folder}</code>}{' '}
           <span class="muted">
-            {counted(units, 'unit')}
-            {folder === '' && excluded > 0
-              ? `, ${count(excluded)} of them in files that the configuration leaves out of the figures above`
-              : null}
+            {[counted(units, 'unit'), ...(folder === '' ? besides({ skipped, excluded }) : [])].join(', ')}
           </span>
         </span>
         {folder === '' ? null : <a href={folderHref(parentOf(folder))}>One folder up</a>}
@@ -87,7 +87,8 @@ export function CoverageMap({
             share: weight === 0 ? 0 : proofread / weight,
             href: taskId === null ? folderHref(path) : editorAddress(taskId),
           }))}
-          describe={({ weight, share }) => `${counted(weight, 'unit')}, ${percent(share)} proofread`}
+          figure={({ share }) => percent(share)}
+          describe={({ weight, share }) => `${percent(share)} proofread, ${counted(weight, 'unit')}`}
         />
       )}
       <p class="muted">Size: number of units. Shade: share that is proofread.</p>
@@ -96,6 +97,20 @@ export function CoverageMap({
       ) : null}
     </>
   );
+}
+
+/** How the units of the map differ from those of the figures above it, and from those of a publication. */
+function besides({
+  skipped,
+  excluded,
+}: {
+  readonly skipped: number;
+  readonly excluded: number;
+}): readonly string[] {
+  return [
+    ...(skipped === 0 ? [] : [`without ${count(skipped)} of skipped tasks`]),
+    ...(excluded === 0 ? [] : [`${count(excluded)} of them in files that are not published`]),
+  ];
 }
 
 function folderHref(folder: string): string {

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import type { Report } from '../../api/wire.ts';
 import { Panel } from '../../components/panel.tsx';
-import { Facts, Prose, Time } from '../../components/text.tsx';
+import { Facts, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { count, percent, words } from '../../text/format.ts';
 import { CoverageMap } from './coverage-map.tsx';
 import { counted } from '../../text/counted.ts';
+import { BlockerList } from '../blocker-list.tsx';
 import { UnitLink } from '../unit-link.tsx';
 
 /** Rows of a list; the filters of the queue find the others. */
@@ -17,7 +18,16 @@ export function TextCoverage(): JSX.Element {
   return (
     <Panel title="Coverage" feed={feed}>
       {({
-        coverage: { release_id: release, units, accepted, translated, blocked, excluded, by_state: states },
+        coverage: {
+          release_id: release,
+          units,
+          accepted,
+          translated,
+          blocked,
+          skipped,
+          excluded,
+          by_state: states,
+        },
       }) => {
         if (release === null || units === 0) {
           return <p class="empty">The translation tasks of the official release are not built yet.</p>;
@@ -41,7 +51,7 @@ export function TextCoverage(): JSX.Element {
                 ]}
               />
             </div>
-            <CoverageMap release={release} excluded={excluded ?? 0} />
+            <CoverageMap release={release} skipped={skipped} excluded={excluded ?? 0} />
           </>
         );
       }}
@@ -95,19 +105,7 @@ export function OpenWork(): JSX.Element {
         }}
       </Panel>
       <Panel title="Blockers" feed={status}>
-        {({ publish_blockers: blockers }) =>
-          blockers.length === 0 ? (
-            <p class="empty">None. Every unit can be published.</p>
-          ) : (
-            <ul class="rows">
-              {blockers.map(({ code, message, count: some }) => (
-                <li key={code}>
-                  <strong>{count(some)}</strong> <Prose text={message} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {({ publish_blockers: blockers }) => <BlockerList blockers={blockers} />}
       </Panel>
     </div>
   );

@@ -22,7 +22,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'file',
     head: 'File',
-    least: 240,
+    least: 280,
     grow: 5,
     narrow: 'title',
     cell: ({ task_id: id, destination, archive_entry: entry }) => (
@@ -39,7 +39,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'status',
     head: 'Status',
-    least: 122,
+    least: 110,
     grow: 0,
     narrow: 'aside',
     cell: ({ status }) => <Badge tone={TONES[status] ?? 'idle'}>{words(status)}</Badge>,
@@ -52,11 +52,11 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     narrow: 'detail',
     cell: (task) => <Units task={task} />,
   },
-  { id: 'open', head: 'Open', least: 150, grow: 1, narrow: 'detail', cell: openUnits },
+  { id: 'open', head: 'Open', least: 180, grow: 1, narrow: 'detail', cell: openUnits },
   {
     id: 'worker',
     head: 'Worker',
-    least: 160,
+    least: 150,
     grow: 1,
     narrow: 'none',
     cell: (task) => <Worker task={task} />,
@@ -64,7 +64,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'reason',
     head: 'Reason',
-    least: 140,
+    least: 130,
     grow: 2,
     narrow: 'none',
     cell: ({ reason, failure_reason: failure }) => {
@@ -75,10 +75,10 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'updated',
     head: 'Changed',
-    least: 150,
+    least: 96,
     grow: 0,
     narrow: 'none',
-    cell: ({ updated_at: at }) => <Time at={at} />,
+    cell: ({ updated_at: at }) => <Time at={at} isBrief />,
   },
 ];
 
@@ -108,5 +108,6 @@ function Worker({ task }: { readonly task: Task }): JSX.Element {
   const { worker_status: status, lease_owner: owner, lease_expires_at: until } = task;
   if (owner === null || until === null) return <span class="muted">{words(status)}</span>;
   const left = until - app.now();
-  return <span>{`${left > 0 ? `${duration(left)} left` : 'lease ended'}, ${owner}`}</span>;
+  const lease = left > 0 ? `${duration(left)} left` : 'lease ended';
+  return <span title={`${lease}, ${owner}`}>{`${lease.replace(/ \d+ s/, '')}, ${owner}`}</span>;
 }

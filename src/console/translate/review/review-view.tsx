@@ -96,10 +96,14 @@ function ReviewBody(): JSX.Element {
         <Panel title="On hold" feed={app.pool.state<Report<'translation.handoff'>>('review-handoff')}>
           {({ releases }) => <HeldList release={releases[0]} />}
         </Panel>
-        <PersonField />
-        <p class="muted">
-          Your reviews are recorded under this name; without one, under the name of your token.
-        </p>
+        {app.mayRun('translation-proofread') ? (
+          <>
+            <PersonField />
+            <p class="muted">
+              Your reviews are recorded under this name; without one, under the name of your token.
+            </p>
+          </>
+        ) : null}
       </div>
       {isPhone ? null : <ChosenTask task={task} chosen={chosen} />}
     </div>

@@ -44,7 +44,8 @@ export function WaitingList({ task }: { readonly task: TranslationTask }): JSX.E
   const units = waiting.found.map(({ unit }) => unit);
   const desk = useDecisions(units, waiting);
   const { isRunning, failure } = waiting;
-  usePageKeys(keysOf(desk, units));
+  const mayReview = app.mayRun('translation-proofread');
+  usePageKeys([...moveKeysOf(desk, units), ...(mayReview ? decisionKeysOf(desk, units) : [])]);
   return (
     <section class="waiting" aria-label="Units that wait">
       <div class="row-head">
@@ -58,7 +59,11 @@ export function WaitingList({ task }: { readonly task: TranslationTask }): JSX.E
           onChange={(next) => app.setQuery({ scope: next === 'translated' ? null : next })}
         />
       </div>
-      <DecisionBar desk={desk} units={units} />
+      {mayReview ? (
+        <DecisionBar desk={desk} units={units} />
+      ) : (
+        <p class="note info">Your token may read this, and may not review. It needs the scope review.</p>
+      )}
       {units.length === 0 && isRunning ? <Empty>Loading …</Empty> : null}
       {units.length === 0 && !isRunning && failure === null && waiting.goOn === null ? (
         <EmptyState title="No unit of this task waits">
@@ -73,7 +78,7 @@ export function WaitingList({ task }: { readonly task: TranslationTask }): JSX.E
             isChecked={desk.ticked.has(unit.unit_id)}
             isOpen={desk.open === unit.unit_id}
             refusal={desk.outcome?.refused.get(unit.unit_id) ?? null}
-            onCheck={() => desk.check(unit)}
+            onCheck={mayReview ? () => desk.check(unit) : null}
             onOpen={() => desk.setOpen(desk.open === unit.unit_id ? null : unit.unit_id)}
           />
         ))}
@@ -165,11 +170,8 @@ function DecisionBar({
 }: {
   readonly desk: Decisions;
   readonly units: readonly Unit[];
-}): JSX.Element | null {
-  const app = useApp();
+}): JSX.Element {
   const [isReturning, setReturning] = useState(false);
-  if (!app.mayRun('translation-proofread'))
-    return <p class="note info">Your token may read this, and may not review. It needs the scope review.</p>;
   const { ticked, isBusy, outcome } = desk;
   const isOff = ticked.size === 0 || isBusy;
   const refused = [...ticked.values()].filter(({ unit_id: id }) => outcome?.refused.has(id) === true);
@@ -217,7 +219,9 @@ function DecisionBar({
   );
 }
 
-function keysOf(desk: Decisions, units: readonly Unit[]): Parameters<typeof usePageKeys>[0] {
+type Keys = Parameters<typeof usePageKeys>[0];
+
+function moveKeysOf(desk: Decisions, units: readonly Unit[]): Keys {
   const at = units.findIndex(({ unit_id: id }) => id === desk.open);
   const go = (step: number): void => {
     const next = units[Math.min(units.length - 1, Math.max(0, at + step))];
@@ -228,11 +232,16 @@ function keysOf(desk: Decisions, units: readonly Unit[]): Parameters<typeof useP
   return [
     { keys: 'j', text: 'Next unit', run: () => go(1) },
     { keys: 'k', text: 'Previous unit', run: () => go(-1) },
+  ];
+}
+
+function decisionKeysOf(desk: Decisions, units: readonly Unit[]): Keys {
+  return [
     {
       keys: 'x',
       text: 'Select the open unit',
       run: () => {
-        const unit = units[at];
+        const unit = units.find(({ unit_id: id }) => id === desk.open);
         if (unit !== undefined) desk.check(unit);
       },
     },

@@ -22,7 +22,8 @@ export function WaitingUnit({
   readonly isOpen: boolean;
   /** Why the last decision about this unit was refused. */
   readonly refusal: string | null;
-  readonly onCheck: () => void;
+  /** `null` where the token may not review. */
+  readonly onCheck: (() => void) | null;
   readonly onOpen: () => void;
 }): JSX.Element {
   const { translation, source_text: source, placeholders } = unit;
@@ -33,12 +34,14 @@ export function WaitingUnit({
   );
   return (
     <li id={`waiting-${unit.unit_id}`} class={isOpen ? 'open' : ''}>
-      <input
-        type="checkbox"
-        checked={isChecked}
-        aria-label={`Select ${source.slice(0, 60)}`}
-        onChange={onCheck}
-      />
+      {onCheck === null ? null : (
+        <input
+          type="checkbox"
+          checked={isChecked}
+          aria-label={`Select ${source.slice(0, 60)}`}
+          onChange={onCheck}
+        />
+      )}
       <div class="waiting-texts">
         <p class="waiting-head">
           <span class={`badge ${look.tone}`}>
@@ -69,16 +72,7 @@ export function WaitingUnit({
             />
           </p>
         </div>
-        {findings.length === 0 ? null : (
-          <ul class="waiting-findings">
-            {findings.map(({ message, severity }, at) => (
-              <li class={toneOf(severity)} key={at}>
-                <span class="unseen">{severity}: </span>
-                <bdi>{message}</bdi>
-              </li>
-            ))}
-          </ul>
-        )}
+        <Findings findings={findings} />
         {refusal === null ? null : (
           <p class="bad waiting-refusal" role="alert">
             <span aria-hidden="true">! </span>
@@ -88,6 +82,22 @@ export function WaitingUnit({
         {isOpen ? <Before unit={unit} /> : null}
       </div>
     </li>
+  );
+}
+
+type UnitFindings = NonNullable<Unit['translation']>['findings'];
+
+function Findings({ findings }: { readonly findings: UnitFindings }): JSX.Element | null {
+  if (findings.length === 0) return null;
+  return (
+    <ul class="waiting-findings">
+      {findings.map(({ message, severity }, at) => (
+        <li class={toneOf(severity)} key={at}>
+          <span class="unseen">{severity}: </span>
+          <bdi>{message}</bdi>
+        </li>
+      ))}
+    </ul>
   );
 }
 
