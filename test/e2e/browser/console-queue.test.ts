@@ -54,7 +54,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(new URL(page.url()).hash).toBe('#/translate?folder=Scenario');
     await map.getByRole('link', { name: /^Main: / }).focus();
     await page.keyboard.press('Enter');
-    await map.getByRole('link', { name: /^Chapter02\.json: 166 units, / }).waitFor();
+    await map.getByRole('link', { name: /^Chapter02\.json: \d+ % proofread, 166 units$/ }).waitFor();
     await page.getByRole('link', { name: 'One folder up' }).click();
     await map.getByRole('link', { name: /^Main: / }).waitFor();
     await page.goto(`${shared().url}#/translate?folder=Scenario%2FMain`);
