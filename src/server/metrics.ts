@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
+import { listOperations } from '../contract/operations/operations.ts';
 import { CHANNELS } from '../domain/release/channel.ts';
 import { REASONS } from '../domain/verdict/reasons.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
@@ -10,6 +11,9 @@ import type { Serving } from './serving/serving.ts';
 
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
+
+/** What an operation answers after a fault of this server, which no operation declares. */
+const UNEXPECTED_STATUS = 500;
 
 /** The series of one route. */
 interface RouteTally {
@@ -28,7 +32,7 @@ export interface ServerMetrics {
   observe(serving: Serving, now: () => number): void;
 }
 
-/** Registers the server's metrics; every label has a fixed set of values. */
+/** Registers the server's metrics; every label has a fixed set of values. Each status that an operation declares has a sample from the start. */
 export function createServerMetrics(registry: Registry): ServerMetrics {
   const registers = [registry];
   const requests = createTallyCounter({
@@ -76,6 +80,11 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
       statuses.set(status, (series = requests({ route, method, status: status ?? 'none' })));
     return series;
   };
+  // increase() does not count the first sample of a series.
+  for (const { method, path, answers } of listOperations()) {
+    const statuses = [...Object.keys(answers).map(Number), UNEXPECTED_STATUS];
+    for (const status of statuses) requestsOf(tallyOf(path), path, method.toUpperCase(), status);
+  }
   const verdicts = new Gauge({
     name: 'slipway_verdict',
     help: '1 for the current reason of each channel, 0 for all others; the reason of a distributable channel is "none".',
