@@ -164,7 +164,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     expect(await runCases(HEALTHY, checks)).toBe('');
   });
 
-  it.each(DAMAGE_SERIES)('tell damage, whoever finds it: %s', async (series) => {
+  it.each(DAMAGE_SERIES)('tell damage of every finder: %s', async (series) => {
     const fired = {
       exp_labels: { namespace: 'slipway', pod: 'p', severity: 'warning' },
       exp_annotations: { runbook_url: 'https://slipway.dev/runbooks/SlipwayDamageFound.md' },
@@ -196,7 +196,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     expect(
       [...series, ...Object.keys(HEALTHY)].flatMap((each) => strangersOf(each, exposed, { isWhole: true })),
     ).toEqual([]);
-    // Who takes a made-up name for a real one finds nothing at all.
+    // The comparison notices a made-up name, label and value.
     expect(
       strangersOf('slipway_verdict{reason="NoSuchReason",kind="x"} + slipway_none', exposed),
     ).toHaveLength(3);

@@ -245,9 +245,10 @@ describe('slipway dev', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     const unserved = await readSummary(data);
     expect(unserved).toMatchObject({ server_url: url, release_id: null });
-    expect(dev.output()).toContain(`Console: ${url}/admin/dashboard/`);
+    expect(dev.output()).toContain(`Console:   ${url}/admin/dashboard/`);
     expect(dev.output()).toContain(`Metrics:   ${unserved.metrics_url}`);
-    expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}`);
+    expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}\n`);
+    expect(dev.output()).toContain(`${unserved.daemon_metrics_url} (its metrics)`);
     upstream.closed.clear();
     const [, line = ''] = /To sync now:\n {2}(.*)\n/.exec(dev.output()) ?? [];
     await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });

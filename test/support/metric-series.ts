@@ -1,4 +1,4 @@
-/** What a program exposes of one metric. */
+/** One metric as a program exposes it. */
 export interface ExposedMetric {
   /** counter, gauge or histogram. */
   readonly type: string;
@@ -56,33 +56,46 @@ export function strangersOf(
   exposed: ReadonlyMap<string, ExposedMetric>,
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): readonly string[] {
-  const strangers: string[] = [];
-  for (const [, name = '', selector = ''] of expression.matchAll(/\b(slipway_\w+)(?:\{([^}]*)\})?/gu)) {
-    const metric = exposed.get(name);
-    if (metric === undefined) {
-      strangers.push(name);
-      continue;
-    }
-    const asked = [...selector.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/gu)];
-    for (const [, label = '', operator = '', wanted = ''] of asked) {
-      if (OPEN_LABELS.has(label)) continue;
-      const values = [...(metric.labels.get(label) ?? [])];
-      // Each alternative must be a value that exists, or a pattern that one of them has.
-      for (const each of operator.endsWith('~') ? wanted.split('|') : [wanted]) {
-        const pattern = operator.endsWith('~') ? new RegExp(`^(?:${each})$`, 'u') : null;
-        const isKnown = values.some((value) => pattern?.test(value) ?? value === each);
-        if (!isKnown) strangers.push(`${name}{${label}="${each}"}`);
-      }
-    }
-    const labels = new Set(asked.map(([, label]) => label));
-    const missing = isWhole ? [...metric.labels.keys()].filter((label) => !labels.has(label)) : [];
-    strangers.push(...missing.map((label) => `${name} without ${label}`));
-  }
-  for (const [, labels = ''] of expression.matchAll(/\b(?:by|on) \(([^)]*)\)/gu)) {
-    const known = new Set([...exposed.values()].flatMap((metric) => [...metric.labels.keys()]));
-    for (const label of labels.split(', ')) {
-      if (!known.has(label) && !OPEN_LABELS.has(label) && label !== 'le') strangers.push(label);
-    }
-  }
-  return strangers;
+  const selectors = [...expression.matchAll(/\b(slipway_\w+)(?:\{([^}]*)\})?/gu)];
+  return [
+    ...selectors.flatMap(([, name = '', selector = '']) => {
+      const metric = exposed.get(name);
+      if (metric === undefined) return [name];
+      return [
+        ...strangeValues(name, metric, selector),
+        ...(isWhole ? missingLabels(name, metric, selector) : []),
+      ];
+    }),
+    ...strangeGroups(expression, exposed),
+  ];
+}
+
+/** Each alternative must be a value that exists, or a pattern that one of them has. */
+function strangeValues(name: string, { labels }: ExposedMetric, selector: string): readonly string[] {
+  return [...selector.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/gu)].flatMap(
+    ([, label = '', operator = '', wanted = '']) => {
+      if (OPEN_LABELS.has(label)) return [];
+      const values = [...(labels.get(label) ?? [])];
+      const isPattern = operator.endsWith('~');
+      return (isPattern ? wanted.split('|') : [wanted])
+        .filter((each) => {
+          const pattern = new RegExp(`^(?:${each})$`, 'u');
+          return !values.some((value) => (isPattern ? pattern.test(value) : value === each));
+        })
+        .map((each) => `${name}{${label}="${each}"}`);
+    },
+  );
+}
+
+function missingLabels(name: string, { labels }: ExposedMetric, selector: string): readonly string[] {
+  const asked = new Set(labelsOf(selector).map(([label]) => label));
+  return [...labels.keys()].filter((label) => !asked.has(label)).map((label) => `${name} without ${label}`);
+}
+
+/** The labels of `by` and `on` that no metric has. */
+function strangeGroups(expression: string, exposed: ReadonlyMap<string, ExposedMetric>): readonly string[] {
+  const known = new Set([...exposed.values()].flatMap(({ labels }) => [...labels.keys()]));
+  return [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/gu)]
+    .flatMap(([, labels = '']) => labels.split(', '))
+    .filter((label) => !known.has(label) && !OPEN_LABELS.has(label) && label !== 'le');
 }

@@ -3,7 +3,7 @@ import { PUBLIC_OPERATIONS } from '../../contract/operations/operations-public.t
 import type { Channel } from '../../domain/release/channel.ts';
 import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
 
-/** What the byte path answers; 500 after a fault of this server, which no operation declares. */
+/** The statuses of the byte path; 500 after a fault of this server, which no operation declares. */
 const STATUSES: readonly number[] = [...Object.keys(PUBLIC_OPERATIONS.getResource.answers).map(Number), 500];
 
 /** Counters of the byte path. */

@@ -434,7 +434,7 @@ const CASES: readonly Case[] = [
     alerts: ['SlipwayOfficialNotServed'],
   },
   {
-    name: 'an attestation of a volume that was away, older than the one before',
+    name: 'an old attestation of a volume that was away',
     arrange: rollBack,
     state: 'untrusted',
     reason: 'AttestationRolledBack',

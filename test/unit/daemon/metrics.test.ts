@@ -54,7 +54,7 @@ const NOTHING_YET: DaemonMetricsOptions = {
     releases: { current: () => null },
     objects: { totalBytes: () => ({ sound: 0, damaged: 0 }) },
     attestor: { attested: () => null },
-    damage: { found: createDamageTally().read },
+    damage: { found: () => [] },
     clock: new FakeClock(),
   },
 };
@@ -239,7 +239,7 @@ describe('the metrics of work', () => {
 
   it('count the damage of every finder from 0', async () => {
     const tally = createDamageTally();
-    const work = { ...NOTHING_YET.work, damage: { found: tally.read } };
+    const work = { ...NOTHING_YET.work, damage: { found: () => tally.read() } };
     const registry = createDaemonMetrics({ ...NOTHING_YET, work });
     const lines = async (): Promise<readonly string[]> =>
       (await registry.metrics())

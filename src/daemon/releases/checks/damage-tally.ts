@@ -1,6 +1,6 @@
 import { DAMAGE_FINDERS, type DaemonDamageFinder } from '../records/damage-records.ts';
 
-/** What the bytes of an object or of a manifest lack. */
+/** The kinds of damage: the file is not there, or its bytes are wrong. */
 export const DAMAGE_KINDS = ['missing', 'damaged'] as const;
 
 /** One of {@link DAMAGE_KINDS}. */

@@ -32,7 +32,7 @@ export interface ReleaseDamage {
   reportRelease(release: ReleaseRow, problem: ReleaseProblem, finder: DaemonDamageFinder): void;
   /** Whether an object is already known to be damaged. */
   isKnown(blake3: Blake3Hex): boolean;
-  /** The damage found since the start of the daemon; what was known counts once. */
+  /** The damage found since the start of the daemon. Damage that lasts counts once. */
   found(): readonly FoundDamage[];
   /**
    * Checks every damaged release again after objects were found or made sound.
@@ -59,10 +59,6 @@ export interface ReleaseDamageOptions {
 export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamage {
   const { database, releases, objects, clock } = options;
   const tally = createDamageTally();
-  const isKnown = (blake3: Blake3Hex): boolean => {
-    const object = objects.get(blake3);
-    return object === null ? releases.isDamaged(blake3) : !object.sound;
-  };
   const withdraw = (release: ReleaseRow, problem: ReleaseProblem | null): void => {
     releases.update(release.channel, release.release_id, {
       state: 'damaged',
@@ -78,18 +74,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     objects.markDamaged(blake3);
     const holders = releases.holders(blake3);
     for (const release of holders) {
-      const destinations = releases.destinationsOf(release, blake3, DESTINATIONS_PER_OBJECT);
-      for (const destination of destinations.length > 0 ? destinations : [SERVER_INFO_NAME]) {
-        releases.addDamage({
-          channel: release.channel,
-          release_id: release.release_id,
-          destination,
-          blake3,
-          status,
-          found_at: unixSeconds(clock),
-          found_by: finder,
-        });
-      }
+      addEntries(options, release, { blake3, status }, finder);
       if (release.state !== 'damaged') withdraw(release, null);
     }
     return holders.filter((release) => release.state !== 'damaged');
@@ -99,7 +84,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
       const withdrawn = new Map<string, ReleaseRow>();
       for (let offset = 0; offset < damaged.length; offset += OBJECTS_PER_TURN) {
         const turn = damaged.slice(offset, offset + OBJECTS_PER_TURN);
-        const unknown = turn.filter(({ blake3 }) => !isKnown(blake3));
+        const unknown = turn.filter(({ blake3 }) => !isKnown(options, blake3));
         database.transaction(() => {
           for (const object of turn) {
             for (const release of reportObject(object, finder)) {
@@ -119,8 +104,8 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
         tally.add(finder, problem.reason === 'SnapshotMissing' ? 'missing' : 'damaged');
       options.onDamage();
     },
-    isKnown,
-    found: tally.read,
+    isKnown: (blake3) => isKnown(options, blake3),
+    found: () => tally.read(),
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
@@ -142,4 +127,33 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
         });
       }),
   };
+}
+
+function isKnown(
+  { objects, releases }: Pick<ReleaseDamageOptions, 'objects' | 'releases'>,
+  blake3: Blake3Hex,
+): boolean {
+  const object = objects.get(blake3);
+  return object === null ? releases.isDamaged(blake3) : !object.sound;
+}
+
+/** Records the entries of a release that a damaged object has. */
+function addEntries(
+  { releases, clock }: Pick<ReleaseDamageOptions, 'releases' | 'clock'>,
+  release: ReleaseRow,
+  { blake3, status }: DamagedObject,
+  finder: DaemonDamageFinder,
+): void {
+  const destinations = releases.destinationsOf(release, blake3, DESTINATIONS_PER_OBJECT);
+  for (const destination of destinations.length > 0 ? destinations : [SERVER_INFO_NAME]) {
+    releases.addDamage({
+      channel: release.channel,
+      release_id: release.release_id,
+      destination,
+      blake3,
+      status,
+      found_at: unixSeconds(clock),
+      found_by: finder,
+    });
+  }
 }

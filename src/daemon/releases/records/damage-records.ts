@@ -6,7 +6,7 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 /** The kind of damage of an entry's object. */
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
-/** Who can find damage: a server that reads the volume, or a job of the daemon. */
+/** The finders of damage: a server that reads the volume, or a job of the daemon. */
 export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'boot'] as const;
 
 /** The first finder of the damage. */
