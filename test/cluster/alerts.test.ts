@@ -255,6 +255,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
         metricRelabelings: [{ action: 'labeldrop', regex: 'x' }],
       },
       grafanaDashboard: { enabled: true },
+      prometheusRule: { runbookUrl: 'https://wiki.example.org/books/' },
     });
     const monitor = objects.find(({ kind }) => kind === 'PodMonitor');
     expect(monitor?.spec.podMetricsEndpoints).toMatchObject([
@@ -263,6 +264,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     ]);
     const board = objects.find(({ metadata }) => metadata.name === 'test-slipway-dashboard');
     expect(board?.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+    expect(board?.data?.['slipway.json']).toContain('"url": "https://wiki.example.org/books"');
     for (const part of BOARD_PARTS) expect(boardExpressions(render).join('\n')).toContain(part);
   });
 });
