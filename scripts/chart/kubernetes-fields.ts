@@ -20,12 +20,11 @@ export const key = z.string().regex(/^[-._a-zA-Z0-9]+$/, 'must be a key of a Sec
  * Source: Kubernetes API reference, Quantity.
  */
 export const quantity = z.union([
-  z
-    .string()
-    .regex(
-      /^[0-9]+(?:\.[0-9]+)?(?:[EPTGMK]i|[EPTGMkmun]|[eE][+-]?[0-9]+)?$/,
-      'must be a quantity such as 20Gi',
-    ),
+  z.string().regex(
+    // Helm shows the pattern alone, so the name of the group is the advice.
+    /^(?<a_quantity_such_as_20Gi>[0-9]+(?:\.[0-9]+)?(?:[EPTGMK]i|[EPTGMkmun]|[eE][+-]?[0-9]+)?)$/,
+    'must be a quantity such as 20Gi',
+  ),
   z.number().min(0),
 ]);
 

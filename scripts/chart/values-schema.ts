@@ -361,7 +361,7 @@ const prometheusRule = z
     runbookUrl: z
       .string()
       .default('https://slipway.dev/runbooks')
-      .describe('Where docs/runbooks is published; alerts link to its pages.'),
+      .describe('Where docs/runbooks is published; alerts link to its pages, and the board to their folder.'),
     disabled: z
       .array(z.string().regex(/^Slipway[A-Za-z]+$/))
       .default([])

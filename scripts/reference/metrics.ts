@@ -22,9 +22,11 @@ export function renderMetrics(): string {
 Generated from the code by \`make docs\`; do not edit.
 
 Every program serves \`/metrics\` on a port of its own, with these metrics, \`${BUILD_INFO}\`, and those of the process
-(\`process_*\`, \`nodejs_*\`). Most labels with a known set of values have a sample for each of them from the start. \`slipway_verdict\` has
-them from the first verdict on; a metric by route, report, method or HTTP status has a sample for each combination that
-occurred. A time or a size that is not known has none.
+(\`process_*\`, \`nodejs_*\`). Every counter has a sample of 0 for each value of its labels from the start, so that \`increase()\` sees
+the first event. Of \`slipway_http_requests_total\` these are each operation with its method and the statuses that it declares, and 500;
+another method or status has a series from its first request on. No label takes its values from a request, so the number of series has a
+bound: \`slipway_http_requests_total\` starts with fewer than 250. \`slipway_verdict\` has its samples from the first verdict on, the
+durations of a route from its first request on. A time or a size that is not known has none.
 
 ## Server
 
@@ -87,6 +89,7 @@ function daemonMetrics(): Registry {
       releases: { current: unread },
       objects: { totalBytes: unread },
       attestor: { attested: unread },
+      damage: { found: unread },
       clock: systemClock,
     },
   });

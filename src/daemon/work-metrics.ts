@@ -3,6 +3,7 @@ import { ENDED_TASK_STATUSES, TASK_LANES } from '../contract/schemas/vocabulary.
 import { CHANNELS } from '../domain/release/channel.ts';
 import type { Registry } from '../platform/metrics/metrics.ts';
 import type { Clock } from '../platform/process/clock.ts';
+import type { ReleaseDamage } from './releases/checks/release-damage.ts';
 import type { Attestor } from './releases/attest/attestor.ts';
 import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
 import type { ObjectRegistry } from './releases/records/object-registry.ts';
@@ -19,6 +20,7 @@ export interface WorkMetricsSources {
   readonly releases: Pick<ReleaseRepository, 'current'>;
   readonly objects: Pick<ObjectRegistry, 'totalBytes'>;
   readonly attestor: Pick<Attestor, 'attested'>;
+  readonly damage: Pick<ReleaseDamage, 'found'>;
   readonly clock: Clock;
 }
 
@@ -34,6 +36,7 @@ export function addWorkMetrics(registry: Registry, sources: WorkMetricsSources):
   addQueueMetrics(registry, sources);
   addScheduleMetrics(registry, sources);
   addStoreMetrics(registry, sources);
+  addDamageMetrics(registry, sources);
   addAttestationMetrics(registry, sources);
 }
 
@@ -153,6 +156,19 @@ function addStoreMetrics(registry: Registry, { objects, releases, clock }: WorkM
     registers,
     collect: () => {
       for (const channel of CHANNELS) current.set({ channel }, releases.current(channel)?.total_bytes ?? 0);
+    },
+  });
+}
+
+function addDamageMetrics(registry: Registry, { damage }: WorkMetricsSources): void {
+  const found: Counter = new Counter({
+    name: 'slipway_daemon_damage_total',
+    help: 'Objects and manifests found damaged since the start of the daemon, by finder and kind: missing or damaged.',
+    labelNames: ['found_by', 'kind'],
+    registers: [registry],
+    collect: () => {
+      found.reset();
+      for (const { finder, kind, count } of damage.found()) found.inc({ found_by: finder, kind }, count);
     },
   });
 }

@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ReleaseChannel } from './kubernetes/objects.ts';
-import type { ReflectorTurn } from './kubernetes/reflector.ts';
+import { COLLECTION_KINDS } from './kubernetes/collections.ts';
+import { REFLECTOR_TURNS, type ReflectorTurn } from './kubernetes/reflector.ts';
 import { conditionOf } from './reconcile/condition-of.ts';
-import type { ReconcileOutcome } from './reconcile/reconciler.ts';
+import { RECONCILE_OUTCOMES, type ReconcileOutcome } from './reconcile/reconciler.ts';
 import { CALM_REASONS, isCalm } from '../domain/service-state/calm-reasons.ts';
 import { shareOf } from '../domain/translation/publish-outcome.ts';
 
@@ -39,6 +40,11 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ['kind', 'turn'],
     registers,
   });
+  // increase() does not count the first sample of a series.
+  for (const outcome of [...RECONCILE_OUTCOMES, 'failed']) reconciliations.inc({ outcome }, 0);
+  for (const kind of COLLECTION_KINDS) {
+    for (const turn of REFLECTOR_TURNS) turns.inc({ kind, turn }, 0);
+  }
   return {
     reconciled: (outcome, seconds) => {
       reconciliations.inc({ outcome });

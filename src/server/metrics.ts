@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
+import { listOperations } from '../contract/operations/operations.ts';
 import { CHANNELS } from '../domain/release/channel.ts';
 import { REASONS } from '../domain/verdict/reasons.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
@@ -10,6 +11,9 @@ import type { Serving } from './serving/serving.ts';
 
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
+
+/** The status after a fault of this server, which no operation declares. */
+const UNEXPECTED_STATUS = 500;
 
 /** The series of one route. */
 interface RouteTally {
@@ -31,6 +35,39 @@ export interface ServerMetrics {
 /** Registers the server's metrics; every label has a fixed set of values. */
 export function createServerMetrics(registry: Registry): ServerMetrics {
   const registers = [registry];
+  const countRequest = createRequestCounters(registry);
+  const verdicts = new Gauge({
+    name: 'slipway_verdict',
+    help: '1 for the current reason of each channel, 0 for all others; the reason of a distributable channel is "none".',
+    labelNames: ['channel', 'reason'],
+    aggregator: 'max',
+    registers,
+  });
+  const refreshes = new Counter({
+    name: 'slipway_refresh_total',
+    help: 'Polls of the daemon for an attestation, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+
+  for (const outcome of REFRESH_OUTCOMES) refreshes.inc({ outcome }, 0);
+
+  return {
+    request: countRequest,
+    verdict: (verdict) => {
+      setVerdict(verdicts, verdict);
+    },
+    refresh: (outcome) => {
+      refreshes.inc({ outcome });
+    },
+    observe: (serving, now) => {
+      registerServingGauges(registry, serving, now);
+    },
+  };
+}
+
+/** Registers the counters of requests; the result counts one. Each status that an operation declares has a sample from the start. */
+function createRequestCounters(registry: Registry): (record: RequestRecord) => void {
   const requests = createTallyCounter({
     name: 'slipway_http_requests_total',
     help: 'Requests by route template, method and status; "none" if the client left before any response.',
@@ -42,7 +79,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     help: 'Duration from the request head to the end of the response, by route template.',
     labelNames: ['route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    registers,
+    registers: [registry],
   });
   const bytes = createTallyCounter({
     name: 'slipway_http_response_bytes_total',
@@ -76,38 +113,16 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
       statuses.set(status, (series = requests({ route, method, status: status ?? 'none' })));
     return series;
   };
-  const verdicts = new Gauge({
-    name: 'slipway_verdict',
-    help: '1 for the current reason of each channel, 0 for all others; the reason of a distributable channel is "none".',
-    labelNames: ['channel', 'reason'],
-    aggregator: 'max',
-    registers,
-  });
-  const refreshes = new Counter({
-    name: 'slipway_refresh_total',
-    help: 'Polls of the daemon for an attestation, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
-
-  for (const outcome of REFRESH_OUTCOMES) refreshes.inc({ outcome }, 0);
-
-  return {
-    request: ({ route, method, status, bytes: sent, seconds }) => {
-      const tally = tallyOf(route);
-      requestsOf(tally, route, method, status).add(1);
-      tally.duration.observe(seconds);
-      tally.bytes.add(sent);
-    },
-    verdict: (verdict) => {
-      setVerdict(verdicts, verdict);
-    },
-    refresh: (outcome) => {
-      refreshes.inc({ outcome });
-    },
-    observe: (serving, now) => {
-      registerServingGauges(registry, serving, now);
-    },
+  // increase() does not count the first sample of a series.
+  for (const { method, path, answers } of listOperations()) {
+    const statuses = [...Object.keys(answers).map(Number), UNEXPECTED_STATUS];
+    for (const status of statuses) requestsOf(tallyOf(path), path, method.toUpperCase(), status);
+  }
+  return ({ route, method, status, bytes: sent, seconds }) => {
+    const tally = tallyOf(route);
+    requestsOf(tally, route, method, status).add(1);
+    tally.duration.observe(seconds);
+    tally.bytes.add(sent);
   };
 }
 

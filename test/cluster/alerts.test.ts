@@ -5,19 +5,23 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { CHANNELS } from '../../src/domain/release/channel.ts';
 import { CALM_REASONS } from '../../src/domain/service-state/calm-reasons.ts';
 import { SERVICE_REASONS } from '../../src/domain/service-state/service-reasons.ts';
-import { SERVICE_STATE_NAMES } from '../../src/domain/service-state/service-state.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
-import { REFRESH_OUTCOMES } from '../../src/server/serving/attestation-poller.ts';
+import {
+  ALERT_CASES as CASES,
+  DAMAGE_SERIES,
+  HEALTHY_SERIES as HEALTHY,
+  JOB,
+} from '../support/alert-cases.ts';
 import { CHART, parseObjects, runHelm, type KubeObject } from '../support/helm.ts';
 import { kubeTools } from '../support/kube-tools.ts';
+import { readMetrics, strangersOf } from '../support/metric-series.ts';
+import { collectRealMetrics } from '../support/real-metrics.ts';
 import { hasTool } from '../support/tools.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const RUNBOOKS = join(ROOT, 'docs/runbooks');
-const JOB = 'job="test-slipway-metrics",namespace="slipway",pod="p"';
 const HEADINGS = ['## Symptom', '## Meaning', '## First command', '## Remedy'];
 
 const programs = kubeTools('helm');
@@ -30,160 +34,29 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Series of one situation, and the alert that must fire at a time; the labels are those of the series that remain. */
-interface Case {
-  readonly series: Readonly<Record<string, string>>;
-  readonly at: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly page?: string;
-  /** Before this time the alert must not fire. */
-  readonly quietAt?: string;
+const NODE_GAUGES = /^nodejs_active_(?:handles|requests|resources)_total non-counter /u;
+
+/** The subjects that the board must draw. */
+const BOARD_PARTS = [
+  'slipway_service_reason',
+  'slipway_daemon_damage_total',
+  'slipway_daemon_tasks_total',
+  'slipway_daemon_task_queue_depth',
+  'slipway_daemon_task_queue_oldest_seconds',
+  'slipway_daemon_store_bytes',
+  'slipway_daemon_schedule_lateness_seconds',
+  'slipway_daemon_upstream_errors_total',
+];
+
+/** The expressions of all panels of the board. */
+function boardExpressions(render: (values: object) => readonly KubeObject[]): readonly string[] {
+  const objects = render({ grafanaDashboard: { enabled: true } });
+  const board = objects.find(({ metadata }) => metadata.name === 'test-slipway-dashboard');
+  const { panels } = JSON.parse(board?.data?.['slipway.json'] ?? '') as {
+    readonly panels: ReadonlyArray<{ readonly targets: ReadonlyArray<{ readonly expr: string }> }>;
+  };
+  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 }
-
-const POD = { namespace: 'slipway', pod: 'p' };
-const OWN = { ...POD, job: 'test-slipway-metrics' };
-
-const CASES: Readonly<Record<string, Case>> = {
-  SlipwayOfficialNotServed: {
-    series: { [`slipway_verdict{${JOB},channel="official",reason="EntryDamaged"}`]: '1x20' },
-    quietAt: '4m',
-    at: '6m',
-    labels: { ...POD, reason: 'EntryDamaged' },
-    page: 'EntryDamaged',
-  },
-  SlipwayLocalizedNotServed: {
-    series: {
-      [`slipway_verdict{${JOB},channel="official",reason="none"}`]: '1x30',
-      [`slipway_verdict{${JOB},channel="localized",reason="BaseReleaseChanged"}`]: '1x30',
-    },
-    quietAt: '14m',
-    at: '16m',
-    labels: { ...POD, reason: 'BaseReleaseChanged' },
-  },
-  SlipwayAttestationExpiresSoon: {
-    series: { [`slipway_attestation_expires_in_seconds{${JOB}}`]: '600-60x9' },
-    quietAt: '6m',
-    at: '9m',
-    labels: OWN,
-  },
-  SlipwayDaemonNotAnswering: {
-    series: {
-      [`slipway_refresh_total{${JOB},outcome="failed"}`]: '0+6x30',
-      [`slipway_refresh_total{${JOB},outcome="unchanged"}`]: '50x30',
-    },
-    quietAt: '4m',
-    at: '12m',
-    labels: POD,
-  },
-  SlipwayVolumeFull: {
-    series: {
-      [`slipway_service_reason{${JOB},channel="official",reason="DataVolumeFull"}`]: '0 1x20',
-      [`slipway_service_reason{${JOB},channel="localized",reason="DataVolumeFull"}`]: '0 1x20',
-    },
-    quietAt: '2m',
-    at: '4m',
-    labels: { ...POD, reason: 'DataVolumeFull' },
-    page: 'DataVolumeFull',
-  },
-  SlipwayDamageFound: {
-    series: { [`slipway_scrub_damage_total{${JOB},kind="damaged"}`]: '0 0 0 1x20' },
-    quietAt: '2m',
-    at: '4m',
-    labels: POD,
-  },
-  SlipwayServerErrors: {
-    series: {
-      [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="200"}`]: '0+90x30',
-      [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="503"}`]: '0+10x30',
-    },
-    quietAt: '5m',
-    at: '20m',
-    labels: POD,
-  },
-  SlipwaySyncFailing: {
-    series: { [`slipway_daemon_sync_consecutive_failures{${JOB}}`]: '0 1 2 3x10' },
-    quietAt: '2m',
-    at: '4m',
-    labels: OWN,
-  },
-  SlipwaySyncLate: {
-    series: { [`slipway_daemon_sync_next_timestamp_seconds{${JOB}}`]: '60x40' },
-    quietAt: '10m',
-    at: '20m',
-    labels: OWN,
-  },
-  SlipwayDaemonRestarting: {
-    series: { [`slipway_daemon_restarts{${JOB}}`]: '0 1 2 3 4x20' },
-    quietAt: '1m',
-    at: '10m',
-    labels: OWN,
-  },
-  SlipwayBackupFailing: {
-    series: { [`slipway_daemon_backup_consecutive_failures{${JOB}}`]: '0 1 2x10' },
-    quietAt: '1m',
-    at: '3m',
-    labels: OWN,
-  },
-  SlipwayDoctorFailing: {
-    series: {
-      [`slipway_daemon_check_status{${JOB},check="disk"}`]: '2x30',
-      [`slipway_daemon_check_status{${JOB},check="sync"}`]: '1x30',
-    },
-    quietAt: '14m',
-    at: '16m',
-    labels: { ...OWN, check: 'disk' },
-  },
-  SlipwayTargetDown: {
-    series: { [`up{${JOB}}`]: '1 0x20' },
-    quietAt: '3m',
-    at: '8m',
-    labels: OWN,
-  },
-  SlipwayOperatorWithoutLeader: {
-    series: {
-      'slipway_operator_leading{job="test-slipway-operator-metrics",pod="a"}': '0x20',
-      'slipway_operator_leading{job="test-slipway-operator-metrics",pod="b"}': '1 0x20',
-    },
-    quietAt: '3m',
-    at: '8m',
-    labels: {},
-  },
-  SlipwayReleaseChannelNotReady: {
-    series: {
-      'slipway_operator_release_channel_ready{job="test-slipway-operator-metrics",namespace="games",name="official"}':
-        '0x30',
-    },
-    quietAt: '14m',
-    at: '16m',
-    labels: { job: 'test-slipway-operator-metrics', namespace: 'games', name: 'official' },
-  },
-};
-
-/** A service in which all is well. */
-const HEALTHY: Readonly<Record<string, string>> = {
-  [`up{${JOB}}`]: '1x60',
-  [`slipway_verdict{${JOB},channel="official",reason="none"}`]: '1x60',
-  [`slipway_verdict{${JOB},channel="localized",reason="ReleaseNotAuthorized"}`]: '1x60',
-  [`slipway_attestation_expires_in_seconds{${JOB}}`]: '600 400 500 600 400x56',
-  [`slipway_refresh_total{${JOB},outcome="unchanged"}`]: '0+3x60',
-  [`slipway_refresh_total{${JOB},outcome="failed"}`]: '2x60',
-  [`slipway_service_reason{${JOB},channel="official",reason="VolumeFull"}`]: '0x60',
-  [`slipway_service_reason{${JOB},channel="official",reason="none"}`]: '1x60',
-  [`slipway_scrub_damage_total{${JOB},kind="damaged"}`]: '3x60',
-  [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="200"}`]: '0+90x60',
-  [`slipway_http_requests_total{${JOB},route="/x",method="GET",status="503"}`]: '0+1x60',
-  // Probes of a release that is not served have alerts of their own.
-  [`slipway_http_requests_total{${JOB},route="/readyz",method="GET",status="503"}`]: '0+30x60',
-  [`slipway_daemon_sync_consecutive_failures{${JOB}}`]: '2x60',
-  [`slipway_daemon_sync_next_timestamp_seconds{${JOB}}`]: '600+60x60',
-  [`slipway_daemon_restarts{${JOB}}`]: '1x60',
-  [`slipway_daemon_backup_consecutive_failures{${JOB}}`]: '0x60',
-  [`slipway_daemon_check_status{${JOB},check="disk"}`]: '1x60',
-  'slipway_operator_leading{job="test-slipway-operator-metrics",pod="a"}': '1x60',
-  'slipway_operator_leading{job="test-slipway-operator-metrics",pod="b"}': '0x60',
-  'slipway_operator_release_channel_ready{job="test-slipway-operator-metrics",namespace="g",name="o"}':
-    '1x60',
-};
 
 describe.skipIf(!canRun)('the alerts of the chart', () => {
   let home = '';
@@ -265,26 +138,23 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     const check = (exp_alerts: readonly object[]) => [
       { eval_time: '30m', alertname: 'SlipwayOfficialNotServed', exp_alerts },
     ];
-    const refused = {
-      [`slipway_verdict{${JOB},channel="official",reason="AttestationUnavailable"}`]: '1x60',
-    };
-    const state = `slipway_service_state{${JOB},channel="official",state="starting"}`;
-    const because = (reason: string) =>
-      `slipway_service_reason{${JOB},channel="official",reason="${reason}"}`;
-    const starts = { ...refused, [state]: '1x60' };
-    expect(await runCases({ ...starts, [because('Syncing')]: '1x60' }, check([]))).toBe('');
-    expect(await runCases({ ...starts, [because('Syncing')]: '0x60' }, check([]))).not.toBe('');
-    expect(await runCases({ ...starts, [because('DaemonUnreachable')]: '1x60' }, check([]))).not.toBe('');
+    const inState = (state: string, reason: string) => ({
+      [`slipway_service_state{${JOB},channel="official",state="${state}"}`]: '1x60',
+      [`slipway_service_reason{${JOB},channel="official",reason="${reason}"}`]: '1x60',
+    });
+    expect(await runCases(inState('starting', 'Syncing'), check([]))).toBe('');
+    expect(await runCases(inState('unpublished', 'NeverSynced'), check([]))).not.toBe('');
+    expect(await runCases(inState('starting', 'DaemonUnreachable'), check([]))).not.toBe('');
   });
 
   it.each(CALM_REASONS)('do not fire for a localized channel that serves nothing: %s', async (reason) => {
-    const series = (value: string) => ({
-      [`slipway_verdict{${JOB},channel="localized",reason="BaseReleaseChanged"}`]: '1x60',
-      [`slipway_service_reason{${JOB},channel="localized",reason="${reason}"}`]: value,
+    const because = (told: string) => ({
+      [`slipway_service_state{${JOB},channel="localized",state="starting"}`]: '1x60',
+      [`slipway_service_reason{${JOB},channel="localized",reason="${told}"}`]: '1x60',
     });
     const check = [{ eval_time: '30m', alertname: 'SlipwayLocalizedNotServed', exp_alerts: [] }];
-    expect(await runCases(series('1x60'), check)).toBe('');
-    expect(await runCases(series('0x60'), check)).not.toBe('');
+    expect(await runCases(because(reason), check)).toBe('');
+    expect(await runCases(because('BaseReleaseChanged'), check)).not.toBe('');
   });
 
   it('are quiet while all is well', async () => {
@@ -294,34 +164,49 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     expect(await runCases(HEALTHY, checks)).toBe('');
   });
 
-  it('ask only for metrics that the programs have', () => {
-    const sources = globSync('src/**/*.ts', { cwd: ROOT })
-      .map((file) => readFileSync(join(ROOT, file), 'utf8'))
-      .join('\n');
-    const names = rules.flatMap(({ expr }) => expr.match(/slipway_[a-z_]+/g) ?? []);
-    expect(names.length).toBeGreaterThan(rules.length - 2);
-    // The daemon and the operator add the beginning of some names themselves.
-    const known = (name: string): boolean =>
-      ['', 'slipway_daemon_', 'slipway_operator_release_channel_'].some(
-        (start) => name.startsWith(start) && sources.includes(`'${name.slice(start.length)}'`),
-      );
-    expect([...new Set(names)].filter((name) => !known(name))).toEqual([]);
+  it.each(DAMAGE_SERIES)('tell damage of every finder: %s', async (series) => {
+    const fired = {
+      exp_labels: { namespace: 'slipway', pod: 'p', severity: 'warning' },
+      exp_annotations: { runbook_url: 'https://slipway.dev/runbooks/SlipwayDamageFound.md' },
+    };
+    const check = (eval_time: string, exp_alerts: readonly object[]) => ({
+      eval_time,
+      alertname: 'SlipwayDamageFound',
+      exp_alerts,
+    });
+    expect(await runCases({ [series]: '0 0 0 1x20' }, [check('2m', []), check('4m', [fired])])).toBe('');
   });
 
-  it('ask only for reasons and states that the programs tell', () => {
-    const known = {
-      reason: ['none', ...Object.keys({ ...REASONS, ...SERVICE_REASONS })],
-      state: SERVICE_STATE_NAMES as readonly string[],
-      outcome: REFRESH_OUTCOMES as readonly string[],
-      channel: CHANNELS as readonly string[],
-    };
-    const asked = rules.flatMap(({ expr }) =>
-      [...expr.matchAll(/\b(reason|state|outcome|channel)(?:=~|!~|!=|=)"([^"]*)"/g)].flatMap(
-        ([, label = '', values = '']) => values.split('|').map((value) => [label, value] as const),
-      ),
-    );
-    expect(asked.length).toBeGreaterThan(8);
-    expect(asked.filter(([label, value]) => !known[label as keyof typeof known].includes(value))).toEqual([]);
+  it('and the panels of the board are expressions of Prometheus', async () => {
+    const records = boardExpressions(render).map((expr, position) => ({
+      record: `panel:${position}`,
+      expr: expr.replaceAll('$__rate_interval', '5m'),
+    }));
+    expect(records.length).toBeGreaterThan(14);
+    await writeFile(join(home, 'board.yaml'), stringify({ groups: [{ name: 'board', rules: records }] }));
+    expect(promtool('check', 'rules', 'board.yaml')).toBe('');
+  });
+
+  it('ask only for metrics, labels and values that real programs expose, and so do the board and these cases', async () => {
+    const texts = await collectRealMetrics();
+    const exposed = readMetrics(...Object.values(texts));
+    const expressions = [...rules.map(({ expr }) => expr), ...boardExpressions(render)];
+    expect(expressions.flatMap((expr) => strangersOf(expr, exposed))).toEqual([]);
+    const series = [...Object.values(CASES).flatMap((each) => Object.keys(each.series)), ...DAMAGE_SERIES];
+    expect(
+      [...series, ...Object.keys(HEALTHY)].flatMap((each) => strangersOf(each, exposed, { isWhole: true })),
+    ).toEqual([]);
+    // The comparison notices a made-up name, label and value.
+    expect(
+      strangersOf('slipway_verdict{reason="NoSuchReason",kind="x"} + slipway_none', exposed),
+    ).toHaveLength(3);
+    for (const [program, text] of Object.entries(texts)) {
+      const run = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+      expect(run.error).toBeUndefined();
+      const complaints = `${run.stdout}${run.stderr}`.split('\n').filter((line) => line !== '');
+      // The metrics library names three gauges of Node as counters.
+      expect([program, complaints.filter((line) => !NODE_GAUGES.test(line))]).toEqual([program, []]);
+    }
   });
 
   it('can be left out, labelled, and pointed at other series and other runbooks', () => {
@@ -370,6 +255,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
         metricRelabelings: [{ action: 'labeldrop', regex: 'x' }],
       },
       grafanaDashboard: { enabled: true },
+      prometheusRule: { runbookUrl: 'https://wiki.example.org/books/' },
     });
     const monitor = objects.find(({ kind }) => kind === 'PodMonitor');
     expect(monitor?.spec.podMetricsEndpoints).toMatchObject([
@@ -378,9 +264,7 @@ describe.skipIf(!canRun)('the alerts of the chart', () => {
     ]);
     const board = objects.find(({ metadata }) => metadata.name === 'test-slipway-dashboard');
     expect(board?.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
-    const { panels } = JSON.parse(board?.data?.['slipway.json'] ?? '') as {
-      panels: Array<{ targets: Array<{ expr: string }> }>;
-    };
-    expect(panels.length).toBeGreaterThan(5);
+    expect(board?.data?.['slipway.json']).toContain('"url": "https://wiki.example.org/books"');
+    for (const part of BOARD_PARTS) expect(boardExpressions(render).join('\n')).toContain(part);
   });
 });

@@ -405,10 +405,24 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       Base: 'r1',
       Coverage: '75%',
       Ready: 'True',
+      Health: 'Healthy',
       Stale: false,
       Publishable: 'False',
       Follows: 'off',
     });
+
+    // The channel is still served, so it stays Ready; the state says what needs attention.
+    const message = 'the snapshot volume has too little free space';
+    first.conditions = [{ code: 'volume_full', message, since: 1_800_000_000, next_try: null }];
+    await world().untilCondition(namespace, 'localized', 'Healthy', 'False', 'VolumeFull');
+    expect(await cells()).toMatchObject({
+      Ready: 'True',
+      Reason: 'Distributable',
+      Health: 'VolumeFull',
+      Healthy: 'False',
+      'Next-Step': expect.stringMatching(/too little free space.*Run release-cleanup/u) as string,
+    });
+    first.conditions = undefined;
 
     first.current.official = 'r2';
     first.setVerdict('official', null);

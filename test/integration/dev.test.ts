@@ -88,6 +88,11 @@ async function pasteLines({ directory, env }: Checkout, output: string): Promise
   return lines;
 }
 
+/** The lines of programs that warn or report an error. */
+function complaintsOf(output: string): readonly string[] {
+  return output.split('\n').filter((line) => /\b(?:WARN|ERROR|FATAL)\b/u.test(line));
+}
+
 /** Waits until the tasks of the second release are built, and compares them with the work that was done on the first one. */
 async function expectTranslations(summary: DevSummary): Promise<void> {
   const { coverage } = await until(async () => {
@@ -178,12 +183,14 @@ describe('slipway dev', () => {
     ]);
     expect(first.output()).not.toMatch(/INFO {2}request method=/);
     expect(first.output()).not.toMatch(/ 0 %/);
+    expect(complaintsOf(first.output())).toEqual([]);
     expect(await first.stop('SIGINT')).toBe(0);
     expect(await answers(first.summary.server_url)).toBe(false);
     expect(await answers(first.summary.daemon_url)).toBe(false);
 
     const second = await startDev(checkout, data);
     expect(second.summary.release_id).toBe(first.summary.release_id);
+    expect(complaintsOf(second.output())).toEqual([]);
     expect(await second.stop('SIGTERM')).toBe(0);
   });
 
@@ -230,6 +237,7 @@ describe('slipway dev', () => {
     expect(ready.release_id).toBe('1.67.412528-r91_demo');
     expect(await readSummary(data)).toEqual({ ...dev.summary, release_id: '1.67.412528-r91_demo' });
 
+    expect(complaintsOf(dev.output() + played.output)).toEqual([]);
     expect(await next()).toEqual({ code: 1, output: expect.stringContaining('is the last demo release') });
   });
 
@@ -245,9 +253,10 @@ describe('slipway dev', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
     const unserved = await readSummary(data);
     expect(unserved).toMatchObject({ server_url: url, release_id: null });
-    expect(dev.output()).toContain(`Console: ${url}/admin/dashboard/`);
+    expect(dev.output()).toContain(`Console:   ${url}/admin/dashboard/`);
     expect(dev.output()).toContain(`Metrics:   ${unserved.metrics_url}`);
-    expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}`);
+    expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}\n`);
+    expect(dev.output()).toContain(`${unserved.daemon_metrics_url} (its metrics)`);
     upstream.closed.clear();
     const [, line = ''] = /To sync now:\n {2}(.*)\n/.exec(dev.output()) ?? [];
     await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });

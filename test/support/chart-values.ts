@@ -356,7 +356,7 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
   [
     'a size that is not a quantity',
     { storage: { snapshot: { size: '50 GB' } } },
-    /\/storage\/snapshot\/size/,
+    /\/storage\/snapshot\/size.*a_quantity_such_as_20Gi/s,
   ],
   [
     'a request that is not a quantity',

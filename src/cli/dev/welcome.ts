@@ -120,14 +120,18 @@ function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {
 
 /** Tells the user the addresses, which stay the same whatever happens to a sync. */
 export function renderAddresses(
-  addresses: Pick<DevSummary, 'server_url' | 'daemon_url' | 'metrics_url' | 'admin_token_file'>,
+  addresses: Pick<
+    DevSummary,
+    'server_url' | 'daemon_url' | 'metrics_url' | 'daemon_metrics_url' | 'admin_token_file'
+  >,
 ): string {
-  const { server_url, daemon_url, metrics_url, admin_token_file } = addresses;
+  const { server_url, daemon_url, metrics_url, daemon_metrics_url, admin_token_file } = addresses;
   return `
 Server:    ${server_url}
-Console: ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
+Console:   ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
 Metrics:   ${metrics_url}
 Daemon:    ${daemon_url}
+           ${daemon_metrics_url} (its metrics)
 
 `;
 }

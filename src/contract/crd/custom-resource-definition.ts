@@ -8,6 +8,7 @@ import { API_GROUP, API_VERSION, RELEASE_CHANNEL_KIND, RELEASE_CHANNEL_PLURAL } 
 export const NAME_MAX = 50;
 
 const READY = '.status.conditions[?(@.type=="Ready")]';
+const HEALTHY = '.status.conditions[?(@.type=="Healthy")]';
 
 /** Columns of `kubectl get releasechannels`: the served release, whether it is sound, and since when. */
 const PRINTER_COLUMNS = [
@@ -38,6 +39,12 @@ const PRINTER_COLUMNS = [
     description: 'Whether every pod serves a sound release.',
   },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason` },
+  {
+    name: 'Health',
+    type: 'string',
+    jsonPath: `${HEALTHY}.reason`,
+    description: 'The reason of the state that every surface tells; Healthy when nothing needs attention.',
+  },
   {
     name: 'Coverage',
     type: 'string',
@@ -77,6 +84,8 @@ const PRINTER_COLUMNS = [
   { name: 'Verified', type: 'date', jsonPath: '.status.release.verifiedAt', priority: 1 },
   { name: 'Attested-Until', type: 'string', jsonPath: '.status.release.attestationExpiresAt', priority: 1 },
   { name: 'Message', type: 'string', jsonPath: `${READY}.message`, priority: 1 },
+  { name: 'Healthy', type: 'string', jsonPath: `${HEALTHY}.status`, priority: 1 },
+  { name: 'Next-Step', type: 'string', jsonPath: `${HEALTHY}.message`, priority: 1 },
 ] as const;
 
 /** The CustomResourceDefinition of ReleaseChannel, as it is given to the API server. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SERVICE_REASON_NAMES } from '../../domain/service-state/service-reasons.ts';
 import { REASONS, type Reason } from '../../domain/verdict/reasons.ts';
 
 /** A reason of the catalogue in `src/domain`. */
@@ -29,7 +30,10 @@ export const ProblemSchema = z
     detail: z.string().describe('The error: what is wrong, where, and what to do.'),
     instance: z.string().describe('The request id; the log has the details under it.'),
     code: z.string().describe('A code of the problem catalogue.'),
-    reason: ReasonSchema.optional(),
+    reason: z
+      .enum(SERVICE_REASON_NAMES)
+      .describe('Why a release is not distributable, or why a report of the daemon is missing.')
+      .optional(),
     documentation: z.string().describe('The runbook of `reason`: meaning, first command, remedy.').optional(),
     errors: z.array(FieldErrorSchema).optional(),
     daemon: z

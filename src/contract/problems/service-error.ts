@@ -1,4 +1,4 @@
-import type { Reason } from '../../domain/verdict/reasons.ts';
+import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { ProblemCode } from './problems.ts';
 
 /** One rejected field: where (RFC 6901 pointer, or the name of a query parameter) and why. */
@@ -9,7 +9,7 @@ export interface FieldError {
 
 /** The optional parts of a {@link ServiceError}. */
 export interface ServiceErrorOptions {
-  readonly reason?: Reason;
+  readonly reason?: ServiceReason;
   readonly errors?: readonly FieldError[];
   /** The answer of the daemon, on 501, 502 and 503 of forwarded operations. */
   readonly daemon?: { readonly status: number | null; readonly code: string | null };

@@ -27,7 +27,7 @@ import { createDamageAttestation } from './checks/damage-attestation.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
 import { createStoreWatch } from './checks/store-watch.ts';
 import { createStoredObjectInspector } from './checks/stored-object-inspector.ts';
-import { createReleaseDamage } from './checks/release-damage.ts';
+import { createReleaseDamage, type ReleaseDamage } from './checks/release-damage.ts';
 import { createReportedDamage } from './checks/reported-damage.ts';
 import { createReleaseDiagnostics, type ReleaseDiagnostics } from './checks/diagnostics.ts';
 import { createObjectRegistry, type ObjectRegistry } from './records/object-registry.ts';
@@ -141,6 +141,8 @@ export interface Releases {
   readonly syncState: () => SyncState;
   /** The use of the snapshot volume. */
   readonly storage: StorageMeter;
+  /** The damage found since the start. */
+  readonly damage: Pick<ReleaseDamage, 'found'>;
   /** The attempts to repair damage. */
   readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'lastFailureOf' | 'nextAtMs'>;
   /**
@@ -202,6 +204,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     objects: rooms.objects,
     publisher: rooms.publisher,
     attestor,
+    damage: rooms.damage,
     attempts: rooms.attempts,
     lookAtStore: (withinMs, maxAgeMs) => storeWatch.look(withinMs, maxAgeMs),
     syncState,

@@ -1,4 +1,4 @@
-import type { Reason } from '../verdict/reasons.ts';
+import { REASONS, type Reason } from '../verdict/reasons.ts';
 
 /** The actions of the daemon that can be a remedy. */
 export const REMEDY_ACTIONS = [
@@ -53,6 +53,12 @@ export const SERVICE_REASONS = {
 
 /** The first cause of a state: a reason of a verdict, or one of {@link SERVICE_REASONS}. */
 export type ServiceReason = Reason | keyof typeof SERVICE_REASONS;
+
+/** All reasons of a state. */
+export const SERVICE_REASON_NAMES = [
+  ...Object.keys(REASONS),
+  ...Object.keys(SERVICE_REASONS),
+] as readonly string[] as readonly [ServiceReason, ...ServiceReason[]];
 
 /** The remedy of each cause. */
 export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {

@@ -4,6 +4,9 @@ import { API_GROUP, API_VERSION, RELEASE_CHANNEL_PLURAL } from '../../contract/c
 import type { ClusterConnection } from '../../platform/kubernetes/cluster-connection.ts';
 import { splitLines } from './line-splitter.ts';
 
+/** Plural names of the kinds that the operator follows. */
+export const COLLECTION_KINDS = [RELEASE_CHANNEL_PLURAL, 'services', 'endpointslices'] as const;
+
 /** One page of a list. */
 export interface CollectionPage {
   readonly resourceVersion: string;

@@ -6,7 +6,10 @@ import type { Collection } from './collections.ts';
 import { createObjectCache, type ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
 
 /** Why a reflector lists again or opens another watch; a metric label. */
-export type ReflectorTurn = 'listed' | 'expired' | 'ended' | 'silent' | 'failed';
+export const REFLECTOR_TURNS = ['listed', 'expired', 'ended', 'silent', 'failed'] as const;
+
+/** One of {@link REFLECTOR_TURNS}. */
+export type ReflectorTurn = (typeof REFLECTOR_TURNS)[number];
 
 /** The collection to follow, and how. */
 export interface ReflectorOptions<T> extends Omit<ObjectCacheOptions<T>, 'kind'> {

@@ -17,14 +17,18 @@ import {
 import { restingReason } from './resting-channel.ts';
 import { statusOf, type StatusInput } from './status.ts';
 
-/** The result of a reconciliation. */
-export type ReconcileOutcome =
+/** The results of a reconciliation. */
+export const RECONCILE_OUTCOMES = [
   /** The object is as specified, or a person must act: reconcile again after the interval. */
-  | 'settled'
+  'settled',
   /** A problem that passes by itself: reconcile again sooner. */
-  | 'waiting'
+  'waiting',
   /** The object is gone. */
-  | 'gone';
+  'gone',
+] as const;
+
+/** One of {@link RECONCILE_OUTCOMES}. */
+export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
 
 /** Brings one object at a time to the state that its spec asks for, and reports the actual state. */
 export interface Reconciler {

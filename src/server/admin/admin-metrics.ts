@@ -1,9 +1,14 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-import type { ReportName } from '../../contract/reports/reports.ts';
+import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
+
+const FORWARD_OUTCOMES = ['ok', 'refused', 'unavailable'] as const;
 
 /** Outcome of a call to the daemon. */
-export type ForwardOutcome = 'ok' | 'refused' | 'unavailable';
+export type ForwardOutcome = (typeof FORWARD_OUTCOMES)[number];
+
+/** Every kind of call to the daemon. */
+const FORWARDED = [...(Object.keys(REPORTS) as ReportName[]), 'control'] as const;
 
 /** Why a request was not admitted. */
 const LOGIN_FAILURES = ['unconfigured', 'missing', 'refused', 'limited'] as const;
@@ -14,7 +19,7 @@ export type LoginFailure = (typeof LOGIN_FAILURES)[number];
 /** Counters of the admin surface. */
 export interface AdminMetrics {
   /** @param call a report, or `control` for every action */
-  forwarded(call: ReportName | 'control', outcome: ForwardOutcome, seconds: number): void;
+  forwarded(call: (typeof FORWARDED)[number], outcome: ForwardOutcome, seconds: number): void;
   loginFailed(why: LoginFailure): void;
 }
 
@@ -35,6 +40,9 @@ export function createAdminMetrics(registry: Registry): AdminMetrics {
     registers,
   });
   for (const reason of LOGIN_FAILURES) failures.inc({ reason }, 0);
+  for (const report of FORWARDED) {
+    for (const outcome of FORWARD_OUTCOMES) latency.zero({ report, outcome });
+  }
   return {
     forwarded: (report, outcome, seconds) => {
       latency.observe({ report, outcome }, seconds);

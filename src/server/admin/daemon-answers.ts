@@ -4,6 +4,8 @@ import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { REPORTS, type ReportName } from '../../contract/reports/reports.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
 import { ServiceError, type ServiceErrorOptions } from '../../contract/problems/service-error.ts';
+import { daemonAbsence } from '../../domain/service-state/daemon-absence.ts';
+import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import type { BoundedAnswer } from '../../platform/http/http-client.ts';
 import type { DaemonState } from '../daemon-client/daemon-presence.ts';
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
@@ -65,25 +67,33 @@ export function backendUnavailable(
   cause: unknown,
   state: DaemonState | null,
 ): ServiceError {
-  return unavailable(report, cause, state?.message ?? null, RETRY_AFTER_SECONDS);
+  if (state === null || state.failure === null) return unavailable(report, cause, null, RETRY_AFTER_SECONDS);
+  const { reason } = daemonAbsence(state.failure, state.since);
+  return unavailable(report, cause, state.message, RETRY_AFTER_SECONDS, reason);
 }
 
 /**
  * @param message why, and what to do; `null` if nobody knows
  * @param retryAfter seconds; `null` if the report stays unavailable until somebody acts
+ * @param reason that of the state of the service, where the daemon is away
  */
 function unavailable(
   report: ReportName,
   cause: unknown,
   message: string | null,
   retryAfter: number | null,
+  reason?: ServiceReason,
 ): ServiceError {
   const { backend } = REPORTS[report];
   const what = `The daemon's ${backend} backend is not available for ${report}`;
   return new ServiceError(
     'backend_unavailable',
     message === null ? `${what}; retry, and check /healthz if this persists.` : `${what}. ${message}`,
-    { ...failureOptions(cause), ...(retryAfter === null ? {} : { retryAfter }) },
+    {
+      ...failureOptions(cause),
+      ...(retryAfter === null ? {} : { retryAfter }),
+      ...(reason === undefined ? {} : { reason }),
+    },
   );
 }
 

@@ -1,6 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { PUBLIC_OPERATIONS } from '../../contract/operations/operations-public.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
+
+/** The statuses of the byte path; 500 after a fault of this server, which no operation declares. */
+const STATUSES: readonly number[] = [...Object.keys(PUBLIC_OPERATIONS.getResource.answers).map(Number), 500];
 
 /** Counters of the byte path. */
 export interface CdnMetrics {
@@ -67,12 +71,18 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
   const ranges = tally('slipway_cdn_ranges_total', 'Partial responses, by kind: single or multiple.', [
     'kind',
   ]);
+  const seriesOf = (channel: Channel | 'none', status: number): CounterSeries => {
+    const known: Map<number, CounterSeries> = answers[channel];
+    let series = known.get(status);
+    if (series === undefined) known.set(status, (series = responses({ channel, status })));
+    return series;
+  };
+  for (const channel of ['official', 'localized', 'none'] as const) {
+    for (const status of STATUSES) seriesOf(channel, status);
+  }
   return {
     answered: (channel, status) => {
-      const known: Map<number, CounterSeries> = answers[channel];
-      let series = known.get(status);
-      if (series === undefined) known.set(status, (series = responses({ channel, status })));
-      series.add(1);
+      seriesOf(channel, status).add(1);
     },
     sentBytes: {
       official: sentBytes({ channel: 'official' }),

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import { SERVICE_REASON_NAMES } from '../../contract/schemas/answers/service-state.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { SERVICE_REASON_NAMES } from '../../domain/service-state/service-reasons.ts';
 import { SERVICE_STATE_NAMES, type ServiceState } from '../../domain/service-state/service-state.ts';
 import type { ReadServiceState } from './service-state-reader.ts';
 

@@ -70,18 +70,39 @@ const STATES = [
     button: 'Sync now',
     command: 'slipway ctl run sync --wait',
   },
+  {
+    name: 'localized-stale',
+    service: {
+      state: 'degraded',
+      reason: 'BaseReleaseChanged',
+      message: 'localized release r1-l1 was made for r1, and r2 is current',
+      next_step: {
+        text: 'Publish a localized release for the current official one.',
+        action: 'localized-publish',
+      },
+    },
+    isStale: true,
+    title: 'but the localized channel is not',
+    button: 'Publish a localized release',
+    command: 'slipway ctl run localized-publish from_worker=true --wait',
+  },
 ] as const;
 
-/** Replaces members of the state that the server tells. */
-async function tellState(page: Page, change: object): Promise<void> {
+/**
+ * Replaces members of the state that the server tells.
+ *
+ * @param stale whether the localized channel is not served, and the official one is as the server tells it
+ */
+async function tellState(page: Page, change: object, stale = false): Promise<void> {
   await page.route('**/healthz', async (route) => {
     const response = await route.fetch();
     const body = (await response.json()) as { readonly service: { readonly channels: object } };
     const { channels, ...service } = body.service;
-    const official = { ...service, ...change };
+    const told = { ...service, ...change };
+    const changed = stale ? { localized: { ...told, state: 'stale' } } : { official: told };
     await route.fulfill({
       response,
-      json: { ...body, service: { ...official, channels: { ...channels, official } } },
+      json: { ...body, service: { ...told, channels: { ...channels, ...changed } } },
     });
   });
 }
@@ -143,11 +164,12 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
 
   it.each(STATES)(
     'that is $name: one cause, told once, one remedy',
-    async ({ service, title, button, command, name }) => {
+    async ({ service, title, button, command, name, ...more }) => {
       const { consoleUrl } = await reused();
       const opened = await openPage();
       const { page } = opened;
-      await tellState(page, { ...service, caused: [{ what: 'syncs', since: 1_800_000_000 }] });
+      const caused = [{ what: 'syncs', since: 1_800_000_000 }];
+      await tellState(page, { ...service, caused }, 'isStale' in more);
       await page.goto(consoleUrl);
       await logIn(opened);
       const incident = page.getByRole('region', { name: title });

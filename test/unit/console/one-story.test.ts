@@ -1,20 +1,32 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { ProblemSchema } from '../../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
-import { HealthRead } from '../../../src/contract/schemas/answers/health.ts';
+import { HealthRead, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../../src/contract/schemas/answers/verdict.ts';
+import { manifestDigestOf } from '../../../src/domain/release/digest.ts';
 import type { DaemonCondition } from '../../../src/domain/service-state/daemon-conditions.ts';
-import type { ServiceReason } from '../../../src/domain/service-state/service-reasons.ts';
+import { SERVICE_REASONS, type ServiceReason } from '../../../src/domain/service-state/service-reasons.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../../src/domain/service-state/service-state.ts';
+import { renderStoreFormat } from '../../../src/contract/formats/store-format.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
+import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
+import { channelWords } from '../../../src/console/state/channel-words.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
+import { formatPath, manifestPath } from '../../../src/snapshot/volume/layout.ts';
 import { createServiceStateLog } from '../../../src/server/service/service-state-log.ts';
 import { ctl } from '../../support/ctl.ts';
 import { startAdminServer, type AdminServer } from '../../support/admin-client.ts';
+import { makeStore } from '../../support/make-store.ts';
+import { checkStateAlerts, type StateAlert } from '../../support/state-alerts.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
+
+const hasPromtool = hasTool('promtool', 'prometheus');
 
 const BYTES = 'the bytes of a file';
 const FILE = 'Windows/a.bundle';
@@ -27,11 +39,13 @@ interface World {
   /** Attests releases; by default the official one alone, for ten minutes. */
   attest(changes?: Partial<Parameters<AdminServer['store']['attest']>[0]>): void;
   tell(...conditions: readonly (Partial<DaemonCondition> & Pick<DaemonCondition, 'code'>)[]): void;
+  /** Lets the server ask its daemon, once. Earlier, it would find nothing and wait before it asks again. */
+  start(): void;
   damageFile(): Promise<void>;
 }
 
-async function startWorld(): Promise<World> {
-  const server = await startAdminServer({ refresh: true, daemonTimeoutMs: 5000 });
+async function startWorld(daemonTimeoutMs = 5000): Promise<World> {
+  const server = await startAdminServer({ refresh: false, daemonTimeoutMs });
   const { store, daemon } = server;
   const official = await store.addRelease({ releaseId: 'r1', files: { [FILE]: BYTES } });
   const localized = await store.addRelease({
@@ -43,14 +57,21 @@ async function startWorld(): Promise<World> {
   daemon.setReport('daemon.doctor', { ...REPORTS['daemon.doctor'].answer.example });
   daemon.setReport('release.status', { ...REPORTS['release.status'].answer.example });
   let version = 0;
+  let isStarted = false;
+  const start = (): void => {
+    if (!isStarted) server.parts.room.refresher.start();
+    isStarted = true;
+  };
   return {
     server,
+    start,
     official,
     localized,
     attest: (changes = {}) => {
       version += 1;
       const issuedAt = Math.floor(Date.now() / 1000) - 1;
       daemon.setEnvelope(store.attest({ version, issuedAt, official, ...changes }));
+      start();
     },
     tell: (...conditions) => {
       daemon.setConditions(
@@ -104,12 +125,42 @@ interface Case {
   readonly message: string;
   /** The channel whose state decides; default official. */
   readonly channel?: 'localized';
+  /** The alerts that fire when it lasts; default none. Each names the reason. */
+  readonly alerts?: readonly StateAlert[];
+  /** Milliseconds that the server waits for the daemon; default 5,000. */
+  readonly daemonTimeoutMs?: number;
 }
 
 /** Attests the official release, and retains a localized one of an earlier base. */
 function attestStale(world: World): void {
   const retained = [{ ...world.localized, channel: 'localized' as const, retained_until: 4_102_444_800 }];
   world.attest({ retained });
+}
+
+/** The manifest of the official release. */
+function pathOfManifest({ server, official }: World): string {
+  const digest = manifestDigestOf(official.snapshot_id);
+  if (digest === null) throw new Error('the release has no manifest');
+  return manifestPath(server.store.root, digest);
+}
+
+/** Another volume is mounted for a moment; then the first one is back, with an attestation older than that seen before. */
+async function rollBack(world: World): Promise<void> {
+  const { store } = world.server;
+  world.attest({ version: 2 });
+  await until(async () => (await readService(world)).state === 'healthy');
+  await writeFile(formatPath(store.root), renderStoreFormat('4c1f6a55-9a0e-4f0e-8f6b-7a5d2f1c3e02'));
+  await lookUntil('AttestationInvalid');
+  await writeFile(formatPath(store.root), renderStoreFormat(store.storeId));
+  world.attest({ version: 1 });
+  await lookUntil('AttestationRolledBack');
+
+  async function lookUntil(reason: ServiceReason): Promise<void> {
+    await until(async () => {
+      world.server.parts.room.refresher.wake();
+      return (await readService(world)).reason === reason;
+    }, 10_000);
+  }
 }
 
 const CASES: readonly Case[] = [
@@ -128,6 +179,7 @@ const CASES: readonly Case[] = [
     reason: 'EntryDamaged',
     action: 'repair',
     message: 'found when a client read it',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'damage that the scrub finds',
@@ -136,6 +188,7 @@ const CASES: readonly Case[] = [
     reason: 'EntryDamaged',
     action: 'repair',
     message: 'found by the scrub',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'damage that verify finds, which the daemon repairs',
@@ -148,6 +201,7 @@ const CASES: readonly Case[] = [
     reason: 'EntryDamaged',
     action: null,
     message: 'found by verify',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'damage that could not be repaired',
@@ -160,6 +214,7 @@ const CASES: readonly Case[] = [
     reason: 'EntryMissing',
     action: 'repair',
     message: 'told: repair_failed',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'an expired attestation',
@@ -168,6 +223,7 @@ const CASES: readonly Case[] = [
     reason: 'AttestationExpired',
     action: 'refresh',
     message: 'expired at',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'an expired attestation of a daemon that cannot attest',
@@ -179,6 +235,7 @@ const CASES: readonly Case[] = [
     reason: 'AttestationFailing',
     action: 'refresh',
     message: 'told: attestation_failing',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'a daemon that is down',
@@ -203,6 +260,7 @@ const CASES: readonly Case[] = [
     reason: 'VolumeFull',
     action: 'release-cleanup',
     message: 'told: volume_full',
+    alerts: ['SlipwayVolumeFull'],
   },
   {
     name: 'a full data folder',
@@ -214,6 +272,7 @@ const CASES: readonly Case[] = [
     reason: 'DataVolumeFull',
     action: null,
     message: 'told: data_volume_full',
+    alerts: ['SlipwayVolumeFull'],
   },
   {
     name: 'an expired attestation of a daemon that waits for a full data folder',
@@ -225,6 +284,7 @@ const CASES: readonly Case[] = [
     reason: 'DataVolumeFull',
     action: null,
     message: 'told: data_volume_full',
+    alerts: ['SlipwayOfficialNotServed', 'SlipwayVolumeFull'],
   },
   {
     name: 'a first sync that a full data folder refuses',
@@ -236,6 +296,7 @@ const CASES: readonly Case[] = [
     reason: 'DataVolumeFull',
     action: null,
     message: 'told: data_volume_full',
+    alerts: ['SlipwayOfficialNotServed', 'SlipwayVolumeFull'],
   },
   {
     name: 'a clock that is off while files are served',
@@ -258,6 +319,7 @@ const CASES: readonly Case[] = [
     reason: 'ClockOff',
     action: 'verify',
     message: 'told: clock_off',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'an attestation of a clock that is ahead',
@@ -269,6 +331,7 @@ const CASES: readonly Case[] = [
     reason: 'ClockOff',
     action: 'verify',
     message: 'told: clock_off',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'a daemon without a release whose clock is off',
@@ -280,6 +343,7 @@ const CASES: readonly Case[] = [
     reason: 'NeverSynced',
     action: 'sync',
     message: 'told: never_synced',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'a daemon without an upstream',
@@ -291,6 +355,7 @@ const CASES: readonly Case[] = [
     reason: 'NoUpstream',
     action: null,
     message: 'told: no_upstream',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'the first sync',
@@ -310,6 +375,7 @@ const CASES: readonly Case[] = [
     reason: 'NeverSynced',
     action: 'sync',
     message: 'told: never_synced',
+    alerts: ['SlipwayOfficialNotServed'],
   },
   {
     name: 'a stale localized release',
@@ -322,6 +388,7 @@ const CASES: readonly Case[] = [
     action: 'localized-publish',
     message: 'localized release r0-l1 was made for r0',
     channel: 'localized',
+    alerts: ['SlipwayLocalizedNotServed'],
   },
   {
     name: 'a stale localized release that nothing follows since a rollback',
@@ -334,14 +401,218 @@ const CASES: readonly Case[] = [
     action: 'localized-publish',
     message: 'told: publishing_stopped',
     channel: 'localized',
+    alerts: ['SlipwayLocalizedNotServed'],
+  },
+  {
+    name: 'a server that has not heard of its daemon',
+    arrange: () => undefined,
+    state: 'starting',
+    reason: 'AttestationUnavailable',
+    action: 'sync',
+    message: 'no attestation has been received',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'an attestation of a foreign key',
+    arrange: async ({ server }) => {
+      const foreign = await makeStore(await temporaryDirectory());
+      server.daemon.setEnvelope(foreign.attest({ version: 1, issuedAt: Math.floor(Date.now() / 1000) }));
+    },
+    state: 'untrusted',
+    reason: 'AttestationInvalid',
+    action: null,
+    message: 'trusted key',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'an attestation of the future from a daemon that tells no cause',
+    arrange: (world) => world.attest({ issuedAt: Math.floor(Date.now() / 1000) + 3600 }),
+    state: 'untrusted',
+    reason: 'AttestationNotYetValid',
+    action: null,
+    message: 'in the future',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'an old attestation of a volume that was away',
+    arrange: rollBack,
+    state: 'untrusted',
+    reason: 'AttestationRolledBack',
+    action: null,
+    message: 'is older than the accepted version',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'an attestation without a release from a daemon that tells no cause',
+    arrange: (world) => world.attest({ official: null }),
+    state: 'unpublished',
+    reason: 'ReleaseNotAuthorized',
+    action: 'sync',
+    message: 'authorizes no official release',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'a manifest that is not on the volume',
+    arrange: async (world) => {
+      await rm(pathOfManifest(world));
+      world.attest();
+    },
+    state: 'damaged',
+    reason: 'SnapshotMissing',
+    action: 'repair',
+    message: 'manifest',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'a manifest with other bytes',
+    arrange: async (world) => {
+      await writeFile(pathOfManifest(world), 'other bytes');
+      world.attest();
+    },
+    state: 'damaged',
+    reason: 'ManifestDamaged',
+    action: 'repair',
+    message: 'manifest',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'a server that shuts down',
+    arrange: (world) => {
+      world.attest();
+      world.server.setShuttingDown();
+    },
+    state: 'stopping',
+    reason: 'ShuttingDown',
+    action: null,
+    message: 'the server is shutting down',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'a daemon that accepts connections and does not answer',
+    arrange: (world) => {
+      world.server.daemon.setFault('hang');
+    },
+    daemonTimeoutMs: 300,
+    state: 'starting',
+    reason: 'DaemonTimeout',
+    action: null,
+    message: 'the daemon has not answered since',
+    alerts: ['SlipwayOfficialNotServed'],
+  },
+  {
+    name: 'a daemon that starts while files are served',
+    arrange: (world) => {
+      world.tell({ code: 'starting' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'DaemonStarting',
+    action: null,
+    message: 'told: starting',
+  },
+  {
+    name: 'a daemon whose attestation is refused while files are served',
+    arrange: async (world) => {
+      world.attest({ version: 2 });
+      await until(async () => (await readService(world)).state === 'healthy');
+      world.attest({ version: 1 });
+    },
+    state: 'degraded',
+    reason: 'RefreshFailing',
+    action: null,
+    message: 'brought no usable attestation (AttestationRolledBack)',
+  },
+  {
+    name: 'a damaged database of the daemon',
+    arrange: (world) => {
+      world.tell({ code: 'database_damaged' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'DatabaseDamaged',
+    action: 'restart',
+    message: 'told: database_damaged',
+  },
+  {
+    name: 'a database of people that cannot be used',
+    arrange: (world) => {
+      world.tell({ code: 'work_database_unusable' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'WorkDatabaseUnusable',
+    action: null,
+    message: 'told: work_database_unusable',
+  },
+  {
+    name: 'a daemon that ends repeatedly',
+    arrange: (world) => {
+      world.tell({ code: 'crash_loop' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'CrashLoop',
+    action: null,
+    message: 'told: crash_loop',
+  },
+  {
+    name: 'a volume that refuses writes',
+    arrange: (world) => {
+      world.tell({ code: 'volume_unwritable' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'VolumeUnwritable',
+    action: null,
+    message: 'told: volume_unwritable',
+  },
+  {
+    name: 'a sync that failed',
+    arrange: (world) => {
+      world.tell({ code: 'sync_failed' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'SyncFailed',
+    action: 'sync',
+    message: 'told: sync_failed',
+  },
+  {
+    name: 'a localized release whose verification is too old',
+    arrange: (world) => {
+      world.tell({ code: 'localized_unverified' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'LocalizedUnverified',
+    action: 'verify',
+    message: 'told: localized_unverified',
+    channel: 'localized',
+    alerts: ['SlipwayLocalizedNotServed'],
   },
 ];
+
+/** The reasons without a row, and why none can hold them. */
+const WITHOUT_ROW: Partial<Record<ServiceReason, string>> = {
+  SnapshotLoading: 'it ends by itself within milliseconds; decide-service-state.test.ts has it',
+};
 
 /** The localized channel of a healthy service. */
 const LOCALIZED_CASES = [
   {
+    name: 'nothing is published',
+    tells: [],
+    message: 'no localized release is published',
+    state: 'unpublished',
+    reason: 'NothingPublished',
+    healthy: 'Unknown',
+    word: 'no release',
+  },
+  {
     name: 'a localized release that is followed',
     tells: ['localized_following', 'localized_stale'],
+    message: 'told: localized_following',
+    word: 'starting',
     state: 'starting',
     reason: 'LocalizedFollowing',
     healthy: 'False',
@@ -349,28 +620,60 @@ const LOCALIZED_CASES = [
   {
     name: 'a localized channel that somebody has withdrawn',
     tells: ['localized_withdrawn'],
+    message: 'told: localized_withdrawn',
+    word: 'withdrawn',
     state: 'withdrawn',
     reason: 'ReleaseWithdrawn',
     healthy: 'Unknown',
   },
 ] as const;
 
-/** Reads the first check of the doctor, which is the state; the whole answer when there are no checks. */
+/** Reads what the doctor says first: the check of the state, or why there is no report; and the reason that it names. */
 async function readDoctor({
   server,
-}: World): Promise<{ readonly text: string; readonly hasChecks: boolean }> {
-  const doctor = (await (await server.ask('/admin/diagnostics')).json()) as Record<string, unknown>;
-  const { checks } = doctor;
-  return {
-    text: JSON.stringify(checks === undefined ? doctor['detail'] : (checks as unknown[])[0]),
-    hasChecks: checks !== undefined,
+}: World): Promise<{ readonly text: string; readonly reason: string | undefined }> {
+  const answer = await server.ask('/admin/diagnostics');
+  if (!answer.ok) {
+    const { detail, reason } = ProblemSchema.parse(await answer.json());
+    return { text: JSON.stringify(detail), reason };
+  }
+  const { checks } = (await answer.json()) as {
+    readonly checks: readonly [{ readonly message: string }];
   };
+  const [{ message }] = checks;
+  return { text: JSON.stringify(checks[0]), reason: /^[a-z]+, (\w+): /u.exec(message)?.[1] };
+}
+
+/** The words of the verdict bar, and the answer that they come from. */
+async function readDashboard({ server }: World): Promise<{
+  readonly banner: ReturnType<typeof summarizeVerdict>;
+  readonly health: ReadHealth;
+}> {
+  const [readiness, answer] = await Promise.all(
+    ['/readyz?verbose=true', '/healthz'].map(
+      async (path): Promise<unknown> => await (await fetch(`${server.url}${path}`)).json(),
+    ),
+  );
+  const health = HealthRead.parse(answer);
+  const verdict = { readiness: ReadinessAnswer.schema.parse(readiness), health };
+  return { banner: summarizeVerdict({ verdict, failure: null }), health };
 }
 
 /** Reads the health as an operator does. */
 async function readPod({ server }: World): Promise<PodEvidence> {
   const health = HealthRead.parse(await (await fetch(`${server.url}/healthz`)).json());
   return { name: 'a', origin: server.url, endpoint: 'ready', health, failure: null };
+}
+
+/** The alerts of the chart over the real metrics. */
+async function expectAlerts(
+  { server }: World,
+  alerts: readonly StateAlert[],
+  reason: ServiceReason | null,
+): Promise<void> {
+  if (!hasPromtool) return;
+  const expected = { alerts, reason: reason ?? 'none' };
+  expect(await checkStateAlerts(await server.registry.metrics(), expected)).toBe('');
 }
 
 /** The line that the server logs of its state. */
@@ -391,10 +694,18 @@ async function logState({ server }: World): Promise<readonly object[]> {
 }
 
 describe('every surface tells the state, the reason and the next step of /healthz', () => {
-  it.each(CASES)('$name', async ({ arrange, state, reason, action, message, channel }) => {
-    const world = await startWorld();
+  it('has a row for each reason', () => {
+    const told = [...CASES, ...LOCALIZED_CASES].map(({ reason }) => reason);
+    const known = [...new Set([...told, ...Object.keys(WITHOUT_ROW)])].filter((each) => each !== null);
+    expect(known.toSorted()).toEqual(Object.keys({ ...REASONS, ...SERVICE_REASONS }).toSorted());
+    expect(told.filter((each) => each !== null && each in WITHOUT_ROW)).toEqual([]);
+  });
+
+  it.each(CASES)('$name', async ({ arrange, state, reason, action, message, channel, ...more }) => {
+    const world = await startWorld(more.daemonTimeoutMs);
     const { server } = world;
     await arrange(world);
+    world.start();
     const service = await until(async () => {
       const found = await readService(world);
       return found.state === state && found.reason === reason && found.message.includes(message) && found;
@@ -410,13 +721,7 @@ describe('every surface tells the state, the reason and the next step of /health
     if (next === null) expect(fields.has('next step')).toBe(false);
     else expect(out).toContain(next);
 
-    const [readiness, health] = await Promise.all(
-      ['/readyz?verbose=true', '/healthz'].map(
-        async (path): Promise<unknown> => await (await fetch(`${server.url}${path}`)).json(),
-      ),
-    );
-    const read = { readiness: ReadinessAnswer.schema.parse(readiness), health: HealthRead.parse(health) };
-    const banner = summarizeVerdict({ verdict: read, failure: null });
+    const { banner } = await readDashboard(world);
     expect(banner).toMatchObject({ todo: next, action });
     expect(banner.why).toContain(message.slice(1));
     expect(banner.why.endsWith(reason === null ? '.' : `(${reason}).`)).toBe(true);
@@ -424,7 +729,7 @@ describe('every surface tells the state, the reason and the next step of /health
     const doctor = await readDoctor(world);
     expect(doctor.text).toContain(message.slice(1));
     if (next !== null) expect(doctor.text).toContain(JSON.stringify(next).slice(1, -1));
-    if (reason !== null && doctor.hasChecks) expect(doctor.text).toContain(`${state}, ${reason}`);
+    expect(doctor.reason).toBe(reason ?? undefined);
 
     const metrics = await server.registry.metrics();
     const samples = metrics
@@ -441,20 +746,32 @@ describe('every surface tells the state, the reason and the next step of /health
     if (next !== null) expect(condition.message).toContain(next);
 
     expect(await logState(world)).toMatchObject([{ state, reason, next_step: next }]);
+    await expectAlerts(world, more.alerts ?? [], reason);
   });
 
-  it.each(LOCALIZED_CASES)('of the localized channel: $name', async ({ tells, state, reason, healthy }) => {
+  it.each(LOCALIZED_CASES)('of the localized channel: $name', async (row) => {
+    const { tells, message, state, reason, healthy, word } = row;
     const world = await startWorld();
     const { server } = world;
     world.tell(...tells.map((code) => ({ code })));
-    attestStale(world);
-    await until(async () => (await readService(world)).channels.localized.reason === reason, 10_000);
-    const sentence = `${state} (${reason}): told: ${tells[0]}`;
+    if (tells.length === 0) world.attest();
+    else attestStale(world);
+    await until(async () => {
+      const { state: whole, channels } = await readService(world);
+      return whole === 'healthy' && channels.localized.reason === reason;
+    }, 10_000);
+    // A channel that nobody has published to is how every service begins: no surface makes a sentence of it.
+    const sentence = reason === 'NothingPublished' ? null : `${state} (${reason}): ${message}`;
 
     const { out } = await ctl(['--url', server.url, '--token-file', server.tokenFile, 'status']);
     expect(out).toMatch(/^state: +healthy$/mu);
-    expect(out).toContain(sentence);
-    expect((await readDoctor(world)).text).toContain(`localized: ${sentence}`);
+    expect(out).toContain(sentence ?? 'there is no localized release');
+    const { banner, health } = await readDashboard(world);
+    expect(banner).toMatchObject({ tone: 'ok', todo: null, action: null });
+    expect(channelWords(health, 'localized')).toMatchObject({ word });
+    const doctor = await readDoctor(world);
+    if (sentence === null) expect(doctor.text).not.toContain('localized:');
+    else expect(doctor.text).toContain(`localized: ${sentence}`);
     const metrics = await server.registry.metrics();
     expect(metrics).toContain(`slipway_service_state{channel="all",state="healthy"} 1`);
     expect(metrics).toContain(`slipway_service_state{channel="localized",state="${state}"} 1`);
@@ -462,8 +779,9 @@ describe('every surface tells the state, the reason and the next step of /health
     expect(healthyCondition([await readPod(world)], 'localized')).toMatchObject({
       status: healthy,
       reason,
-      message: expect.stringContaining(`told: ${tells[0]}`) as string,
+      message: expect.stringContaining(message) as string,
     });
+    await expectAlerts(world, [], reason);
     expect(await logState(world)).toMatchObject([{ level: 'info', state: 'healthy', localized: sentence }]);
   });
 

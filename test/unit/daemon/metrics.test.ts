@@ -4,7 +4,9 @@ import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/sche
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
 import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
 import { sampleStatement } from '../../support/attestations.ts';
+import { createDamageTally } from '../../../src/daemon/releases/checks/damage-tally.ts';
 import { RELEASE_JOBS } from '../../../src/daemon/releases/jobs/release-jobs.ts';
+import { DAMAGE_FINDERS } from '../../../src/daemon/releases/records/damage-records.ts';
 import type { Task } from '../../../src/daemon/tasks/task.ts';
 import { createJobRegistry } from '../../../src/daemon/tasks/job-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -52,6 +54,7 @@ const NOTHING_YET: DaemonMetricsOptions = {
     releases: { current: () => null },
     objects: { totalBytes: () => ({ sound: 0, damaged: 0 }) },
     attestor: { attested: () => null },
+    damage: { found: () => [] },
     clock: new FakeClock(),
   },
 };
@@ -232,6 +235,22 @@ describe('the metrics of work', () => {
     expect(lines).toContain('slipway_daemon_tasks_total{kind="sync",outcome="succeeded"} 1');
     expect(lines).toContain('slipway_daemon_sync_downloaded_bytes_total 42');
     expect(lines).toContain('slipway_daemon_sync_duration_seconds_sum 120');
+  });
+
+  it('count the damage of every finder from 0', async () => {
+    const tally = createDamageTally();
+    const work = { ...NOTHING_YET.work, damage: { found: () => tally.read() } };
+    const registry = createDaemonMetrics({ ...NOTHING_YET, work });
+    const lines = async (): Promise<readonly string[]> =>
+      (await registry.metrics())
+        .split('\n')
+        .filter((line) => line.startsWith('slipway_daemon_damage_total{'));
+    expect(await lines()).toHaveLength(DAMAGE_FINDERS.length * 2);
+    expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="damaged"} 0');
+    tally.add('verify', 'damaged');
+    tally.add('verify', 'damaged');
+    expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="damaged"} 2');
+    expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="missing"} 0');
   });
 
   it('tell how long work waits, how late schedules are, and when the attestation expires', async () => {

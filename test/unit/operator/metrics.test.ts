@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../../src/domain/release/channel.ts';
 import { RESTING_REASONS } from '../../../src/domain/service-state/calm-reasons.ts';
 import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
+import { COLLECTION_KINDS } from '../../../src/operator/kubernetes/collections.ts';
+import { REFLECTOR_TURNS } from '../../../src/operator/kubernetes/reflector.ts';
 import { createOperatorMetrics } from '../../../src/operator/metrics.ts';
+import { RECONCILE_OUTCOMES } from '../../../src/operator/reconcile/reconciler.ts';
 
 function channel(name: string, ready: 'True' | 'False' | null, failures: number | null): ReleaseChannel {
   const conditions = ready === null ? [] : [{ type: 'Ready', status: ready }];
@@ -85,4 +88,16 @@ describe('the metrics of each ReleaseChannel', () => {
     const many = Array.from({ length: 1500 }, (_, index) => channel(`c${index}`, 'True', 0));
     expect(await samples(many, 'ready')).toHaveLength(1000);
   });
+});
+
+it('a new operator has every counter at 0', async () => {
+  const registry = new Registry();
+  createOperatorMetrics(registry);
+  const lines = (await registry.metrics()).split('\n');
+  for (const outcome of [...RECONCILE_OUTCOMES, 'failed'])
+    expect(lines).toContain(`slipway_operator_reconciliations_total{outcome="${outcome}"} 0`);
+  for (const kind of COLLECTION_KINDS) {
+    for (const turn of REFLECTOR_TURNS)
+      expect(lines).toContain(`slipway_operator_watch_turns_total{kind="${kind}",turn="${turn}"} 0`);
+  }
 });

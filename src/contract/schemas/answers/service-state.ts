@@ -1,18 +1,7 @@
 import { z } from 'zod';
-import {
-  REMEDY_ACTIONS,
-  SERVICE_REASONS,
-  type ServiceReason,
-} from '../../../domain/service-state/service-reasons.ts';
+import { REMEDY_ACTIONS, SERVICE_REASON_NAMES } from '../../../domain/service-state/service-reasons.ts';
 import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
-import { REASONS } from '../../../domain/verdict/reasons.ts';
 import { EXAMPLE, UnixSeconds } from './common.ts';
-
-/** All reasons of a state. */
-export const SERVICE_REASON_NAMES = [
-  ...Object.keys(REASONS),
-  ...Object.keys(SERVICE_REASONS),
-] as readonly string[] as readonly [ServiceReason, ...ServiceReason[]];
 
 /** The state of a channel: its effect on clients, the first cause, and the remedy. */
 const ServiceStateSchema = z.object({

@@ -105,7 +105,7 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
       const isHashed = bytes && findings.entries > 0;
       if (isHashed) await confirmObjects(options, release, findings);
       const withdrawn = await damage.report(damaged, finder);
-      if (findings.problem !== null) damage.reportRelease(release, findings.problem);
+      if (findings.problem !== null) damage.reportRelease(release, findings.problem, finder);
       else damage.clearProblem(release);
       releases.update(release.channel, release.release_id, {
         ...(isHashed ? { checked_at: findings.startedAt } : {}),

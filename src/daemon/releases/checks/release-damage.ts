@@ -7,6 +7,7 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import { soundState, type ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
+import { createDamageTally, type FoundDamage } from './damage-tally.ts';
 
 /** Objects recorded between two turns of the event loop. */
 const OBJECTS_PER_TURN = 200;
@@ -28,7 +29,11 @@ export interface ReleaseDamage {
    */
   report(objects: readonly DamagedObject[], finder: DaemonDamageFinder): Promise<readonly ReleaseRow[]>;
   /** Records damage of the manifest or the record of a release. */
-  reportRelease(release: ReleaseRow, problem: ReleaseProblem): void;
+  reportRelease(release: ReleaseRow, problem: ReleaseProblem, finder: DaemonDamageFinder): void;
+  /** Whether an object is already known to be damaged. */
+  isKnown(blake3: Blake3Hex): boolean;
+  /** The damage found since the start of the daemon. Damage that lasts counts once. */
+  found(): readonly FoundDamage[];
   /**
    * Checks every damaged release again after objects were found or made sound.
    *
@@ -53,6 +58,7 @@ export interface ReleaseDamageOptions {
 /** Creates the release damage over the main database. */
 export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamage {
   const { database, releases, objects, clock } = options;
+  const tally = createDamageTally();
   const withdraw = (release: ReleaseRow, problem: ReleaseProblem | null): void => {
     releases.update(release.channel, release.release_id, {
       state: 'damaged',
@@ -68,18 +74,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     objects.markDamaged(blake3);
     const holders = releases.holders(blake3);
     for (const release of holders) {
-      const destinations = releases.destinationsOf(release, blake3, DESTINATIONS_PER_OBJECT);
-      for (const destination of destinations.length > 0 ? destinations : [SERVER_INFO_NAME]) {
-        releases.addDamage({
-          channel: release.channel,
-          release_id: release.release_id,
-          destination,
-          blake3,
-          status,
-          found_at: unixSeconds(clock),
-          found_by: finder,
-        });
-      }
+      addEntries(options, release, { blake3, status }, finder);
       if (release.state !== 'damaged') withdraw(release, null);
     }
     return holders.filter((release) => release.state !== 'damaged');
@@ -88,22 +83,29 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     report: async (damaged, finder) => {
       const withdrawn = new Map<string, ReleaseRow>();
       for (let offset = 0; offset < damaged.length; offset += OBJECTS_PER_TURN) {
+        const turn = damaged.slice(offset, offset + OBJECTS_PER_TURN);
+        const unknown = turn.filter(({ blake3 }) => !isKnown(options, blake3));
         database.transaction(() => {
-          for (const object of damaged.slice(offset, offset + OBJECTS_PER_TURN)) {
+          for (const object of turn) {
             for (const release of reportObject(object, finder)) {
               withdrawn.set(`${release.channel}/${release.release_id}`, release);
             }
           }
         });
+        for (const { status } of unknown) tally.add(finder, status === 'missing' ? 'missing' : 'damaged');
         await nextTurn();
       }
       if (damaged.length > 0) options.onDamage();
       return [...withdrawn.values()];
     },
-    reportRelease: (release, problem) => {
+    reportRelease: (release, problem, finder) => {
       withdraw(release, problem);
+      if (release.damage_message === null)
+        tally.add(finder, problem.reason === 'SnapshotMissing' ? 'missing' : 'damaged');
       options.onDamage();
     },
+    isKnown: (blake3) => isKnown(options, blake3),
+    found: () => tally.read(),
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
@@ -125,4 +127,33 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
         });
       }),
   };
+}
+
+function isKnown(
+  { objects, releases }: Pick<ReleaseDamageOptions, 'objects' | 'releases'>,
+  blake3: Blake3Hex,
+): boolean {
+  const object = objects.get(blake3);
+  return object === null ? releases.isDamaged(blake3) : !object.sound;
+}
+
+/** Records the entries of a release that a damaged object has. */
+function addEntries(
+  { releases, clock }: Pick<ReleaseDamageOptions, 'releases' | 'clock'>,
+  release: ReleaseRow,
+  { blake3, status }: DamagedObject,
+  finder: DaemonDamageFinder,
+): void {
+  const destinations = releases.destinationsOf(release, blake3, DESTINATIONS_PER_OBJECT);
+  for (const destination of destinations.length > 0 ? destinations : [SERVER_INFO_NAME]) {
+    releases.addDamage({
+      channel: release.channel,
+      release_id: release.release_id,
+      destination,
+      blake3,
+      status,
+      found_at: unixSeconds(clock),
+      found_by: finder,
+    });
+  }
 }

@@ -2,7 +2,6 @@ import type { ReportedObject } from '../../../contract/formats/damage-report.ts'
 import { snapshotIdOf, type Blake3Hex } from '../../../domain/release/digest.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { DamageIntake } from '../../api/damage-intake.ts';
-import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { DamageAttestation } from './damage-attestation.ts';
@@ -28,8 +27,7 @@ export interface ReportedDamage {
 export interface ReportedDamageOptions {
   readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
   readonly releases: ReleaseRepository;
-  readonly objects: Pick<ObjectRegistry, 'get'>;
-  readonly damage: Pick<ReleaseDamage, 'report'>;
+  readonly damage: Pick<ReleaseDamage, 'report' | 'isKnown'>;
   readonly check: Pick<ReleaseCheck, 'look' | 'record'>;
   readonly attestation: Pick<DamageAttestation, 'issue'>;
   readonly logger: Logger;
@@ -40,7 +38,7 @@ export interface ReportedDamageOptions {
  * its own finding withdraws a release.
  */
 export function createReportedDamage(options: ReportedDamageOptions): ReportedDamage {
-  const { inspector, releases, objects, damage, logger } = options;
+  const { inspector, releases, damage, logger } = options;
   /** Whether damage was recorded after the last attempt to attest. */
   let isUncounted = false;
 
@@ -109,9 +107,7 @@ export function createReportedDamage(options: ReportedDamageOptions): ReportedDa
     if (named.length > 0) {
       return named.every(({ damage_message: known }) => known !== null) || queue.offer(blake3, report);
     }
-    const known = objects.get(blake3);
-    const isDamaged = known === null ? releases.isDamaged(blake3) : !known.sound;
-    return isDamaged || queue.offer(blake3, report);
+    return damage.isKnown(blake3) || queue.offer(blake3, report);
   };
 
   return {

@@ -6,8 +6,11 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 /** The kind of damage of an entry's object. */
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
-/** The first finder of the damage: a server that reads the volume, or a job of the daemon. */
-export type DaemonDamageFinder = 'server' | 'verify' | 'refresh' | 'repair' | 'sync' | 'boot';
+/** The finders of damage: a server that reads the volume, or a job of the daemon. */
+export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'boot'] as const;
+
+/** The first finder of the damage. */
+export type DaemonDamageFinder = (typeof DAMAGE_FINDERS)[number];
 
 /** A damaged entry of a release. `found_at` is in Unix seconds. */
 export interface DamagedEntry {

@@ -1,4 +1,4 @@
-import { chmod, rename, writeFile } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Attestor } from '../../../../../src/daemon/releases/attest/attestor.ts';
 import {
@@ -9,11 +9,12 @@ import { createReleaseDamage } from '../../../../../src/daemon/releases/checks/r
 import { createStoredObjectInspector } from '../../../../../src/daemon/releases/checks/stored-object-inspector.ts';
 import { createVerifyTask } from '../../../../../src/daemon/releases/checks/verify-task.ts';
 import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
+import { manifestDigestOf } from '../../../../../src/domain/release/digest.ts';
 import { noFailpoints } from '../../../../../src/platform/files/failpoints.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { createHashPool } from '../../../../../src/platform/hashing/hash-pool.ts';
 import { openSnapshotWriter } from '../../../../../src/snapshot/snapshot-writer.ts';
-import { objectPath } from '../../../../../src/snapshot/volume/layout.ts';
+import { manifestPath, objectPath } from '../../../../../src/snapshot/volume/layout.ts';
 import { askReport } from '../../../../support/reports.ts';
 import { createWorld, type World } from '../release-world.ts';
 
@@ -125,4 +126,27 @@ test('a verification names the damage that it found, although a repair ends befo
     details: { damaged: 1, releases: [{ damaged: 1, damaged_entries: [{ destination: 'b' }] }] },
   });
   expect(world.row('1.0')).toBe('current');
+});
+
+test('damage is counted by finder and kind, and once while it lasts', async () => {
+  const world = await synced();
+  const found = (): readonly unknown[] => world.releases.damage.found().filter(({ count }) => count > 0);
+  expect(found()).toEqual([]);
+  await world.damage('one', null);
+  await world.damage('two', 'TWO');
+  await world.act('verify');
+  await world.act('verify');
+  expect(found()).toEqual([
+    { finder: 'verify', kind: 'missing', count: 1 },
+    { finder: 'verify', kind: 'damaged', count: 1 },
+  ]);
+});
+
+test('a manifest that was lost is counted as missing, once', async () => {
+  const world = await synced();
+  const release = world.releases.repository.current('official')!;
+  await rm(manifestPath(world.root, manifestDigestOf(release.snapshot_id!)!));
+  await world.act('verify');
+  await world.act('verify');
+  expect(world.releases.damage.found()).toContainEqual({ finder: 'verify', kind: 'missing', count: 1 });
 });
