@@ -113,8 +113,9 @@ async function publishPatches(
 function givenFiles(deps: PublishDependencies, base: BaseRow, given: Replacements): PatchedFiles {
   const objects = new Map<{ destination: Destination }, KnownObject>();
   for (const [destination, object] of given) {
-    const official = deps.catalogs.entry(base.revision_id, destination)?.blake3;
-    if (official !== object.blake3) objects.set({ destination }, object);
+    const official = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const isKnown = official !== null && deps.objects.get(official) !== null;
+    if (isKnown && official !== object.blake3) objects.set({ destination }, object);
   }
   return { objects, areGiven: true };
 }
