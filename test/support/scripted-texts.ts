@@ -1,6 +1,5 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BaseEntry } from '../../src/daemon/localized/catalogs/catalog-rewriter.ts';
 import type { Freezer } from '../../src/daemon/localized/freeze/freezer.ts';
 import type { FrozenContainer } from '../../src/daemon/localized/freeze/frozen-container.ts';
 import type { ContainerPatcher, PatchOutcome } from '../../src/daemon/localized/patch/container-patcher.ts';
@@ -139,21 +138,16 @@ export function textBuilders(texts: ScriptedTexts): Builders {
         texts.catalogError = null;
         if (catalogError !== null) throw catalogError;
         if (catalog === null || changed.length === 0) return changed;
-        const sizes = new Map(changed.map(({ destination, size }) => [destination, size]));
-        const entries: BaseEntry[] = [];
-        for await (const entry of release.entries()) entries.push(entry);
-        const listed = entries.filter(({ destination }) => destination !== catalog);
-        const lines = listed.map(
-          ({ destination, size }) => `${destination} ${sizes.get(destination) ?? size}\n`,
-        );
+        const paths = new Map(changed.map((file) => [file.destination, file.path]));
+        const lines: string[] = [];
+        for await (const { destination, blake3 } of release.entries()) {
+          if (destination === catalog) continue;
+          const { size } = await stat(paths.get(destination) ?? release.officialPath(blake3));
+          lines.push(`${destination} ${size}\n`);
+        }
         const path = join(workDirectory, 'catalog');
         await writeFile(path, lines.join(''));
-        const old = entries.find(({ destination }) => destination === catalog);
-        if (old === undefined) throw new Error(`no catalog ${catalog}`);
-        return [
-          ...changed,
-          { destination: catalog, official: old, path, size: Buffer.byteLength(lines.join('')) },
-        ];
+        return [...changed, { destination: catalog, path }];
       },
     },
   };

@@ -16,10 +16,12 @@ export interface FileFigures {
   readonly checksums: Readonly<Record<ChecksumAlgorithm, string>>;
 }
 
+// To make them takes longer than to hash a small file.
+const [xxh32, xxh64] = [await createXXHash32(), await createXXHash64()];
+
 /** Computes the figures of a file in one pass over its bytes. */
-export async function figuresOf(chunks: Iterable<Uint8Array>): Promise<FileFigures> {
+export function figuresOf(chunks: Iterable<Uint8Array>): FileFigures {
   const [md5, sha1, sha256] = ['md5', 'sha1', 'sha256'].map((name) => createHash(name));
-  const [xxh32, xxh64] = [await createXXHash32(), await createXXHash64()];
   xxh32.init();
   xxh64.init();
   let size = 0;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
+import { compareDestinations } from '../../../domain/release/destination.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { blake3Hex, createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { createIsolatedWorker } from '../../../platform/isolation/isolated-worker.ts';
@@ -19,18 +20,13 @@ import type { RewriteResult, RewriteSetup, RewriteTask } from './rewrite-message
 /** A file of the localized release whose bytes differ from the official ones. */
 export interface ChangedFile {
   readonly destination: string;
-  readonly official: { readonly size: number; readonly blake3: Blake3Hex };
   /** The new file. */
   readonly path: string;
-  /** Bytes of the new file. */
-  readonly size: number;
 }
 
 /** A file of the official release. */
 export interface BaseEntry {
   readonly destination: string;
-  /** Bytes. */
-  readonly size: number;
   readonly blake3: Blake3Hex;
 }
 
@@ -144,7 +140,7 @@ export function createCatalogRewriter({
         if (outcome.kind === 'failed') throw new CatalogError(outcome.code, '', outcome.message);
         const { files, state } = rewrittenOf(outcome.result);
         if (memory !== null) await remember(memory, listPath, { settings, release: releaseDigest, state });
-        return await mergeFiles(changed, release, { outputDirectory, files });
+        return mergeFiles(changed, { outputDirectory, files });
       } finally {
         worker.close();
         await rm(listPath, { force: true });
@@ -226,23 +222,15 @@ function rewrittenOf(result: RewriteResult): RewrittenCatalogs {
 }
 
 /** All changed files. The process read bytes from outside, so it names files only in its own folder. */
-async function mergeFiles(
+function mergeFiles(
   changed: readonly ChangedFile[],
-  release: BaseRelease,
   { outputDirectory, files }: { readonly outputDirectory: string; readonly files: readonly RewrittenFile[] },
-): Promise<readonly ChangedFile[]> {
-  const given = new Map(changed.map((file) => [file.destination, file]));
-  const rewritten = new Map(files.map((file) => [file.destination, file]));
-  const merged: ChangedFile[] = [];
-  for await (const { destination, size, blake3 } of release.entries()) {
-    const file = rewritten.get(destination);
-    const old = given.get(destination);
-    if (file !== undefined && /^\d+$/.test(file.name)) {
-      const path = join(outputDirectory, file.name);
-      merged.push({ destination, official: { size, blake3 }, path, size: file.size });
-    } else if (old !== undefined) {
-      merged.push(old);
-    }
+): readonly ChangedFile[] {
+  const merged = new Map(changed.map((file) => [file.destination, file]));
+  for (const { destination, name } of files) {
+    if (/^\d+$/.test(name)) merged.set(destination, { destination, path: join(outputDirectory, name) });
   }
-  return merged;
+  return Array.from(merged.values()).toSorted((left, right) =>
+    compareDestinations(left.destination, right.destination),
+  );
 }

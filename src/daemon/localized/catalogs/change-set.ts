@@ -70,9 +70,9 @@ export class ChangeSet {
    *
    * @throws FormatError when it cannot be read
    */
-  async changeOf(path: string): Promise<FileChange> {
-    const before = await this.#figures(path, 'official', this.#before);
-    const after = await this.#figures(path, 'current', this.#after);
+  changeOf(path: string): FileChange {
+    const before = this.#figures(path, 'official', this.#before);
+    const after = this.#figures(path, 'current', this.#after);
     const bundle =
       before.bundle === null || after.bundle === null
         ? {}
@@ -94,8 +94,8 @@ export class ChangeSet {
     return before === null || after === null ? null : { before, after };
   }
 
-  async #figures(path: string, form: keyof FileForms, known: Map<string, PartFigures>): Promise<PartFigures> {
-    const found = known.get(path) ?? (await this.#use(path, form, partFigures));
+  #figures(path: string, form: keyof FileForms, known: Map<string, PartFigures>): PartFigures {
+    const found = known.get(path) ?? this.#use(path, form, partFigures);
     known.set(path, found);
     return found;
   }
@@ -119,27 +119,17 @@ export function usePart<T>(
   passwords: Passwords,
   use: (source: ByteSource) => T,
 ): T {
-  const file = openReleaseFile(path);
-  let isPending = false;
-  try {
-    const result = use(
-      entries.length === 0
-        ? file.source
-        : bytesSource(readEntryAt(file.source, filePlace(destination), entries, passwords)),
-    );
-    if (!(result instanceof Promise)) return result;
-    isPending = true;
-    return result.finally(() => {
-      file[Symbol.dispose]();
-    }) as T;
-  } finally {
-    if (!isPending) file[Symbol.dispose]();
-  }
+  using file = openReleaseFile(path);
+  return use(
+    entries.length === 0
+      ? file.source
+      : bytesSource(readEntryAt(file.source, filePlace(destination), entries, passwords)),
+  );
 }
 
 /** The figures of a file. */
-export async function partFigures(source: ByteSource): Promise<PartFigures> {
-  const figures = await figuresOf(pieceChunks([{ source, offset: 0, length: source.size }]));
+export function partFigures(source: ByteSource): PartFigures {
+  const figures = figuresOf(pieceChunks([{ source, offset: 0, length: source.size }]));
   return { figures, bundle: bundleFigures(source) };
 }
 

@@ -15,7 +15,7 @@ export interface CatalogContext {
   readonly changes: ChangeSet;
   readonly sameNames: SameNames;
   /** A file that did not change, with its figures as both forms. */
-  readonly unchanged: (place: PartPlace) => Promise<FileChange>;
+  readonly unchanged: (place: PartPlace) => FileChange;
   /** Whether a sidecar states a checksum of a file beside it that did not change. */
   readonly isAboutUnchanged: (path: string, bytes: Buffer) => boolean;
 }
@@ -42,7 +42,7 @@ export async function rewriteCatalog(
   names: ReadonlySet<string>,
   context: CatalogContext,
 ): Promise<Uint8Array> {
-  const { mentioned, beside, isOfFile } = await subjectsOf(path, bytes, names, context);
+  const { mentioned, beside, isOfFile } = subjectsOf(path, bytes, names, context);
   const { bytes: next, rewritten } = await applyPlugins(path, bytes, { mentioned, beside }, context);
   if (isOfFile) return writeSidecar(path, bytes, beside, context);
   checkRest(path, next, { mentioned, rewritten }, NEXT_STEP);
@@ -54,17 +54,31 @@ export async function rewriteCatalog(
  *
  * @throws PatchError `catalog_not_rewritten` when it states a figure of the official form of a changed file
  */
-export async function checkCatalog(
+export function checkCatalog(
   path: string,
   bytes: Buffer,
   names: ReadonlySet<string>,
   context: CatalogContext,
-): Promise<void> {
-  const { mentioned, beside, isOfFile } = await subjectsOf(path, bytes, names, context);
+): void {
+  const { mentioned, beside, isOfFile } = subjectsOf(path, bytes, names, context);
   if (!isOfFile) checkRest(path, bytes, { mentioned, rewritten: new Set() }, CORRECT_IT);
   const patched = isOfFile ? rewriteSidecar(bytes, sidecarSubjects(beside, context)) : null;
   if (patched === null || bytes.equals(patched.bytes)) return;
   throw notRewritten(path, `it states a checksum of the official form of ${patched.path}. ${CORRECT_IT}`);
+}
+
+/**
+ * Whether a catalog can state something about a changed file.
+ *
+ * @param names of changed files that stand in it
+ */
+export function concerns(path: string, names: ReadonlySet<string>, changed: string): boolean {
+  return names.has(baseName(changed)) || standsBeside(path, changed);
+}
+
+function standsBeside(path: string, changed: string): boolean {
+  const stem = sidecarStem(path);
+  return stem === null ? path === `${changed}.manifest` : stemsOf(changed).includes(stem);
 }
 
 /** The changed files that a catalog can state something about. */
@@ -77,24 +91,21 @@ interface CatalogSubjects {
   readonly isOfFile: boolean;
 }
 
-async function subjectsOf(
+function subjectsOf(
   path: string,
   bytes: Buffer,
   names: ReadonlySet<string>,
   { changes }: CatalogContext,
-): Promise<CatalogSubjects> {
-  const stem = sidecarStem(path);
+): CatalogSubjects {
   const beside: FileChange[] = [];
   const mentioned: FileChange[] = [];
   for (const changed of changes.paths) {
-    const isBeside = stem === null ? path === `${changed}.manifest` : stemsOf(changed).includes(stem);
-    const isMentioned = names.has(baseName(changed));
-    if (!isBeside && !isMentioned) continue;
-    const change = await changes.changeOf(changed);
-    if (isBeside) beside.push(change);
-    if (isMentioned) mentioned.push(change);
+    if (!concerns(path, names, changed)) continue;
+    const change = changes.changeOf(changed);
+    if (standsBeside(path, changed)) beside.push(change);
+    if (names.has(baseName(changed))) mentioned.push(change);
   }
-  return { mentioned, beside, isOfFile: stem !== null && beside.length > 0 && isSidecar(bytes) };
+  return { mentioned, beside, isOfFile: sidecarStem(path) !== null && beside.length > 0 && isSidecar(bytes) };
 }
 
 function sidecarSubjects(
@@ -120,7 +131,7 @@ async function applyPlugins(
   const rewritten = new Set<string>();
   const all = [...new Set([...mentioned, ...beside])];
   for (const plugin of plugins.filter((each) => each.recognizes(path))) {
-    const meant = plugin.namesOnly ? await changesFor(path, mentioned, sameNames, unchanged) : all;
+    const meant = plugin.namesOnly ? changesFor(path, mentioned, sameNames, unchanged) : all;
     try {
       const result = await plugin.rewrite(path, bytes, meant);
       ({ bytes } = result);

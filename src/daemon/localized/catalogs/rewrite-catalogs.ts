@@ -11,7 +11,7 @@ import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import { isArchive, type Passwords } from './part-reader.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
 import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
-import { checkCatalog, rewriteCatalog } from './rewrite-catalog.ts';
+import { checkCatalog, concerns, rewriteCatalog } from './rewrite-catalog.ts';
 import { createUnchangedFiles, type UnchangedFiles } from './unchanged-files.ts';
 
 /** Catalogs to rewrite. */
@@ -72,13 +72,14 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalog
   const before = job.known?.files ?? null;
   if (before !== null) found.follow(job.files, before, job.passwords, filter);
   const late = new Set<string>();
+  let fresh: readonly string[] = [...changes.paths];
   for (let round = 0; ; round += 1) {
     found.search(job.files, changes.paths, job.passwords, filter);
-    const touched = await rewriteFound(job, changes, found, { kept, contents, unchanged });
+    const touched = await rewriteFound(job, changes, found, { kept, contents, unchanged, fresh });
     if (touched.length === 0) break;
     if (round > MOST_ROUNDS / 2) for (const { place } of touched) late.add(place.path);
     if (round === MOST_ROUNDS) throw circle([...late].toSorted());
-    await writeTouched(job, changes, contents, { touched, output });
+    fresh = await writeTouched(job, changes, contents, { touched, output });
   }
   return { files: output.files(), state: found.state() };
 }
@@ -120,7 +121,10 @@ function filesOf(files: Iterable<ReleaseFile>, found: FoundCatalogs): ReadonlyMa
   return byDestination;
 }
 
-/** Rewrites every catalog from its own bytes; returns those whose result is another one than in the last round. */
+/**
+ * Rewrites the catalogs that can state something about fresh changes, each from its own bytes; returns those whose result is another
+ * one than in the last round.
+ */
 async function rewriteFound(
   job: RewriteJob,
   changes: ChangeSet,
@@ -129,24 +133,28 @@ async function rewriteFound(
     kept,
     contents,
     unchanged,
+    fresh,
   }: {
     /** The catalogs that stay as they are. */
     readonly kept: ReadonlySet<string>;
     readonly contents: Map<string, NewContent>;
     readonly unchanged: UnchangedFiles;
+    /** The paths of files that changed since the last round. */
+    readonly fresh: readonly string[];
   },
 ): Promise<readonly TouchedCatalog[]> {
   const context = { plugins: job.plugins, changes, sameNames: found.sameNames, ...unchanged };
   const files = filesOf(job.files, found);
   const touched: TouchedCatalog[] = [];
   for (const { place, names } of found.all) {
+    if (!fresh.some((changed) => concerns(place.path, names, changed))) continue;
     const file = files.get(place.destination);
     if (file === undefined) throw new Error(`${place.destination} is not in the release`);
     const base = usePart(file.patched ?? file.official, place, job.passwords, (source) =>
       source.read(0, source.size),
     );
     if (kept.has(place.path)) {
-      await checkCatalog(place.path, base, names, context);
+      checkCatalog(place.path, base, names, context);
       continue;
     }
     const bytes = bufferOf(await rewriteCatalog(place.path, base, names, context));
@@ -162,13 +170,14 @@ async function rewriteFound(
   return touched;
 }
 
-/** Writes the files of catalogs that changed, and notes all that changed with them. */
+/** Writes the files of catalogs that changed, and notes all that changed with them. @returns the paths of all that changed */
 async function writeTouched(
   { passwords }: RewriteJob,
   changes: ChangeSet,
   contents: ReadonlyMap<string, NewContent>,
   { touched, output }: { readonly touched: readonly TouchedCatalog[]; readonly output: Output },
-): Promise<void> {
+): Promise<readonly string[]> {
+  const fresh: string[] = [];
   const byFile = Map.groupBy(touched, ({ file }) => file);
   for (const [file, catalogs] of byFile) {
     const { destination, official, patched } = file;
@@ -182,8 +191,14 @@ async function writeTouched(
         ? writeEntries(base.source, filePlace(destination), inside, passwords)
         : [newPiece(own.bytes)];
     changes.setForms(destination, { official, current: await output.write(destination, pieces) });
-    for (const { place } of catalogs) for (const each of placesAround(place)) changes.add(each);
+    for (const { place } of catalogs) {
+      for (const each of placesAround(place)) {
+        changes.add(each);
+        fresh.push(each.path);
+      }
+    }
   }
+  return fresh;
 }
 
 /** The folder for the new files. */

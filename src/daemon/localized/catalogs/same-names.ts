@@ -14,12 +14,12 @@ export type SameNames = ReadonlyMap<string, readonly PartPlace[]>;
  * @param sameNames every file of the release with the name of a changed bundle
  * @param unchanged gives a file that is not changed as one that stays
  */
-export async function changesFor(
+export function changesFor(
   catalog: string,
   changes: readonly FileChange[],
   sameNames: SameNames,
-  unchanged: (place: PartPlace) => Promise<FileChange>,
-): Promise<readonly FileChange[]> {
+  unchanged: (place: PartPlace) => FileChange,
+): readonly FileChange[] {
   const result: FileChange[] = [];
   const byName = Map.groupBy(changes, ({ path, bundle }) => (bundle === undefined ? '' : baseName(path)));
   for (const [name, group] of byName) {
@@ -33,7 +33,7 @@ export async function changesFor(
     const nearest = Math.max(...distances);
     const near = all.filter((_path, index) => distances[index] === nearest);
     if (!near.some(({ path }) => byPath.has(path))) continue;
-    for (const place of near) result.push(byPath.get(place.path) ?? (await unchanged(place)));
+    for (const place of near) result.push(byPath.get(place.path) ?? unchanged(place));
   }
   return result;
 }

@@ -18,8 +18,8 @@ interface Release {
 export function createUnchangedFiles({ files, passwords }: Release, changes: ChangeSet): UnchangedFiles {
   const known = new Map<string, FileChange>();
   return {
-    unchanged: async (place) => {
-      const change = known.get(place.path) ?? (await readUnchanged(files, place, passwords));
+    unchanged: (place) => {
+      const change = known.get(place.path) ?? readUnchanged(files, place, passwords);
       known.set(place.path, change);
       return change;
     },
@@ -39,14 +39,10 @@ export function createUnchangedFiles({ files, passwords }: Release, changes: Cha
   };
 }
 
-async function readUnchanged(
-  files: Iterable<ReleaseFile>,
-  place: PartPlace,
-  passwords: Passwords,
-): Promise<FileChange> {
+function readUnchanged(files: Iterable<ReleaseFile>, place: PartPlace, passwords: Passwords): FileChange {
   for (const { destination, official, patched } of files) {
     if (destination !== place.destination) continue;
-    const { figures, bundle } = await usePart(patched ?? official, place, passwords, partFigures);
+    const { figures, bundle } = usePart(patched ?? official, place, passwords, partFigures);
     const digests = bundle === null ? {} : { bundle: { before: bundle, after: bundle } };
     return { path: place.path, before: figures, after: figures, ...digests };
   }

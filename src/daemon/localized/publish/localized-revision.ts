@@ -4,7 +4,6 @@ import type { CatalogStore } from '../../releases/catalog/catalog-store.ts';
 import { manifestEntries } from '../../releases/catalog/release-entries.ts';
 import { summarizeContent, type ContentSummary } from '../../releases/records/content-digest.ts';
 import type { CatalogEntryRow } from '../../releases/records/entry-row.ts';
-import type { ObjectRegistry } from '../../releases/records/object-registry.ts';
 import { PAGE_ROWS } from '../../releases/records/sql.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { BaseRow } from './base-release.ts';
@@ -25,12 +24,11 @@ export interface LocalizedRevision {
  * @throws TaskError `unknown_destination` when the base lacks a replaced destination
  */
 export async function writeLocalizedRevision(
-  deps: { readonly catalogs: CatalogStore; readonly objects: ObjectRegistry; readonly clock: Clock },
+  { catalogs, clock }: { readonly catalogs: CatalogStore; readonly clock: Clock },
   base: BaseRow,
   replaced: Replacements,
   context: TaskContext,
 ): Promise<LocalizedRevision> {
-  const { catalogs } = deps;
   for await (const page of pagesOf(replaced, context)) {
     requireKnown(
       catalogs,
@@ -46,7 +44,7 @@ export async function writeLocalizedRevision(
     taskId: context.taskId,
     appVersion: base.app_version,
     serverInfo: null,
-    fetchedAt: unixSeconds(deps.clock),
+    fetchedAt: unixSeconds(clock),
   });
   let copied = 0;
   for await (const entries of catalogs.copyRows(base.revision_id, { revisionId, withObjects: true })) {
@@ -58,7 +56,7 @@ export async function writeLocalizedRevision(
     catalogs.replaceRows(revisionId, replacedRows(catalogs, base, page));
   }
   const content = await summarizeContent(
-    manifestEntries(deps, revisionId),
+    manifestEntries(catalogs, revisionId),
     base.app_version === null ? {} : { app_version: base.app_version },
   );
   catalogs.complete(revisionId, content.digest);

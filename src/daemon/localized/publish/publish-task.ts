@@ -111,12 +111,11 @@ async function publishPatches(
 
 /** The given files whose bytes are not the official ones. Catalogs that a person has changed for them stay as they are. */
 function givenFiles(deps: PublishDependencies, base: BaseRow, given: Replacements): PatchedFiles {
-  const objects = new Map<{ destination: Destination; official: KnownObject }, KnownObject>();
+  const objects = new Map<{ destination: Destination }, KnownObject>();
   for (const [destination, object] of given) {
-    const blake3 = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
-    const official = blake3 === null ? null : deps.objects.get(blake3);
-    if (official !== null && official.blake3 !== object.blake3)
-      objects.set({ destination, official }, object);
+    const official = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const isKnown = official !== null && deps.objects.get(official) !== null;
+    if (isKnown && official !== object.blake3) objects.set({ destination }, object);
   }
   return { objects, areGiven: true };
 }

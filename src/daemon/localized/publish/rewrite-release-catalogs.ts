@@ -23,7 +23,7 @@ export interface RewriteDependencies extends StageDependencies {
 
 /** The files whose catalogs are rewritten. */
 export interface PatchedFiles {
-  readonly objects: ReadonlyMap<Pick<FrozenContainer, 'destination' | 'official'>, KnownObject>;
+  readonly objects: ReadonlyMap<Pick<FrozenContainer, 'destination'>, KnownObject>;
   /** Whether people have made them, so that the catalogs among them stay as they are. */
   readonly areGiven: boolean;
 }
@@ -44,10 +44,10 @@ export async function rewriteReleaseCatalogs(
   context: TaskContext,
 ): Promise<Replacements> {
   const objects = new Map<string, KnownObject>();
-  const changed = Array.from(patched.objects, ([{ destination, official }, object]): ChangedFile => {
+  const changed = Array.from(patched.objects, ([{ destination }, object]): ChangedFile => {
     const path = objectPath(deps.root, object.blake3);
     objects.set(path, object);
-    return { destination, official, path, size: object.size };
+    return { destination, path };
   });
   const files = await rewrite(deps, base, { changed, keepsChanged: patched.areGiven }, { staging, context });
   const replaced = new Map<Destination, KnownObject>();
@@ -67,9 +67,9 @@ async function rewrite(
   { changed, keepsChanged }: { readonly changed: readonly ChangedFile[]; readonly keepsChanged: boolean },
   { staging, context: { signal } }: { readonly staging: string; readonly context: TaskContext },
 ): Promise<readonly ChangedFile[]> {
-  const { root, rewriter } = deps;
+  const { root, rewriter, catalogs } = deps;
   const release: BaseRelease = {
-    entries: () => manifestEntries(deps, base.revision_id),
+    entries: () => manifestEntries(catalogs, base.revision_id),
     officialPath: (blake3) => objectPath(root, blake3),
   };
   try {

@@ -1,9 +1,10 @@
+import type { StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { foldDestination } from '../../../domain/release/destination.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { TaskError } from '../../tasks/task.ts';
 import type { UpstreamEntry } from '../../upstream/upstream.ts';
-import type { CatalogEntryRow } from '../records/entry-row.ts';
+import type { CatalogEntryRow, KnownEntryRow } from '../records/entry-row.ts';
 import { allRows, oneRow, PAGE_ROWS, prepareAll, type SqlDatabase } from '../records/sql.ts';
 
 /** Entries that still have to be fetched. */
@@ -36,6 +37,8 @@ export interface CatalogEntries {
   entry(revisionId: number, destination: string): CatalogEntryRow | null;
   /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
+  /** All entries in manifest order with the facts of their objects, a page at a time. */
+  knownPages(revisionId: number): AsyncGenerator<readonly KnownEntryRow[]>;
   /** As `pages`, but one entry at a time. */
   rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
   /** Sets the object of an entry; `null` clears it. */
@@ -78,14 +81,13 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     });
   };
 
-  async function* pages(
+  async function* pagesOf<Row extends Pick<CatalogEntryRow, 'destination'>>(
+    statement: StatementSync,
     revisionId: number,
-    which: 'all' | 'unresolved',
-  ): AsyncGenerator<readonly CatalogEntryRow[]> {
-    const statement = which === 'all' ? statements.pageAll : statements.pageUnresolved;
+  ): AsyncGenerator<readonly Row[]> {
     let after = '';
     for (;;) {
-      const page = allRows<CatalogEntryRow>(statement, { revision_id: revisionId, after, limit: PAGE_ROWS });
+      const page = allRows<Row>(statement, { revision_id: revisionId, after, limit: PAGE_ROWS });
       const last = page.at(-1);
       if (last === undefined) return;
       yield page;
@@ -93,6 +95,8 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
       await nextTurn();
     }
   }
+  const pages: CatalogEntries['pages'] = (revisionId, which) =>
+    pagesOf(which === 'all' ? statements.pageAll : statements.pageUnresolved, revisionId);
 
   return {
     ...createCopying(database),
@@ -102,6 +106,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     addRows,
     entry: (revisionId, destination) => oneRow(statements.entry, { revision_id: revisionId, destination }),
     pages,
+    knownPages: (revisionId) => pagesOf(statements.pageKnown, revisionId),
     rows: async function* rows(revisionId, which) {
       for await (const page of pages(revisionId, which)) yield* page;
     },
@@ -218,6 +223,9 @@ const SQL = {
   count: COUNT,
   entry: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination`,
   pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
+    ORDER BY destination LIMIT :limit`,
+  pageKnown: `SELECT destination, source, media_type, o.blake3, size, crc64, blocks, verified_at
+    FROM catalog_entry LEFT JOIN known_object o USING (blake3) WHERE revision_id = :revision_id AND destination > :after
     ORDER BY destination LIMIT :limit`,
   pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
       AND blake3 IS NULL ORDER BY destination LIMIT :limit`,

@@ -103,7 +103,7 @@ async function draftOf(
   { revision, manifestDocument }: MirroredRevision,
   serverInfo: ReleaseDraft['serverInfo'],
 ): Promise<ReleaseDraft> {
-  const content = await summarizeContent(manifestEntries(deps, revision.revision_id), {
+  const content = await summarizeContent(manifestEntries(deps.catalogs, revision.revision_id), {
     ...(manifestDocument === null ? {} : { server_info: manifestDocument }),
     ...(revision.app_version === null ? {} : { app_version: revision.app_version }),
   });

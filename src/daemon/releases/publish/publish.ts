@@ -184,7 +184,7 @@ async function reserve(
 
 /** Writes the manifest of a revision; `verifiedAt` is the oldest full hash among its objects, Unix seconds. */
 async function writeManifest(
-  options: Pick<PublisherOptions, 'catalogs' | 'objects' | 'writer' | 'clock'>,
+  options: Pick<PublisherOptions, 'catalogs' | 'writer' | 'clock'>,
   release: ReleaseRow,
   revisionId: number,
   taskId: string,
@@ -193,8 +193,8 @@ async function writeManifest(
   readonly verifiedAt: number;
 }> {
   let verifiedAt = unixSeconds(options.clock);
-  const entries = manifestEntries(options, revisionId, (object) => {
-    verifiedAt = Math.min(verifiedAt, object.verifiedAt);
+  const entries = manifestEntries(options.catalogs, revisionId, (seconds) => {
+    verifiedAt = Math.min(verifiedAt, seconds);
   });
   return { written: await options.writer.writeManifest(taskId, headerOf(release), entries), verifiedAt };
 }

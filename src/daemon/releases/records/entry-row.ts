@@ -67,22 +67,27 @@ export function upstreamEntryOf(row: CatalogEntryRow): UpstreamEntry {
   };
 }
 
+/** One entry of a catalog revision with the facts of its object; `blake3: null` while that is not known. */
+export type KnownEntryRow = Pick<CatalogEntryRow, 'destination' | 'source' | 'media_type'> &
+  (
+    | (KnownObject & {
+        /** Unix seconds of the last hash over all bytes of the object. */
+        readonly verified_at: number;
+      })
+    | { readonly blake3: null }
+  );
+
 /** The manifest entry of a row whose object is known. */
 export function manifestEntryOf(
-  row: {
-    readonly destination: Destination;
-    readonly source: EntrySource;
-    readonly media_type: string | null;
-  },
-  object: KnownObject,
+  row: Pick<CatalogEntryRow, 'destination' | 'source' | 'media_type'> & KnownObject,
 ): ManifestEntry {
   return {
     destination: row.destination,
-    size: object.size,
-    blake3: object.blake3,
-    crc64: object.crc64,
+    size: row.size,
+    blake3: row.blake3,
+    crc64: row.crc64,
     source: row.source,
     media_type: row.media_type ?? mediaTypeOf(row.destination),
-    ...(object.blocks === null ? {} : { blocks: object.blocks }),
+    ...(row.blocks === null ? {} : { blocks: row.blocks }),
   };
 }

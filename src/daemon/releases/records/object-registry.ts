@@ -1,6 +1,6 @@
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { KnownObject } from './entry-row.ts';
-import { allRows, oneRow, type SqlDatabase } from './sql.ts';
+import { oneRow, type SqlDatabase } from './sql.ts';
 
 /** An object with the result of the last hash of its bytes. */
 export interface RegisteredObject extends KnownObject {
@@ -13,8 +13,6 @@ export interface RegisteredObject extends KnownObject {
 /** The facts that the daemon has recorded about objects. Only the store itself shows whether an object is present. */
 export interface ObjectRegistry {
   get(blake3: string): RegisteredObject | null;
-  /** Those of the objects that are recorded, by their name. */
-  getAll(names: readonly string[]): ReadonlyMap<string, RegisteredObject>;
   /** The size of all objects, bytes, by whether they are sound. Reads the whole table. */
   totalBytes(): { readonly sound: number; readonly damaged: number };
   /** Records an object whose bytes were hashed at `verifiedAt` (Unix seconds) and match its name. */
@@ -41,9 +39,6 @@ interface ObjectRow {
 /** Creates the registry over the main database. */
 export function createObjectRegistry(database: SqlDatabase): ObjectRegistry {
   const select = database.prepare('SELECT * FROM known_object WHERE blake3 = :blake3');
-  const selectAll = database.prepare(
-    'SELECT known_object.* FROM json_each(:names) CROSS JOIN known_object ON blake3 = value',
-  );
   const upsert = database.prepare(
     `INSERT INTO known_object (blake3, size, crc64, blocks, sound, verified_at)
      VALUES (:blake3, :size, :crc64, :blocks, 1, :verified_at)
@@ -71,13 +66,6 @@ export function createObjectRegistry(database: SqlDatabase): ObjectRegistry {
       const row = oneRow<ObjectRow>(select, { blake3 });
       return row === null ? null : objectOf(row);
     },
-    getAll: (names) =>
-      new Map(
-        allRows<ObjectRow>(selectAll, { names: JSON.stringify(names) }).map((row) => [
-          row.blake3,
-          objectOf(row),
-        ]),
-      ),
     record: ({ blake3, size, crc64, blocks }, verifiedAt) => {
       upsert.run({ blake3, size, crc64, blocks, verified_at: verifiedAt });
     },

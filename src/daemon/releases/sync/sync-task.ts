@@ -188,7 +188,7 @@ function isOfCatalog(deps: SyncDependencies, release: ReleaseRow, fetched: Revis
  */
 async function contentOf(deps: SyncDependencies, revision: RevisionRow): Promise<ContentSummary> {
   const summarize = (document: ServerInfoDocument | null): Promise<ContentSummary> =>
-    summarizeContent(manifestEntries(deps, revision.revision_id), {
+    summarizeContent(manifestEntries(deps.catalogs, revision.revision_id), {
       ...(document === null ? {} : { server_info: document }),
       ...(revision.app_version === null ? {} : { app_version: revision.app_version }),
     });

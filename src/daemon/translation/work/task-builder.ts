@@ -49,6 +49,9 @@ export interface TaskBuilderOptions {
   readonly createId: () => string;
 }
 
+/** A power failure may take these steps back, and then they are done again. The next durable transaction keeps them. */
+const UNHURRIED = { durable: false };
+
 /** Creates the builder of tasks for one target language. */
 export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
   const { database, targetLanguage } = options;
@@ -85,6 +88,7 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
         return progressOf(byId.get(lastInsertRowid) ?? {});
       }),
     add: (buildId, page, now) =>
+      // Nobody reads a build before it is complete, and that is written durably.
       database.transaction(() => {
         const build = progressOf(byId.get(buildId) ?? {});
         if (page.releaseId !== build.releaseId || page.generation !== build.generation) {
@@ -100,8 +104,8 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
         const next = page.next ?? { position: -1, ordinal: 0 };
         advance.run(next.position, next.ordinal, page.items.length, buildId);
         return progressOf(byId.get(buildId) ?? {});
-      }),
-    countTasks: (buildId, now) => database.transaction(() => countTasks(buildId, now)),
+      }, UNHURRIED),
+    countTasks: (buildId, now) => database.transaction(() => countTasks(buildId, now), UNHURRIED),
     finish: (buildId, now) =>
       database.transaction(() => {
         if (!progressOf(byId.get(buildId) ?? {}).isComplete) {
@@ -111,7 +115,7 @@ export function createTaskBuilder(options: TaskBuilderOptions): TaskBuilder {
         while (countTasks(buildId, now));
         return finish(buildId, now);
       }),
-    cleanUp: () => database.transaction(cleanUp),
+    cleanUp: () => database.transaction(cleanUp, UNHURRIED),
   };
 }
 

@@ -6,6 +6,8 @@ import { TRANSLATION_MIGRATIONS } from './translation-schema.ts';
  * instead of one for 4 MiB. At the journal limit, so that the file of the log is used again.
  */
 const CHECKPOINT_PAGES = 16_384;
+/** Pages in memory. Units are added in the order of their ids' digests, so each batch touches pages everywhere. */
+const CACHE_KIBIBYTES = 16 * 1024;
 
 /** "SLPt" */
 const APPLICATION_ID = 0x53_4c_50_74;
@@ -23,6 +25,7 @@ export function openWorkDatabase(path: string): Database {
     migrations: TRANSLATION_MIGRATIONS,
     applicationId: APPLICATION_ID,
   });
+  database.prepare(`PRAGMA cache_size = -${CACHE_KIBIBYTES}`).run();
   database.prepare(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get();
   return database;
 }

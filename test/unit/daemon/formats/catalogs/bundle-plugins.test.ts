@@ -8,9 +8,9 @@ import { binaryCatalog, bundlesOfJson } from '../../../../support/addressables-c
 const HASH = 'ab'.repeat(16);
 const [BEFORE, AFTER] = [Buffer.alloc(10), Buffer.alloc(12)];
 
-async function changeOf(path: string): Promise<FileChange> {
+function changeOf(path: string): FileChange {
   const digests = (crc32: number) => ({ crc32, contentHash: Buffer.from(HASH, 'hex') });
-  const [before, after] = [await figuresOf([BEFORE]), await figuresOf([AFTER])];
+  const [before, after] = [figuresOf([BEFORE]), figuresOf([AFTER])];
   return { path, before, after, bundle: { before: digests(1), after: digests(2) } };
 }
 
@@ -31,7 +31,7 @@ async function rewrite(path: string, bytes: Buffer, changes: readonly FileChange
 
 describe('the plug-ins of catalogs of bundles', () => {
   it('rewrite the bundles that a catalog lists, and name their paths', async () => {
-    const changes = [await changeOf('Android/texts.bundle'), await changeOf('Android/other.bundle')];
+    const changes = [changeOf('Android/texts.bundle'), changeOf('Android/other.bundle')];
     const json = await rewrite('aa/catalog_1.json', Buffer.from(jsonCatalog([LISTED])), changes);
     expect([...json.rewritten]).toEqual(['Android/texts.bundle']);
     expect(bundlesOfJson(Buffer.from(json.bytes).toString())).toEqual([
@@ -46,7 +46,7 @@ describe('the plug-ins of catalogs of bundles', () => {
   });
 
   it('leave all other files as they are', async () => {
-    const change = await changeOf('Android/texts.bundle');
+    const change = changeOf('Android/texts.bundle');
     const { bundle: _bundle, ...plain } = change;
     for (const [path, text] of [
       ['a.json', '{}'],
@@ -61,8 +61,8 @@ describe('the plug-ins of catalogs of bundles', () => {
   });
 
   it('choose among bundles of one name by the figures that the catalog states', async () => {
-    const meant = await changeOf('Android/texts.bundle');
-    const other = await changeOf('iOS/texts.bundle');
+    const meant = changeOf('Android/texts.bundle');
+    const other = changeOf('iOS/texts.bundle');
     const digests = { crc32: 77, contentHash: Buffer.alloc(16) };
     const changed = {
       ...other,
@@ -87,7 +87,7 @@ describe('the plug-ins of catalogs of bundles', () => {
   });
 
   it('refuse bundles of one name that the catalog does not tell apart, and figures of none of them', async () => {
-    const change = await changeOf('Android/texts.bundle');
+    const change = changeOf('Android/texts.bundle');
     const contentHash = Buffer.alloc(16, 9);
     const other = { ...change, bundle: { ...change.bundle!, after: { crc32: 3, contentHash } } };
     const catalog = Buffer.from(jsonCatalog([LISTED]));

@@ -3,11 +3,11 @@ import type { FileChange } from '../../../../../src/daemon/formats/catalogs/cata
 import { figuresOf, type FileFigures } from '../../../../../src/daemon/formats/catalogs/file-figures.ts';
 import { GAME_LIST_PLUGINS } from '../../../../../src/daemon/formats/catalogs/game-list-plugins.ts';
 
-async function changeOf(path: string): Promise<FileChange> {
+function changeOf(path: string): FileChange {
   return {
     path,
-    before: await figuresOf([Buffer.from(`official ${path}`)]),
-    after: await figuresOf([Buffer.from(`the patched ${path}`)]),
+    before: figuresOf([Buffer.from(`official ${path}`)]),
+    after: figuresOf([Buffer.from(`the patched ${path}`)]),
   };
 }
 
@@ -36,11 +36,11 @@ describe('the JSON catalogs of games', () => {
       (file: FileFigures) => ({ BundleFiles: [{ Name: 'x.bundle', ...facts(file), IsPrologue: false }] }),
     ],
   ] as const)('list files: %s', async ([path, file, write]) => {
-    const change = await changeOf(file);
+    const change = changeOf(file);
     const plugins = GAME_LIST_PLUGINS.filter((plugin) => plugin.recognizes(path));
     expect(plugins).toHaveLength(1);
     const bytes = Buffer.from(JSON.stringify(write(change.before)));
-    const result = await plugins[0]!.rewrite(path, bytes, [change, await changeOf('other')]);
+    const result = await plugins[0]!.rewrite(path, bytes, [change, changeOf('other')]);
     expect(Buffer.from(result.bytes).toString()).toBe(JSON.stringify(write(change.after)));
     expect([...result.rewritten]).toEqual([file]);
   });
@@ -48,8 +48,8 @@ describe('the JSON catalogs of games', () => {
   it('list packs, and the bundles in each pack under one name', async () => {
     const path = 'A_PatchPack/BundlePackingInfo.json';
     const [one, two] = ['one.zip', 'two.zip'].map((name) => `A_PatchPack/${name}`) as [string, string];
-    const changes = await Promise.all([one, `${one}!/x.bundle`, `${two}!/x.bundle`].map(changeOf));
-    const other = await figuresOf([Buffer.from('other')]);
+    const changes = [one, `${one}!/x.bundle`, `${two}!/x.bundle`].map(changeOf);
+    const other = figuresOf([Buffer.from('other')]);
     const write = (form: 'before' | 'after'): string => {
       const [pack, first, second] = changes.map((change) => change[form]) as [
         FileFigures,

@@ -11,14 +11,14 @@ const JSON_RULE: ListRule = {
   fields: FIELDS,
 };
 
-async function changeOf(path: string): Promise<FileChange> {
+function changeOf(path: string): FileChange {
   return {
     path,
-    before: await figuresOf([Buffer.from('official')]),
-    after: await figuresOf([Buffer.from('patched file')]),
+    before: figuresOf([Buffer.from('official')]),
+    after: figuresOf([Buffer.from('patched file')]),
   };
 }
-const { before: OLD, after: NEW } = await changeOf('');
+const { before: OLD, after: NEW } = changeOf('');
 const decimal = (digits: string): string => String(BigInt(`0x${digits}`));
 
 const jsonList = ({ size, checksums }: FileFigures): string =>
@@ -41,7 +41,7 @@ describe('the plug-in of lists by rule', () => {
       true,
       false,
     ]);
-    const changes = [await changeOf('root/Android/あ.bundle'), await changeOf('root/missing')];
+    const changes = [changeOf('root/Android/あ.bundle'), changeOf('root/missing')];
     const { bytes, rewritten } = await plugin.rewrite('root/list.json', Buffer.from(jsonList(OLD)), changes);
     expect(Buffer.from(bytes).toString()).toBe(jsonList(NEW));
     expect([...rewritten]).toEqual(['root/Android/あ.bundle']);
@@ -53,7 +53,7 @@ describe('the plug-in of lists by rule', () => {
   ] as const)('writes them into tables: %s', async ([format, delimiter]) => {
     const plugin = createListPlugin({ ...JSON_RULE, format, folderOf: () => 'files/' });
     const { bytes } = await plugin.rewrite('list', Buffer.from(table(OLD, delimiter)), [
-      await changeOf('files/a.zip'),
+      changeOf('files/a.zip'),
     ]);
     expect(Buffer.from(bytes).toString()).toBe(table(NEW, delimiter));
   });
@@ -68,7 +68,7 @@ describe('the plug-in of lists by rule', () => {
       ['Hash', '"d41d8cd98f00b204e9800998ecf8427e"'],
     ]) {
       const list = Buffer.from(`[{"Name":"x","${name}":${value}}]`);
-      const rewrite = plugin.rewrite('list', list, [await changeOf('x')]);
+      const rewrite = plugin.rewrite('list', list, [changeOf('x')]);
       await expect(rewrite).rejects.toMatchObject({ code: 'catalog_not_rewritten', fieldPath: 'x' });
     }
   });

@@ -11,15 +11,15 @@ const OFFICIAL = Buffer.from('the official file');
 const PATCHED = Buffer.from('the patched file, which is longer');
 const { object, list, map, text, utf16, boolean, int32, int64 } = memoryPack;
 
-async function changeOf(path: string): Promise<FileChange> {
+function changeOf(path: string): FileChange {
   return {
     path,
-    before: await figuresOf([OFFICIAL]),
-    after: await figuresOf([PATCHED.subarray(0, 3), PATCHED.subarray(3)]),
+    before: figuresOf([OFFICIAL]),
+    after: figuresOf([PATCHED.subarray(0, 3), PATCHED.subarray(3)]),
   };
 }
 
-const { before: OLD, after: NEW } = await changeOf('');
+const { before: OLD, after: NEW } = changeOf('');
 const number = (digits: string): bigint => BigInt(`0x${digits}`);
 
 interface Facts {
@@ -108,7 +108,7 @@ describe('the plug-ins of MemoryPack catalogs', () => {
   it.for(CASES)(
     'write the figures of patched files into $path, and no other byte',
     async ({ path, catalog, files }) => {
-      const changes = await Promise.all([...files, 'not/listed.zip'].map(changeOf));
+      const changes = [...files, 'not/listed.zip'].map(changeOf);
       const { bytes, rewritten } = await pluginFor(path).rewrite(path, catalog(BEFORE), changes);
       expect(Buffer.from(bytes).equals(catalog(AFTER))).toBe(true);
       expect([...rewritten].toSorted()).toEqual(files.toSorted());
@@ -127,7 +127,7 @@ describe('the plug-ins of MemoryPack catalogs', () => {
       { signature: text('0') },
     ]) {
       const catalog = packingInfo({ ...BEFORE, ...wrong });
-      const changes = [await changeOf('Android_PatchPack/Full.zip!/b.bundle')];
+      const changes = [changeOf('Android_PatchPack/Full.zip!/b.bundle')];
       const rewrite = pluginFor(path).rewrite(path, catalog, changes);
       await expect(rewrite).rejects.toMatchObject({
         code: 'catalog_not_rewritten',
@@ -139,8 +139,8 @@ describe('the plug-ins of MemoryPack catalogs', () => {
   it('keep values that stand for none, and strings in UTF-16', async () => {
     const path = 'Android_PatchPack/BundlePackingInfo.bytes';
     const changes = [
-      await changeOf('Android_PatchPack/Full.zip'),
-      await changeOf('Android_PatchPack/Full.zip!/b.bundle'),
+      changeOf('Android_PatchPack/Full.zip'),
+      changeOf('Android_PatchPack/Full.zip!/b.bundle'),
     ];
     const empty = { hash: 0n, signature: text(null) };
     const first = await pluginFor(path).rewrite(path, packingInfo({ ...BEFORE, ...empty }), changes);
@@ -155,14 +155,14 @@ describe('the plug-ins of MemoryPack catalogs', () => {
   });
 
   it('state decimal numbers as texts too', async () => {
-    const change = await changeOf('x');
+    const change = changeOf('x');
     expect(newText(change, String(BEFORE.crc))).toBe(String(AFTER.crc));
     expect(newText(change, String(BEFORE.hash))).toBe(String(AFTER.hash));
   });
 
   it('refuse damaged catalogs, or keep their length', async () => {
     const path = 'TableBundles/TableCatalog.bytes';
-    const changes = [await changeOf('TableBundles/Excel.zip')];
+    const changes = [changeOf('TableBundles/Excel.zip')];
     for (const damaged of mutations(tableCatalog(BEFORE), { seed: 1, count: 500 })) {
       try {
         const { bytes } = await pluginFor(path).rewrite(path, damaged, changes);

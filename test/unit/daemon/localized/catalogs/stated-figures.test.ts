@@ -6,7 +6,7 @@ import { statedFigure } from '../../../../../src/daemon/localized/catalogs/state
 const BEFORE = Buffer.from('official '.repeat(30));
 const AFTER = Buffer.from('patched '.repeat(30));
 const MD5 = createHash('md5').update(BEFORE).digest('hex');
-const CHANGE = { path: 'a/x', before: await figuresOf([BEFORE]), after: await figuresOf([AFTER]) };
+const CHANGE = { path: 'a/x', before: figuresOf([BEFORE]), after: figuresOf([AFTER]) };
 
 const stated = (text: string, name = 'texts.csv'): string | null =>
   statedFigure(Buffer.from(text), name, CHANGE);
