@@ -279,6 +279,7 @@ function createRooms(options: ReleasesOptions) {
   const check = createReleaseCheck({
     ...common,
     damage,
+    attestation,
     inspector,
     concurrency: () => configuration().verifyConcurrency,
   });
