@@ -15,13 +15,17 @@ import {
   EXIT_CONFIGURATION,
   runConfigured,
 } from '../../src/platform/config/run-configured.ts';
-import { noFailpoints } from '../../src/platform/files/failpoints.ts';
+import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const deadlineMs = 35_000;
 
-async function start(loadSettings: SettingsLoader, supervised: SupervisionRead): Promise<void> {
+async function start(
+  loadSettings: SettingsLoader,
+  supervised: SupervisionRead,
+  failpoints: Failpoints,
+): Promise<void> {
   const { supervision } = supervised;
   const reportStarted = answerSupervisor(process);
   const settings = await loadSettings();
@@ -40,7 +44,7 @@ async function start(loadSettings: SettingsLoader, supervised: SupervisionRead):
     random: Math.random,
     randomBytes,
     ...log,
-    failpoints: noFailpoints,
+    failpoints,
     signingKeys,
     loadSettings,
     supervision,
@@ -62,8 +66,12 @@ async function start(loadSettings: SettingsLoader, supervised: SupervisionRead):
   }
 }
 
-/** Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started. */
-export async function runDaemon(): Promise<number | null> {
+/**
+ * Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started.
+ *
+ * @param failpoints a test can make the process end at one of them
+ */
+export async function runDaemon(failpoints: Failpoints = noFailpoints): Promise<number | null> {
   // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
   const { env } = process;
   return await runConfigured({
@@ -73,6 +81,6 @@ export async function runDaemon(): Promise<number | null> {
     env,
     stdout: process.stdout,
     stderr: process.stderr,
-    start: async (_loaded, read) => start(createSettingsLoader(read), supervisionOf(env)),
+    start: async (_loaded, read) => start(createSettingsLoader(read), supervisionOf(env), failpoints),
   });
 }

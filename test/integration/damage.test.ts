@@ -1,8 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import { statementOf } from '../support/attested-files.ts';
 import { expectOfficialAlone, publishPatches, writePatches } from '../support/patch-files.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -43,11 +43,7 @@ async function report<Body>(system: TestSystem, name: string): Promise<Body> {
 
 async function statement(system: TestSystem): Promise<AttestationStatement> {
   const answer = await system.askDaemon(`/v1/attestation`);
-  const envelope = parseEnvelope(new Uint8Array(await answer.arrayBuffer()));
-  if (!envelope.ok) throw new Error(envelope.error);
-  const parsed = parseStatement(Buffer.from(envelope.value.payload, 'base64'));
-  if (!parsed.ok) throw new Error(parsed.error);
-  return parsed.value;
+  return statementOf(new Uint8Array(await answer.arrayBuffer()));
 }
 
 interface Doctor {

@@ -14,9 +14,7 @@ import { ROLLBACK_FAILPOINTS } from '../../src/daemon/localized/rollback/rollbac
 import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/jobs/release-failpoints.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
-import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
-import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
-import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
+import { attestedFiles, type AttestedFiles } from '../support/attested-files.ts';
 import { campaignSize } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -34,11 +32,8 @@ const MOST = {
 
 const OFFICIAL = { 'a.csv': 'id,text\n1,こんにちは\n', 'b.txt': 'さようなら', 'c.bin': 'same' };
 
-/** The digests of the files of a release by destination; `null`: nothing is offered. */
-type Files = Readonly<Record<string, string>> | null;
-
 /** The files of the localized release with the texts of a version. Each version has other texts in every file with texts. */
-function filesOf(version: number, official: Readonly<Record<string, string>> = OFFICIAL): Files {
+function filesOf(version: number, official: Readonly<Record<string, string>> = OFFICIAL): AttestedFiles {
   const texts = { 'a.csv': `id,text\n1,你好 ${version}\n`, 'b.txt': `再见 ${version}` };
   return Object.fromEntries(
     Object.entries({ ...official, ...texts }).map(([name, content]) => [
@@ -95,32 +90,12 @@ function killAfter(changes: number, folder: string, child: ChildProcess): FSWatc
   });
 }
 
-/** Hashes all that is attested. @returns the files of the localized release */
 async function localizedFiles(
   folder: string,
   statement: AttestationStatement | undefined,
-  officialId = 'r1',
-): Promise<Files> {
-  if (statement === undefined) throw new Error('nothing is attested');
-  const root = join(folder, 'store');
-  expect(statement.official).toMatchObject({ release_id: officialId, result: 'PASSED' });
-  const pool = createHashPool({ threads: 1 });
-  try {
-    let found: Files = null;
-    for (const release of [statement.official, statement.localized, ...statement.retained]) {
-      if (release === null) continue;
-      expect(release.result).toBe('PASSED');
-      const { index } = await loadManifest({ root, snapshotId: release.snapshot_id, checkObjects: true });
-      expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
-      const entries = index.entries(0, index.length);
-      expect(entries.map(({ destination }) => destination)).toEqual(Object.keys(OFFICIAL));
-      if (release === statement.localized)
-        found = Object.fromEntries(entries.map(({ destination, blake3 }) => [destination, blake3]));
-    }
-    return found;
-  } finally {
-    await pool.close();
-  }
+  officialId?: string,
+): Promise<AttestedFiles> {
+  return await attestedFiles(join(folder, 'store'), statement, officialId);
 }
 
 /** Checks that versions only rise. */
@@ -250,7 +225,7 @@ describe('a daemon killed with SIGKILL', () => {
 /** What a job does to the history. */
 interface Step {
   /** The files that are offered after it. */
-  readonly files: Files;
+  readonly files: AttestedFiles;
   /** Whether a kill can come before the task of the job is recorded. */
   readonly mayBeLost: boolean;
   /** Notes that it has taken effect. */
@@ -266,7 +241,7 @@ class History {
   }
 
   /** What is offered, from the last version or from one before it; nothing after a rollback without an earlier version. */
-  files(at = -1): Files {
+  files(at = -1): AttestedFiles {
     const version = this.#versions.at(at);
     return version === undefined ? null : filesOf(version);
   }
