@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from './shared-fixture.ts';
 import { writeReleaseTree } from './release-tree.ts';
-import { startSystem, type TestSystem } from './system.ts';
+import { startSystem, type SystemOptions, type TestSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
 
@@ -59,6 +59,7 @@ export async function startTranslationSystem(
   atEnd: AtEnd = onTestFinished,
   server: Readonly<Record<string, object>> | null = null,
   others: OtherFiles = {},
+  folders: Pick<SystemOptions, 'snapshotRoot' | 'dataDirectory'> = {},
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files, others) });
@@ -66,6 +67,7 @@ export async function startTranslationSystem(
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
     ...(server === null ? {} : { server }),
+    ...folders,
     startNothing: true,
     atEnd,
   });
