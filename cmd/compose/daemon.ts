@@ -21,14 +21,10 @@ import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const deadlineMs = 35_000;
 
-async function start(
-  loadSettings: SettingsLoader,
-  supervised: SupervisionRead,
-  failpoints: Failpoints,
-): Promise<void> {
-  const { supervision } = supervised;
+async function start(load: SettingsLoader, read: SupervisionRead, failpoints: Failpoints): Promise<void> {
+  const { supervision } = read;
   const reportStarted = answerSupervisor(process);
-  const settings = await loadSettings();
+  const settings = await load();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
   const log = createDaemonLog({
@@ -37,7 +33,7 @@ async function start(
     sharesOutput: supervision !== null,
   });
   const { logger } = log;
-  for (const warning of [...warnings, ...supervised.warnings]) logger.warn(warning);
+  for (const warning of [...warnings, ...read.warnings]) logger.warn(warning);
   const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
   const daemon = createDaemon(configuration, {
     clock,
@@ -46,7 +42,7 @@ async function start(
     ...log,
     failpoints,
     signingKeys,
-    loadSettings,
+    loadSettings: load,
     supervision,
     version: packageManifest.version,
     bootId: randomUUID(),
@@ -66,11 +62,7 @@ async function start(
   }
 }
 
-/**
- * Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started.
- *
- * @param failpoints a test can make the process end at one of them
- */
+/** Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started. */
 export async function runDaemon(failpoints: Failpoints = noFailpoints): Promise<number | null> {
   // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
   const { env } = process;

@@ -97,7 +97,7 @@ async function pasteLines({ directory, env }: Checkout, output: string): Promise
   return printed;
 }
 
-/** What the line prints that has these words. */
+/** The output of the line that has these words. */
 function printedBy(printed: ReadonlyMap<string, string>, words: string): string {
   return [...printed].find(([line]) => line.includes(words))?.[1] ?? '';
 }

@@ -81,7 +81,7 @@ async function run(folder: string, version: number, { kind, place = '', changes 
   return { signal, statements };
 }
 
-/** Kills a process after a number of changes in its folder. Where it is then depends on the machine; what is expected does not. */
+/** Kills a process after a number of changes in its folder. The place depends on the machine, and the expectations do not. */
 function killAfter(changes: number, folder: string, child: ChildProcess): FSWatcher {
   let seen = 0;
   return watch(folder, { recursive: true }, () => {
@@ -222,7 +222,7 @@ describe('a daemon killed with SIGKILL', () => {
   );
 });
 
-/** What a job does to the history. */
+/** The effect of a job on the history. */
 interface Step {
   /** The files that are offered after it. */
   readonly files: AttestedFiles;
@@ -240,7 +240,7 @@ class History {
     this.#versions = [...versions];
   }
 
-  /** What is offered, from the last version or from one before it; nothing after a rollback without an earlier version. */
+  /** The files of the last version, or of one before it; `null` after a rollback without an earlier version. */
   files(at = -1): AttestedFiles {
     const version = this.#versions.at(at);
     return version === undefined ? null : filesOf(version);

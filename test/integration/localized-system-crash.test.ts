@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTranslationSystem, textFile, type TranslationSystem } from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
-const KILLED_DAEMON = resolve(import.meta.dirname, '../support/killed-daemon.ts');
+const KILLED_DAEMON = resolve(import.meta.dirname, '../support/killed-daemon-child.ts');
 const SOURCES = { 'a.json': ['おはよう'], 'b.json': ['さようなら'] } as const;
 const LISTS = [{ files: ['list.csv'], format: 'csv', path: 'path', size: ['size'], checksums: ['md5'] }];
 
@@ -137,18 +137,18 @@ const PLACES = Object.entries(OPERATIONS)
   .map(({ name, place }) => [place, name] as const);
 
 /** Accepts the texts of a version as the translations of all units. */
-async function accept({ act, task, units }: TranslationSystem, version: number): Promise<void> {
+async function accept(localization: TranslationSystem, version: number): Promise<void> {
   for (const destination of DESTINATIONS) {
-    const { task_id } = await task(destination);
-    const translation_results = (await units(destination)).map(({ unit_id, source_text }) => ({
+    const { task_id } = await localization.task(destination);
+    const translation_results = (await localization.units(destination)).map(({ unit_id, source_text }) => ({
       unit_id,
       source_text,
       translated_text: textsOf(version)[destination],
     }));
     const translated = { task_id, status: 'translated', translation_results };
-    expect((await act('translation-task-update', translated)).status).toBe(202);
+    expect((await localization.act('translation-task-update', translated)).status).toBe(202);
     const accepted = { task_id, reviewer: 'Rin', status: 'proofread' };
-    expect((await act('translation-proofread', accepted)).status).toBe(202);
+    expect((await localization.act('translation-proofread', accepted)).status).toBe(202);
   }
 }
 
@@ -159,7 +159,7 @@ async function publishTwo(atEnd: AtEnd): Promise<TranslationSystem> {
     DESTINATIONS.map((destination) => [destination, SOURCES[destination][0]]),
   );
   const others = { 'list.csv': String(contentOf(official as Record<Destination, string>).get('list.csv')) };
-  const localization = await startTranslationSystem(SOURCES, settings, atEnd, null, others);
+  const localization = await startTranslationSystem(SOURCES, settings, atEnd, null, { others });
   const { system } = localization;
   for (const version of [1, 2]) {
     await accept(localization, version);
@@ -206,7 +206,7 @@ async function startDaemon(folder: string, killAt?: readonly [string, number]): 
   return daemon;
 }
 
-/** What is stored, with the version of the newest attestation. */
+/** The stored state, with the version of the newest attestation. */
 async function readState(
   folder: string,
   envelope: Uint8Array,
@@ -253,9 +253,9 @@ const untilRecovered = async ({ system }: TranslationSystem): Promise<void> => {
   await until(async () => (await fetch(`${system.daemonUrl}/readyz`)).ok);
 };
 
-async function untilSettled({ report }: TranslationSystem): Promise<void> {
+async function untilSettled(localization: TranslationSystem): Promise<void> {
   await until(async () => {
-    const { items = [] } = await report('task.list');
+    const { items = [] } = await localization.report('task.list');
     return (items as { status: string }[]).every(({ status }) => !['queued', 'running'].includes(status));
   });
 }

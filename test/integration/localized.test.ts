@@ -46,7 +46,7 @@ async function served(releaseId: string, destination: string): Promise<string> {
 }
 
 describe('the localized channel of a running system', () => {
-  it('is published, served and rolled back; what was taken back stays out, until a file of translations is published', async () => {
+  it('is published, served and rolled back; texts that were taken back stay out, until a file of translations is published', async () => {
     const localization = started();
     const { system } = localization;
     const dry = await system.run('localized-publish', { from_worker: true, args: ['dry_run=true'] });

@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEditSpool } from '../../src/daemon/localized/freeze/edit-spool.ts';
-import type { IndexedContainer } from '../../src/daemon/parse/index/units-after.ts';
 import { ctl } from '../support/ctl.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
@@ -391,7 +390,6 @@ describe.skipIf(!canMount())('a publish of translations', () => {
         {},
         onTestFinished,
         {},
-        {},
         { [option]: folder },
       );
       const { system } = localization;
@@ -419,7 +417,14 @@ describe.skipIf(!canMount())('a publish of translations', () => {
     const folder = await tmpfs('1m');
     const spool = createEditSpool(join(folder, 'edits'), '1');
     fill(folder);
-    const container = { position: 1, destination: 'a.json', blake3: 'b'.repeat(64), size: 1 };
+    const container = {
+      position: 1,
+      destination: 'a.json',
+      blake3: Buffer.alloc(32),
+      bytes: 1,
+      rulesDigest: Buffer.alloc(32),
+      parserVersion: '1',
+    };
     const edit = {
       unitId: 'tu1_a',
       archiveEntry: null,
@@ -429,7 +434,7 @@ describe.skipIf(!canMount())('a publish of translations', () => {
       target: 'x',
     };
     const writing = async (): Promise<void> => {
-      await spool.add(container as unknown as IndexedContainer, edit);
+      await spool.add(container, edit);
       await spool.end();
     };
     await expect(writing()).rejects.toMatchObject({

@@ -52,14 +52,18 @@ export interface TranslationSystem {
   publish(releaseId: string, files: TextFiles, others?: OtherFiles): Promise<void>;
 }
 
+/** Files without text, and folders that are not in the temporary folder. */
+export interface MoreOptions extends Pick<SystemOptions, 'snapshotRoot' | 'dataDirectory'> {
+  readonly others?: OtherFiles;
+}
+
 /** Starts a daemon, and a server if its settings are given. */
 export async function startTranslationSystem(
   files: TextFiles,
   daemon: Readonly<Record<string, object>> = {},
   atEnd: AtEnd = onTestFinished,
   server: Readonly<Record<string, object>> | null = null,
-  others: OtherFiles = {},
-  folders: Pick<SystemOptions, 'snapshotRoot' | 'dataDirectory'> = {},
+  { others = {}, ...folders }: MoreOptions = {},
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files, others) });

@@ -57,7 +57,7 @@ const asset = (name: string): Buffer =>
     { compression: 'none' },
   );
 
-/** A bundle of an object to edit, another object and a resource, with values that are no text. */
+/** A bundle of an object to edit, another object and a resource, with values beside their texts. */
 const numbered = ({
   edited = 5n,
   untouched = 7n,

@@ -1,7 +1,7 @@
 /**
  * The daemon, which kills itself with SIGKILL when it reaches a failpoint for the given time.
  *
- * node test/support/killed-daemon.ts FAILPOINT TIME [ARGUMENT OF THE DAEMON ...]
+ * node test/support/killed-daemon-child.ts FAILPOINT TIME [ARGUMENT OF THE DAEMON ...]
  */
 import process from 'node:process';
 import { runDaemon } from '../../cmd/compose/daemon.ts';
