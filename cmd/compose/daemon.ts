@@ -15,16 +15,16 @@ import {
   EXIT_CONFIGURATION,
   runConfigured,
 } from '../../src/platform/config/run-configured.ts';
-import { noFailpoints } from '../../src/platform/files/failpoints.ts';
+import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
 import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 
 /** Tasks get 20 seconds to stop; the rest takes little. */
 const deadlineMs = 35_000;
 
-async function start(loadSettings: SettingsLoader, supervised: SupervisionRead): Promise<void> {
-  const { supervision } = supervised;
+async function start(load: SettingsLoader, read: SupervisionRead, failpoints: Failpoints): Promise<void> {
+  const { supervision } = read;
   const reportStarted = answerSupervisor(process);
-  const settings = await loadSettings();
+  const settings = await load();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
   const log = createDaemonLog({
@@ -33,16 +33,16 @@ async function start(loadSettings: SettingsLoader, supervised: SupervisionRead):
     sharesOutput: supervision !== null,
   });
   const { logger } = log;
-  for (const warning of [...warnings, ...supervised.warnings]) logger.warn(warning);
+  for (const warning of [...warnings, ...read.warnings]) logger.warn(warning);
   const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
   const daemon = createDaemon(configuration, {
     clock,
     random: Math.random,
     randomBytes,
     ...log,
-    failpoints: noFailpoints,
+    failpoints,
     signingKeys,
-    loadSettings,
+    loadSettings: load,
     supervision,
     version: packageManifest.version,
     bootId: randomUUID(),
@@ -63,7 +63,7 @@ async function start(loadSettings: SettingsLoader, supervised: SupervisionRead):
 }
 
 /** Puts the daemon together and starts it; an exit code when it is not to run on, `null` when it was started. */
-export async function runDaemon(): Promise<number | null> {
+export async function runDaemon(failpoints: Failpoints = noFailpoints): Promise<number | null> {
   // oxlint-disable-next-line node/no-process-env -- the composition root hands the environment to the configuration
   const { env } = process;
   return await runConfigured({
@@ -73,6 +73,6 @@ export async function runDaemon(): Promise<number | null> {
     env,
     stdout: process.stdout,
     stderr: process.stderr,
-    start: async (_loaded, read) => start(createSettingsLoader(read), supervisionOf(env)),
+    start: async (_loaded, read) => start(createSettingsLoader(read), supervisionOf(env), failpoints),
   });
 }

@@ -1,8 +1,9 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseEnvelope, parseStatement } from '../../src/contract/formats/attestation-format.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import { statementOf } from '../support/attested-files.ts';
+import { expectOfficialAlone, publishPatches, writePatches } from '../support/patch-files.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -10,16 +11,20 @@ import { until } from '../support/until.ts';
 
 const BAD = 'TableBundles/Excel.zip';
 
-async function servedSystem(): Promise<TestSystem> {
+async function servedSystem(daemon: Readonly<Record<string, object>> = {}): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } } });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon,
+  });
   await system.untilReady(true);
   return system;
 }
 
-async function objectPath(system: TestSystem, destination: string): Promise<string> {
-  const url = `${system.serverUrl}/v1/distribution?destination=${encodeURIComponent(destination)}`;
+async function objectPath(system: TestSystem, destination: string, channel = 'official'): Promise<string> {
+  const query = new URLSearchParams({ destination, channel });
+  const url = `${system.serverUrl}/v1/distribution?${query.toString()}`;
   const page = (await (await fetch(url)).json()) as { items: Array<{ blake3: string }> };
   const digest = page.items[0]!.blake3;
   return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
@@ -38,11 +43,7 @@ async function report<Body>(system: TestSystem, name: string): Promise<Body> {
 
 async function statement(system: TestSystem): Promise<AttestationStatement> {
   const answer = await system.askDaemon(`/v1/attestation`);
-  const envelope = parseEnvelope(new Uint8Array(await answer.arrayBuffer()));
-  if (!envelope.ok) throw new Error(envelope.error);
-  const parsed = parseStatement(Buffer.from(envelope.value.payload, 'base64'));
-  if (!parsed.ok) throw new Error(parsed.error);
-  return parsed.value;
+  return statementOf(new Uint8Array(await answer.arrayBuffer()));
 }
 
 interface Doctor {
@@ -98,4 +99,35 @@ it('is found by a request to the server, and daemon, attestation and reports agr
     official: { integrity: 'ok', damaged: [], damaged_count: 0 },
     attestation: { authorizes: { official: 'r90_one' } },
   });
+}, 60_000);
+
+it('of a patched file that a request finds withdraws the localized channel alone, until it is published again', async () => {
+  const exchange = await temporaryDirectory();
+  await writePatches(exchange, 'r90_one', new Map([[BAD, Buffer.from('patched')]]));
+  const system = await servedSystem({ exchange: { root: exchange } });
+  const localizedId = await publishPatches(system);
+  const url = system.cdn(BAD).replace('r90_one', localizedId);
+  expect(await (await fetch(url)).text()).toBe('patched');
+  const before = await statement(system);
+  await flipBit(await objectPath(system, BAD, 'localized'));
+  expect((await fetch(url)).status).toBe(503);
+  const failed = await until(async () => {
+    const found = await statement(system);
+    return found.localized?.result === 'FAILED' ? found : null;
+  });
+  expect(failed.version).toBeGreaterThan(before.version);
+  expect(failed.localized?.failure).toEqual({ reason: 'EntryDamaged', entry_count: 1, examples: [BAD] });
+  expect(failed.official).toMatchObject({ release_id: 'r90_one', result: 'PASSED' });
+  await until(async () => (await system.untilReady(true)).attestation?.version === failed.version);
+  await expectOfficialAlone(system);
+  expect(await report(system, 'release.status')).toMatchObject({
+    official: { integrity: 'ok' },
+    attestation: { authorizes: { official: 'r90_one', localized: null } },
+  });
+  expect(await report(system, 'translation.status')).toMatchObject({
+    current: { localized_release_id: localizedId, integrity: 'damaged' },
+  });
+
+  expect(await publishPatches(system)).toBe(localizedId);
+  expect(await (await fetch(url)).text()).toBe('patched');
 }, 60_000);

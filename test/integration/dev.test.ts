@@ -6,13 +6,17 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectedChanges, type DemoReleaseId } from '../../src/cli/dev/demo/demo-story.ts';
+import { DEMO_BUNDLE } from '../../src/cli/dev/demo/demo-work.ts';
+import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { runImport } from '../../src/cli/bundle/import.ts';
 import { exportBundle, makeAttestedStore, runBundleCommand } from '../support/bundles.ts';
 import { makeCheckout, type Checkout } from '../support/checkout.ts';
 import { generateGameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
+import { expectPatchedObjects, type PeerBundle } from '../support/peer-fields.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
+import { askUnityPeer, unityPeer } from '../support/unity-peer.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -77,15 +81,62 @@ async function readSummary(data: string): Promise<DevSummary> {
   return JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevSummary;
 }
 
-/** Runs every command line of the output, as a user pastes it. Each must succeed and print something. */
-async function pasteLines({ directory, env }: Checkout, output: string): Promise<string[]> {
+/**
+ * Runs every command line of the output, as a user pastes it. Each must succeed and print something.
+ *
+ * @returns what each line prints
+ */
+async function pasteLines({ directory, env }: Checkout, output: string): Promise<Map<string, string>> {
   const [, after = ''] = output.split('\nTry:\n');
-  const lines = [...after.matchAll(/^ {2}(\S.*)$/gm)].map(([, line = '']) => line);
-  for (const line of lines) {
+  const printed = new Map<string, string>();
+  for (const [, line = ''] of after.matchAll(/^ {2}(\S.*)$/gm)) {
     const { stdout } = await run('sh', ['-c', line], { cwd: directory, env });
     expect(stdout, line).not.toBe('');
+    printed.set(line, stdout);
   }
-  return lines;
+  return printed;
+}
+
+/** The output of the line that has these words. */
+function printedBy(printed: ReadonlyMap<string, string>, words: string): string {
+  return [...printed].find(([line]) => line.includes(words))?.[1] ?? '';
+}
+
+interface PublishedUnit {
+  readonly destination: string;
+  readonly path_id: number | bigint;
+  readonly field_path: string;
+  readonly source_text: string;
+  readonly translation: { readonly state: string; readonly target_text: string } | null;
+}
+
+/** The edits that the localized release of the demo makes in files, as the translations of their units tell. */
+async function publishedEdits(summary: DevSummary, pattern: string): Promise<PublishedUnit[]> {
+  const path = `/admin/parse/text-units?limit=1000&path_pattern=${encodeURIComponent(pattern)}`;
+  const { items } = (await admin(summary, path)) as { items: PublishedUnit[] };
+  return items.filter(({ translation }) => ['translated', 'proofread'].includes(translation?.state ?? ''));
+}
+
+/** Compares the bundle that was fetched from the localized release with the official one and the stored translations. */
+async function expectPatchedBundle(summary: DevSummary, downloaded: Buffer, parsed: string): Promise<void> {
+  const units = await publishedEdits(summary, DEMO_BUNDLE);
+  const edits = units.map(({ path_id, field_path, source_text, translation }) => ({
+    pathId: String(path_id),
+    fieldPath: field_path,
+    source: source_text,
+    target: translation?.target_text ?? '',
+  }));
+  expect(edits.length).toBeGreaterThan(20);
+  expect(parsed).toContain(edits[0]?.target);
+  if (unityPeer === null) return;
+  const { server_url: url, cdn_host: host, release_id: releaseId } = summary;
+  const official = await fetch(`${url}/${host}/${releaseId}/${units[0]?.destination}`);
+  const bundles = [Buffer.from(await official.arrayBuffer()), downloaded];
+  const [before, after] = (await askUnityPeer('values', bundles)) as PeerBundle[];
+  expectPatchedObjects(
+    { before, after },
+    Map.groupBy(edits, ({ pathId }) => pathId),
+  );
 }
 
 /** The lines of programs that warn or report an error. */
@@ -114,10 +165,11 @@ async function carryOver(summary: DevSummary): Promise<unknown> {
   return ((await admin(summary, '/admin/parse/status')) as { carry_over: unknown }).carry_over;
 }
 
+/** Asks the admin surface; numbers of 64 bits stay exact. */
 async function admin({ server_url, admin_token_file }: DevSummary, path: string): Promise<unknown> {
   const token = (await readFile(admin_token_file, 'utf8')).trim();
   const answer = await fetch(`${server_url}${path}`, { headers: { authorization: `Bearer ${token}` } });
-  return await answer.json();
+  return parseJsonExact(await answer.text());
 }
 
 /** The counts that the generator of the demo states. */
@@ -162,7 +214,8 @@ describe('slipway dev', () => {
     expect((await fetch(`${first.summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
     expect((await stat(first.summary.daemon_token_file)).mode & 0o777).toBe(0o600);
     expect((await stat(data)).mode & 0o777).toBe(0o700);
-    expect(await pasteLines(checkout, first.output())).toEqual([
+    const printed = await pasteLines(checkout, first.output());
+    expect([...printed.keys()]).toEqual([
       expect.stringMatching(/^curl .*readyz/),
       expect.stringMatching(/^curl .*distribution/),
       expect.stringMatching(/^curl .* -r 0-99/),
@@ -181,6 +234,19 @@ describe('slipway dev', () => {
       expect.stringMatching(/^curl .*\.bundle' && bin\/slipway parse .*patched\.bundle\S* --limit 3$/),
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
+    expect(first.output()).toContain(
+      'It serves the localized release 1.67.412528-r90_demo-l1, too; that has texts from the state translated on (localized.minState)\n',
+    );
+    const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
+    const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(
+      ({ translation }) => translation?.target_text ?? '',
+    );
+    expect(table.filter((line) => !targets.some((target) => line.includes(target)))).toEqual([]);
+    await expectPatchedBundle(
+      first.summary,
+      await readFile(join(data, 'patched.bundle')),
+      printedBy(printed, 'slipway parse'),
+    );
     expect(first.output()).not.toMatch(/INFO {2}request method=/);
     expect(first.output()).not.toMatch(/ 0 %/);
     expect(complaintsOf(first.output())).toEqual([]);
@@ -232,7 +298,7 @@ describe('slipway dev', () => {
     expect(played.output).toContain(
       `${counts.changed} changed, ${counts.new} new, ${counts.removed} removed`,
     );
-    expect(await pasteLines(checkout, played.output)).toHaveLength(2);
+    expect((await pasteLines(checkout, played.output)).size).toBe(2);
     const ready = (await (await fetch(`${dev.summary.server_url}/readyz`)).json()) as { release_id: string };
     expect(ready.release_id).toBe('1.67.412528-r91_demo');
     expect(await readSummary(data)).toEqual({ ...dev.summary, release_id: '1.67.412528-r91_demo' });

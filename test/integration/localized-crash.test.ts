@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { watch, type FSWatcher } from 'node:fs';
 import { cp, readdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { LOCALIZED_FAILPOINTS } from '../../src/daemon/localized/publish/localized-failpoints.ts';
@@ -12,9 +14,7 @@ import { ROLLBACK_FAILPOINTS } from '../../src/daemon/localized/rollback/rollbac
 import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/jobs/release-failpoints.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
-import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
-import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
-import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
+import { attestedFiles, type AttestedFiles } from '../support/attested-files.ts';
 import { campaignSize } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -24,13 +24,33 @@ const CHILD = resolve(import.meta.dirname, '../support/localized-daemon-child.ts
 /** Rounds of one campaign. Each campaign has a seed, a folder and a time limit of its own. */
 const ROUNDS = 20;
 const SEEDS = Array.from({ length: campaignSize(1, 10) }, (_, at) => 16 + at);
-/** More than a publish reaches, so that some rounds end without a kill. */
-const MOST_FAILPOINTS = 45;
+/** Failpoints that a job reaches, and changes of files that it makes, roughly: some rounds end without a kill. */
+const MOST = {
+  'localized-publish': { failpoints: 45, changes: 70 },
+  'localized-rollback': { failpoints: 14, changes: 25 },
+} as const;
 
 const OFFICIAL = { 'a.csv': 'id,text\n1,こんにちは\n', 'b.txt': 'さようなら', 'c.bin': 'same' };
 
-/** The file `a.csv` of the localized release with these texts. */
-const localizedFile = (version: number): string => `id,text\n1,你好 ${version}\n`;
+/** The files of the localized release with the texts of a version. Each version has other texts in every file with texts. */
+function filesOf(version: number, official: Readonly<Record<string, string>> = OFFICIAL): AttestedFiles {
+  const texts = { 'a.csv': `id,text\n1,你好 ${version}\n`, 'b.txt': `再见 ${version}` };
+  return Object.fromEntries(
+    Object.entries({ ...official, ...texts }).map(([name, content]) => [
+      name,
+      blake3Hex(Buffer.from(content)),
+    ]),
+  );
+}
+
+/** A job of the child, and where it is killed. */
+interface Job {
+  readonly kind: string;
+  /** A failpoint, or the number of failpoints after which the child kills itself. */
+  readonly place?: string;
+  /** The number of changes in its folder after which it is killed from outside, wherever it is then. */
+  readonly changes?: number;
+}
 
 interface Run {
   readonly signal: NodeJS.Signals | null;
@@ -39,44 +59,44 @@ interface Run {
 }
 
 /** Writes the texts of a version, and runs a job. */
-async function run(folder: string, version: number, ...job: readonly string[]): Promise<Run> {
-  const translations = { 'a.csv': { こんにちは: `你好 ${version}` }, 'b.txt': { さようなら: '再见' } };
+async function run(folder: string, version: number, { kind, place = '', changes }: Job): Promise<Run> {
+  const translations = {
+    'a.csv': { こんにちは: `你好 ${version}` },
+    'b.txt': { さようなら: `再见 ${version}` },
+  };
   await writeFile(join(folder, 'next.json'), JSON.stringify({ official: OFFICIAL, translations }));
-  const child = spawn(process.execPath, [CHILD, folder, ...job], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const output = text(child.stdout);
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  if (signal === null) expect(code).toBe(0);
-  const lines = (await output).split('\n').filter((line) => line.startsWith('{'));
-  return { signal, statements: lines.map((line) => JSON.parse(line) as AttestationStatement) };
-}
-
-/** Hashes all that is attested. @returns the BLAKE3 of `a.csv` in the localized release; `null` without one */
-async function localizedText(
-  folder: string,
-  statement: AttestationStatement,
-  officialId = 'r1',
-): Promise<string | null> {
-  const root = join(folder, 'store');
-  expect(statement.official).toMatchObject({ release_id: officialId, result: 'PASSED' });
-  const pool = createHashPool({ threads: 1 });
-  try {
-    let found: string | null = null;
-    for (const release of [statement.official, statement.localized, ...statement.retained]) {
-      if (release === null) continue;
-      expect(release.result).toBe('PASSED');
-      const { index } = await loadManifest({ root, snapshotId: release.snapshot_id, checkObjects: true });
-      expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
-      const entries = index.entries(0, index.length);
-      expect(entries.map(({ destination }) => destination)).toEqual(Object.keys(OFFICIAL));
-      if (release === statement.localized) found = entries[0]?.blake3 ?? null;
-    }
-    return found;
-  } finally {
-    await pool.close();
+  const child = spawn(process.execPath, [CHILD, folder, kind, place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const statements: AttestationStatement[] = [];
+  let watcher: FSWatcher | null = null;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line === 'armed' && changes !== undefined) watcher = killAfter(changes, folder, child);
+    else if (line.startsWith('{')) statements.push(JSON.parse(line) as AttestationStatement);
   }
+  const [code, signal] = await exited;
+  watcher?.close();
+  if (signal === null) expect(code).toBe(0);
+  return { signal, statements };
 }
 
-const digestOf = (version: number): string => blake3Hex(Buffer.from(localizedFile(version)));
+/** Kills a process after a number of changes in its folder. The place depends on the machine, and the expectations do not. */
+function killAfter(changes: number, folder: string, child: ChildProcess): FSWatcher {
+  let seen = 0;
+  return watch(folder, { recursive: true }, () => {
+    seen += 1;
+    if (seen === changes) child.kill('SIGKILL');
+  });
+}
+
+async function localizedFiles(
+  folder: string,
+  statement: AttestationStatement | undefined,
+  officialId?: string,
+): Promise<AttestedFiles> {
+  return await attestedFiles(join(folder, 'store'), statement, officialId);
+}
 
 /** Checks that versions only rise. */
 function expectRising(statements: readonly (AttestationStatement | undefined)[], after: number): number {
@@ -97,20 +117,21 @@ async function publishTwo(atEnd: AtEnd): Promise<{ folder: string; version: numb
   const files = new Map(Object.entries(OFFICIAL).map(([name, content]) => [name, Buffer.from(content)]));
   await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files });
   await writeFile(join(folder, 'texts.json'), '{}');
-  await run(folder, 1, 'sync');
-  await run(folder, 1, 'localized-publish');
-  const last = (await run(folder, 2, 'localized-publish')).statements.at(-1);
+  await run(folder, 1, { kind: 'sync' });
+  await run(folder, 1, { kind: 'localized-publish' });
+  const last = (await run(folder, 2, { kind: 'localized-publish' })).statements.at(-1);
   expect(last?.localized).toMatchObject({ release_id: 'r1-l2', result: 'PASSED' });
   return { folder, version: last?.version ?? 0 };
 }
 
+const MOVED_ON = { ...OFFICIAL, 'c.bin': 'other' };
+
 /** A folder whose official release has moved on since its localized one. */
 async function moveOn(atEnd: AtEnd): Promise<{ folder: string; version: number }> {
   const { folder } = await publishTwo(atEnd);
-  const next = { ...OFFICIAL, 'c.bin': 'other' };
-  const files = new Map(Object.entries(next).map(([name, content]) => [name, Buffer.from(content)]));
+  const files = new Map(Object.entries(MOVED_ON).map(([name, content]) => [name, Buffer.from(content)]));
   await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files });
-  const last = (await run(folder, 2, 'sync')).statements.at(-1);
+  const last = (await run(folder, 2, { kind: 'sync' })).statements.at(-1);
   expect(last).toMatchObject({ official: { release_id: 'r2' }, localized: null });
   return { folder, version: last?.version ?? 0 };
 }
@@ -130,11 +151,11 @@ describe('a daemon killed with SIGKILL', () => {
     async (place, kind) => {
       const folder = await temporaryDirectory();
       await cp(two().folder, folder, { recursive: true });
-      expect((await run(folder, 3, kind, place)).signal).toBe('SIGKILL');
-      const [recovered, settled] = (await run(folder, 3, 'none')).statements;
-      const wanted = kind === 'localized-publish' ? 3 : 1;
-      expect([digestOf(2), digestOf(wanted)]).toContain(await localizedText(folder, recovered!));
-      expect(await localizedText(folder, settled!)).toBe(digestOf(wanted));
+      expect((await run(folder, 3, { kind, place })).signal).toBe('SIGKILL');
+      const [recovered, settled] = (await run(folder, 3, { kind: 'none' })).statements;
+      const wanted = filesOf(kind === 'localized-publish' ? 3 : 1);
+      expect([filesOf(2), wanted]).toContainEqual(await localizedFiles(folder, recovered));
+      expect(await localizedFiles(folder, settled)).toEqual(wanted);
       expectRising([recovered, settled], two().version + 1);
       expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
     },
@@ -147,10 +168,11 @@ describe('a daemon killed with SIGKILL', () => {
     async (place) => {
       const folder = await temporaryDirectory();
       await cp(moved().folder, folder, { recursive: true });
-      expect((await run(folder, 3, 'localized-follow', place)).signal).toBe('SIGKILL');
-      const [recovered, settled] = (await run(folder, 3, 'none')).statements;
-      expect([null, digestOf(3)]).toContain(await localizedText(folder, recovered!, 'r2'));
-      expect(await localizedText(folder, settled!, 'r2')).toBe(digestOf(3));
+      expect((await run(folder, 3, { kind: 'localized-follow', place })).signal).toBe('SIGKILL');
+      const [recovered, settled] = (await run(folder, 3, { kind: 'none' })).statements;
+      const wanted = filesOf(3, MOVED_ON);
+      expect([null, wanted]).toContainEqual(await localizedFiles(folder, recovered, 'r2'));
+      expect(await localizedFiles(folder, settled, 'r2')).toEqual(wanted);
       expectRising([recovered, settled], moved().version + 1);
       expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
     },
@@ -164,34 +186,69 @@ describe('a daemon killed with SIGKILL', () => {
       const folder = await temporaryDirectory();
       await cp(two().folder, folder, { recursive: true });
       const random = createRandom(seed);
+      const history = new History([1, 2]);
       let version = two().version;
-      let before: string | null = digestOf(2);
-      let last: { readonly kind: string; readonly wanted: string } | null = null;
-      let kills = 0;
+      let interrupted: Step | null = null;
+      const kills = { inside: 0, outside: 0 };
       for (let round = 3; round < 3 + ROUNDS; round += 1) {
         const kind = random.below(3) === 0 ? 'localized-rollback' : 'localized-publish';
-        const { signal, statements } = await run(
-          folder,
-          round,
-          kind,
-          String(1 + random.below(MOST_FAILPOINTS)),
+        const isOutside = round % 2 === 0;
+        const job = isOutside
+          ? { kind, changes: 1 + random.below(MOST[kind].changes) }
+          : { kind, place: String(1 + random.below(MOST[kind].failpoints)) };
+        const { signal, statements } = await run(folder, round, job);
+        const [recovered, settled, ended] = statements;
+        const expected = [history.files(), ...(interrupted === null ? [] : [interrupted.files])];
+        expect(expected, `recovered in round ${round}`).toContainEqual(
+          await localizedFiles(folder, recovered),
         );
-        const [recovered, settled] = statements;
-        const found = await localizedText(folder, recovered!);
-        const after = await localizedText(folder, settled!);
-        if (last?.kind === 'localized-publish') {
-          expect([before, last.wanted]).toContain(found);
-          expect(after).toBe(last.wanted);
-        } else if (last !== null && before !== null) {
-          expect(after).not.toBe(before);
-        }
+        const after = await localizedFiles(folder, settled);
+        expect(expected, `settled in round ${round}`).toContainEqual(after);
+        // A process that is killed at a failpoint has recorded its task, which continues.
+        if (interrupted !== null && !interrupted.mayBeLost) expect(after).toEqual(interrupted.files);
+        if (interrupted !== null && isDeepStrictEqual(after, interrupted.files)) interrupted.take();
         version = expectRising(statements, version);
-        kills += signal === 'SIGKILL' ? 1 : 0;
-        const end = statements[2];
-        before = end === undefined ? after : await localizedText(folder, end);
-        last = signal === null ? null : { kind, wanted: digestOf(round) };
+        const step = history.step(kind, round, isOutside);
+        if (ended !== undefined) {
+          expect(await localizedFiles(folder, ended)).toEqual(step.files);
+          step.take();
+        }
+        if (signal === 'SIGKILL') kills[isOutside ? 'outside' : 'inside'] += 1;
+        interrupted = ended === undefined ? step : null;
       }
-      expect(kills).toBeGreaterThan(ROUNDS / 2);
+      expect(kills.inside).toBeGreaterThan(ROUNDS / 5);
+      expect(kills.outside).toBeGreaterThan(ROUNDS / 5);
     },
   );
 });
+
+/** The effect of a job on the history. */
+interface Step {
+  /** The files that are offered after it. */
+  readonly files: AttestedFiles;
+  /** Whether a kill can come before the task of the job is recorded. */
+  readonly mayBeLost: boolean;
+  /** Notes that it has taken effect. */
+  take(): void;
+}
+
+/** The versions that were published, as far as a rollback goes back to them. The last one is offered. */
+class History {
+  readonly #versions: number[];
+
+  constructor(versions: readonly number[]) {
+    this.#versions = [...versions];
+  }
+
+  /** The files of the last version, or of one before it; `null` after a rollback without an earlier version. */
+  files(at = -1): AttestedFiles {
+    const version = this.#versions.at(at);
+    return version === undefined ? null : filesOf(version);
+  }
+
+  step(kind: string, version: number, mayBeLost: boolean): Step {
+    const take =
+      kind === 'localized-publish' ? () => this.#versions.push(version) : () => this.#versions.pop();
+    return { files: kind === 'localized-publish' ? filesOf(version) : this.files(-2), mayBeLost, take };
+  }
+}

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { objectPath } from '../../src/snapshot/volume/layout.ts';
+import { publishPatches, writePatches } from '../support/patch-files.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
@@ -39,15 +40,7 @@ const started = sharedFixture(async (atEnd): Promise<Served> => {
   const folder = await temporaryDirectory(atEnd);
   const [upstream, exchange] = [join(folder, 'upstream'), join(folder, 'exchange')];
   await writeReleaseTree(upstream, { id: 'r1', files: OFFICIAL, serverInfo: SERVER_INFO });
-  await mkdir(exchange);
-  await writeFile(join(exchange, 'patched.bundle'), PATCHED);
-  const patches = {
-    base_release_id: 'r1',
-    entries: [
-      { destination: BUNDLE, file: 'patched.bundle', blake3: blake3Hex(PATCHED), size: PATCHED.length },
-    ],
-  };
-  await writeFile(join(exchange, 'patches.json'), JSON.stringify(patches));
+  await writePatches(exchange, 'r1', new Map([[BUNDLE, PATCHED]]));
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon: { exchange: { root: exchange } },
@@ -58,8 +51,7 @@ const started = sharedFixture(async (atEnd): Promise<Served> => {
     atEnd,
   });
   await system.untilReady(true);
-  await system.run('localized-publish', { patch_manifest: 'patches.json', reviewer: 'Rin' });
-  await until(async () => (await answer('/v1/distribution?channel=localized', system)).http === 200);
+  await publishPatches(system);
   return { system, upstream, folder };
 });
 

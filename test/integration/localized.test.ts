@@ -1,7 +1,13 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { CDN_HOST } from '../support/system.ts';
-import { startTranslationSystem, type TextFiles } from '../support/translation-system.ts';
+import {
+  startTranslationSystem,
+  type TextFiles,
+  type TranslationSystem,
+} from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
 const FILES: TextFiles = {
@@ -40,7 +46,7 @@ async function served(releaseId: string, destination: string): Promise<string> {
 }
 
 describe('the localized channel of a running system', () => {
-  it('is published, served, rolled back, and what was taken back stays out', async () => {
+  it('is published, served and rolled back; texts that were taken back stay out, until a file of translations is published', async () => {
     const localization = started();
     const { system } = localization;
     const dry = await system.run('localized-publish', { from_worker: true, args: ['dry_run=true'] });
@@ -96,8 +102,38 @@ describe('the localized channel of a running system', () => {
         { code: 'untranslated' },
       ],
     });
+    await expectPublishedFile(localization);
   });
 });
+
+/** Publishes a file of translations after the rollback. Its texts are served, and do not become targets. */
+async function expectPublishedFile(localization: TranslationSystem): Promise<void> {
+  const { system } = localization;
+  const before = await localization.units('a.json');
+  const [first] = before;
+  const [other] = await localization.units('b.json');
+  const rows = [first, other].map((unit, at) =>
+    [unit?.unit_id, unit?.source_text, ['早安{0}', '老师'][at]].join(','),
+  );
+  const exchange = join(system.directory, 'data', 'exchange');
+  await mkdir(exchange, { recursive: true });
+  await writeFile(join(exchange, 'vendor.csv'), ['unit_id,source_text,target_text', ...rows, ''].join('\n'));
+  const body = { translation_file: 'vendor.csv', reviewer: 'Rin', args: ['resume=true'] };
+  expect((await system.run('localized-publish', body)).result).toMatchObject({
+    localized_release_id: 'r1-l2',
+    resumed: true,
+    units: { published: 2 },
+    files: [{ destination: 'a.json' }, { destination: 'b.json' }],
+  });
+  await until(async () => (await distribution())['release_id'] === 'r1-l2');
+  expect(JSON.parse(await served('r1-l2', 'a.json'))).toEqual([
+    { Id: 1, Text: '早安{0}' },
+    { Id: 2, Text: 'さようなら' },
+  ]);
+  expect(JSON.parse(await served('r1-l2', 'b.json'))).toEqual([{ Id: 1, Text: '老师' }]);
+  expect(await localization.units('a.json')).toEqual(before);
+  expect((await localization.task('a.json')).status).not.toBe('published');
+}
 
 async function endedTask(taskId: string): Promise<Record<string, unknown>> {
   return await until(async () => {

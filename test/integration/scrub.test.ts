@@ -1,6 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { expectOfficialAlone, publishPatches, writePatches } from '../support/patch-files.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -8,12 +9,15 @@ import { until } from '../support/until.ts';
 
 const LARGE = 'MediaResources/Movie/Opening.mp4';
 
-async function scrubbedSystem(): Promise<TestSystem & { readonly stateFile: string }> {
+async function scrubbedSystem(
+  daemon: Readonly<Record<string, object>> = {},
+): Promise<TestSystem & { readonly stateFile: string }> {
   const upstream = await temporaryDirectory();
   const stateFile = join(await temporaryDirectory(), 'scrub.json');
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon,
     server: { scrub: { enabled: true, bytesPerSecond: 1_000_000_000, share: 1, restSeconds: 1, stateFile } },
   });
   await system.untilReady(true);
@@ -26,8 +30,12 @@ async function metric(system: TestSystem, name: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-async function flipBit(system: TestSystem, destination: string, position: number): Promise<void> {
-  const url = `${system.serverUrl}/v1/resources?limit=1000`;
+async function flipBit(
+  system: TestSystem,
+  destination: string,
+  { position, channel = 'official' }: { readonly position: number; readonly channel?: string },
+): Promise<void> {
+  const url = `${system.serverUrl}/v1/distribution?limit=1000&channel=${channel}`;
   const { items } = (await (await fetch(url)).json()) as {
     items: Array<{ destination: string; blake3: string }>;
   };
@@ -44,7 +52,7 @@ describe('the scrub', () => {
     const system = await scrubbedSystem();
     await until(async () => (await metric(system, 'slipway_scrub_completed_timestamp_seconds')) > 0, 60_000);
     expect(await metric(system, 'slipway_scrub_damage_total')).toBe(0);
-    await flipBit(system, LARGE, 3_000_000);
+    await flipBit(system, LARGE, { position: 3_000_000 });
     const refused = await system.untilReady(false);
     expect(refused).toMatchObject({ reason: 'EntryDamaged' });
     expect(refused.message).toContain(LARGE);
@@ -57,6 +65,24 @@ describe('the scrub', () => {
     expect(await system.run('repair')).toMatchObject({ status: 'succeeded' });
     await system.untilReady(true);
     expect((await fetch(system.cdn(LARGE))).status).toBe(200);
+  });
+
+  it('finds damage in a patched file that nobody requests, and withdraws the localized channel alone', async () => {
+    const exchange = await temporaryDirectory();
+    await writePatches(exchange, 'r90_one', new Map([[LARGE, Buffer.alloc(2_000_000, 'patched')]]));
+    const system = await scrubbedSystem({ exchange: { root: exchange } });
+    const localizedId = await publishPatches(system);
+    await flipBit(system, LARGE, { position: 1_234_567, channel: 'localized' });
+    await until(async () => (await metric(system, 'slipway_scrub_damage_total{kind="damaged"}')) > 0, 60_000);
+    await until(async () => {
+      const answer = await fetch(`${system.serverUrl}/v1/distribution?channel=localized`);
+      return answer.status === 409;
+    });
+    expect(await metric(system, 'slipway_cdn_damage_total')).toBe(0);
+    await expectOfficialAlone(system);
+    await system.untilReady(true);
+    expect((await fetch(system.cdn(LARGE))).status).toBe(200);
+    expect((await fetch(system.cdn(LARGE).replace('r90_one', localizedId))).status).toBe(503);
   });
 
   it('resumes at its old position after a restart', async () => {

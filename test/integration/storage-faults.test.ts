@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createEditSpool } from '../../src/daemon/localized/freeze/edit-spool.ts';
 import { ctl } from '../support/ctl.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startTranslationSystem, type TranslationSystem } from '../support/translation-system.ts';
 import { canMount, fill, mountTmpfs, tmpfs } from '../support/tmpfs.ts';
 import { until } from '../support/until.ts';
 
@@ -368,3 +370,110 @@ describe.skipIf(!canMount())('the volume', () => {
     },
   );
 });
+
+describe.skipIf(!canMount())('a publish of translations', () => {
+  it.each([
+    [
+      'snapshot volume',
+      'snapshotRoot',
+      'no_space',
+      'free space on the volume, for example with release-cleanup',
+    ],
+    ['data folder', 'dataDirectory', 'data_full', 'free space on the volume of data.dir'],
+  ] as const)(
+    'on a full %s fails with the cause, the release before it stays, and the next one succeeds',
+    { timeout: 120_000 },
+    async (_what, option, code, advice) => {
+      const folder = await tmpfs('100m');
+      const localization = await startTranslationSystem(
+        { 'a.json': ['おはよう'] },
+        {},
+        onTestFinished,
+        {},
+        { [option]: folder },
+      );
+      const { system } = localization;
+      await acceptText(localization, '早上好');
+      await system.run('localized-publish', { from_worker: true });
+      await untilLocalized(system, '早上好');
+      await acceptText(localization, '早安');
+      fill(folder);
+      expect(await failureOf(localization)).toMatchObject({
+        code,
+        message: expect.stringMatching(advice) as unknown,
+      });
+      await untilLocalized(system, '早上好');
+      unlinkSync(join(folder, 'filler'));
+      // The daemon notices within seconds that it can store again.
+      await until(async () => {
+        const { status } = await localization.act('localized-publish', { from_worker: true });
+        return status === 202;
+      }, 60_000);
+      await untilLocalized(system, '早安');
+    },
+  );
+
+  it('says data_full when its edits do not fit into the data folder', async () => {
+    const folder = await tmpfs('1m');
+    const spool = createEditSpool(join(folder, 'edits'), '1');
+    fill(folder);
+    const container = {
+      position: 1,
+      destination: 'a.json',
+      blake3: Buffer.alloc(32),
+      bytes: 1,
+      rulesDigest: Buffer.alloc(32),
+      parserVersion: '1',
+    };
+    const edit = {
+      unitId: 'tu1_a',
+      archiveEntry: null,
+      pathId: null,
+      fieldPath: '/0',
+      source: 'あ',
+      target: 'x',
+    };
+    const writing = async (): Promise<void> => {
+      await spool.add(container, edit);
+      await spool.end();
+    };
+    await expect(writing()).rejects.toMatchObject({
+      code: 'data_full',
+      message: expect.stringContaining('free space on the volume of data.dir') as unknown,
+    });
+    await spool.close();
+  });
+});
+
+/** Accepts a text as the translation of the one unit. */
+async function acceptText(localization: TranslationSystem, text: string): Promise<void> {
+  const { task_id } = await localization.task('a.json');
+  const [unit] = await localization.units('a.json');
+  const results = [{ unit_id: unit?.unit_id, source_text: unit?.source_text, translated_text: text }];
+  const translated = { task_id, status: 'translated', translation_results: results };
+  expect((await localization.act('translation-task-update', translated)).status).toBe(202);
+  const accepted = { task_id, reviewer: 'Rin', status: 'proofread' };
+  expect((await localization.act('translation-proofread', accepted)).status).toBe(202);
+}
+
+/** Waits until the localized channel serves the file with this text. */
+async function untilLocalized({ serverUrl }: TestSystem, text: string): Promise<void> {
+  await until(async () => {
+    const answer = await fetch(`${serverUrl}/v1/distribution?channel=localized`);
+    if (!answer.ok) return false;
+    const { release_id: id } = (await answer.json()) as { release_id: string };
+    const file = await fetch(`${serverUrl}/${CDN_HOST}/${id}/a.json`);
+    return file.ok && (await file.text()).includes(`"${text}"`);
+  }, 60_000);
+}
+
+/** Why a publish fails: its task, or already its request. */
+async function failureOf(localization: TranslationSystem): Promise<{ code: unknown; message: unknown }> {
+  const { status, body } = await localization.act('localized-publish', { from_worker: true });
+  if (status !== 202) return { code: body['code'], message: body['detail'] };
+  return await until(async () => {
+    const { task = {} } = await localization.report('task.status', { task_id: String(body['task_id']) });
+    const { status: end, failure_code: code, failure_reason: message } = task as Record<string, unknown>;
+    return end === 'failed' ? { code, message } : null;
+  }, 60_000);
+}

@@ -3,6 +3,7 @@ import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serializ
 import { createRandom, type Random } from '../../src/cli/dev/seeded-random.ts';
 import type { FieldEdit } from '../../src/daemon/formats/patch/value-edit.ts';
 import { patchUnityBundle } from '../support/patch-unity.ts';
+import { expectPatchedObjects, type PeerBundle } from '../support/peer-fields.ts';
 import { askUnityPeer, peerObjects, unityPeer, variedBundle } from '../support/unity-peer.ts';
 import { textsOfBundle } from '../support/unity-texts.ts';
 
@@ -21,30 +22,16 @@ function bundles(): Buffer[] {
   });
 }
 
-interface PeerBundle {
-  readonly files: Readonly<Record<string, string>>;
-  readonly objects: Readonly<Record<string, unknown>>;
-}
-
-/** Random edits of the texts that are in the file once, so that they can be named without their path. */
+/** Random edits of the texts of a bundle. */
 function randomEdits(bytes: Buffer, random: Random): Map<bigint, FieldEdit[]> {
   const edits = new Map<bigint, FieldEdit[]>();
   const { texts } = textsOfBundle(bytes);
   for (const { pathId, path, text } of texts) {
-    const isUnique = texts.filter((each) => each.pathId === pathId && each.text === text).length === 1;
-    if (!isUnique || random.below(2) > 0) continue;
+    if (random.below(2) > 0) continue;
     const edit = { fieldPath: path, source: text, target: random.pick(TARGETS) };
     edits.set(pathId, [...(edits.get(pathId) ?? []), edit]);
   }
   return edits;
-}
-
-/** The fields of an object with some texts replaced. */
-function replaced(value: unknown, targets: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string') return targets.get(value) ?? value;
-  if (Array.isArray(value)) return value.map((each) => replaced(each, targets));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each, targets)]));
 }
 
 describe.skipIf(unityPeer === null)('patched bundles', () => {
@@ -60,15 +47,11 @@ describe.skipIf(unityPeer === null)('patched bundles', () => {
     let edited = 0;
     for (const [index, { edits }] of cases.entries()) {
       const [old, now] = [peer[2 * index], peer[2 * index + 1]];
-      expect(now?.files).toEqual(old?.files);
-      const expected = Object.fromEntries(
-        Object.entries(old?.objects ?? {}).map(([pathId, fields]) => {
-          const own = edits.get(BigInt(pathId)) ?? [];
-          edited += own.length;
-          return [pathId, replaced(fields, new Map(own.map(({ source, target }) => [source, target])))];
-        }),
+      expectPatchedObjects(
+        { before: old, after: now },
+        new Map([...edits].map(([pathId, own]) => [String(pathId), own])),
       );
-      expect(now?.objects).toEqual(expected);
+      for (const own of edits.values()) edited += own.length;
       // The table has an empty registry of managed references.
       expect(now?.objects['4']).toMatchObject({ references: { version: '2', RefIds: [] } });
     }

@@ -6,8 +6,8 @@
  *
  * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of this job, and `texts.json`, those of the job before,
  * which continues if it was killed. When the job reaches the failpoint,
- * or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. At the end it prints how
- * many failpoints the job has reached.
+ * or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. It prints `armed` before the
+ * job begins, so that its parent can kill it, too.
  */
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -84,6 +84,7 @@ if (kind !== 'none') {
   await rename(join(folder, 'next.json'), join(folder, 'texts.json'));
   await readTexts();
   armed = true;
+  process.stdout.write('armed\n');
   // A rollback of the round before can have withdrawn the channel.
   const args = kind === 'localized-publish' ? { from_worker: true, resume: true } : {};
   const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });
@@ -93,6 +94,5 @@ if (kind !== 'none') {
     throw new Error(`${task.failure_code}: ${task.failure_reason}`);
   daemon.printAttested();
 }
-process.stdout.write(`${reached}\n`);
 await daemon.stop();
 clearInterval(alive);

@@ -49,10 +49,15 @@ export class StartError extends Error {
 export async function startSlipway(
   program: 'daemon' | 'daemon-supervisor' | 'operator' | 'server',
   args: readonly string[],
-  options: { readonly env?: Readonly<Record<string, string>>; readonly wrapper?: readonly string[] } = {},
+  options: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly wrapper?: readonly string[];
+    /** A script that runs the program in another way. */
+    readonly script?: string;
+  } = {},
 ): Promise<SlipwayProcess> {
   const [command, ...rest] = [...(options.wrapper ?? []), process.execPath];
-  const child = spawn(command, [...rest, `${ROOT}/cmd/${program}.ts`, ...args], {
+  const child = spawn(command, [...rest, options.script ?? `${ROOT}/cmd/${program}.ts`, ...args], {
     cwd: ROOT,
     env: { ...process.env, NODE_OPTIONS: IMAGE_NODE_OPTIONS, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -68,6 +68,8 @@ export interface SystemOptions {
   readonly server?: Readonly<Record<string, object>>;
   /** Path of the snapshot volume, if not in the temporary folder. */
   readonly snapshotRoot?: string;
+  /** Path of the data folder, if not in the temporary folder. */
+  readonly dataDirectory?: string;
   /** Whether a supervisor runs the daemon; `daemon` is then the supervisor. */
   readonly supervised?: boolean;
   /** Starts neither process. */
@@ -134,6 +136,7 @@ type Settings = Pick<
 /** Makes keys and folders, chooses ports and writes both configuration files. */
 async function writeSettings(directory: string, options: SystemOptions): Promise<Settings> {
   const snapshotRoot = options.snapshotRoot ?? join(directory, 'snapshot');
+  const dataDirectory = options.dataDirectory ?? join(directory, 'data');
   const keys = join(directory, 'keys');
   await mkdir(snapshotRoot, { recursive: true });
   await makeKeys(keys);
@@ -145,12 +148,12 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
     serverUrl: `http://127.0.0.1:${port}`,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     daemonUrl: `http://127.0.0.1:${daemonPort}`,
-    daemonTokenFile: join(directory, 'data', 'api.token'),
+    daemonTokenFile: join(dataDirectory, 'api.token'),
   };
   const daemon = {
     listen: { host: '127.0.0.1', port: daemonPort },
     snapshot: { root: snapshotRoot },
-    data: { dir: join(directory, 'data') },
+    data: { dir: dataDirectory },
     attestation: { signingKeyFiles: [join(keys, 'signing.key')] },
     upstream: options.upstream,
     // The test decides when damage is repaired.

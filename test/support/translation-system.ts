@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from './shared-fixture.ts';
 import { writeReleaseTree } from './release-tree.ts';
-import { startSystem, type TestSystem } from './system.ts';
+import { startSystem, type SystemOptions, type TestSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
 
@@ -52,13 +52,18 @@ export interface TranslationSystem {
   publish(releaseId: string, files: TextFiles, others?: OtherFiles): Promise<void>;
 }
 
+/** Files without text, and folders that are not in the temporary folder. */
+export interface MoreOptions extends Pick<SystemOptions, 'snapshotRoot' | 'dataDirectory'> {
+  readonly others?: OtherFiles;
+}
+
 /** Starts a daemon, and a server if its settings are given. */
 export async function startTranslationSystem(
   files: TextFiles,
   daemon: Readonly<Record<string, object>> = {},
   atEnd: AtEnd = onTestFinished,
   server: Readonly<Record<string, object>> | null = null,
-  others: OtherFiles = {},
+  { others = {}, ...folders }: MoreOptions = {},
 ): Promise<TranslationSystem> {
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files: filesOf(files, others) });
@@ -66,6 +71,7 @@ export async function startTranslationSystem(
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
     ...(server === null ? {} : { server }),
+    ...folders,
     startNothing: true,
     atEnd,
   });

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import process from 'node:process';
 import { createHttpClient, parseJsonAnswer } from '../../platform/http/http-client.ts';
+import { DEMO_LOCALIZED } from './demo/demo-localized.ts';
 import { DEFAULT_DATA } from './dev-options.ts';
 import type { DevSummary } from './dev-summary.ts';
 
@@ -72,12 +73,12 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   ];
   return `
 Slipway serves release ${releaseId} at ${serverUrl}
-
+${demo?.localized ? localizedLine(demo.localized) : ''}
 Console: ${serverUrl}/admin/dashboard/ (the token is in ${shortPath(tokenFile)})
 
 Try:
 ${lines.map((line) => `  ${line}`).join('\n')}
-${options.demo === null ? '' : nextLine(options.demo)}
+${demo === null ? '' : nextLine(demo)}
 Press Ctrl-C to stop.
 `;
 }
@@ -109,6 +110,11 @@ function localizedLines(
     `curl -s '${folder}/TableBundles/Localize000.csv' | grep 老师`,
     `curl -s -o ${copy} '${folder}/${localized.bundle}' && ${slipway} parse ${copy} --limit 3`,
   ];
+}
+
+/** Says which release has the translations, and which translations it has. */
+function localizedLine({ releaseId }: WelcomeLocalized): string {
+  return `It serves the localized release ${releaseId}, too; that has texts from the state ${DEMO_LOCALIZED.minState} on (localized.minState)\n`;
 }
 
 function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {

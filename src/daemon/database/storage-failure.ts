@@ -83,10 +83,15 @@ export function describeStorageError(error: unknown): string {
   return known === null ? messageOf(error) : `${known.code} (${messageOf(error)}); ${known.advice}`;
 }
 
+/** The storage failure that a file system error of the data folder stands for, or `null`. */
+export function dataFolderFailureOf(error: unknown): StorageFailure | null {
+  return DATA_FOLDER_FAILURES.get(errorCode(error) ?? '') ?? null;
+}
+
 /** Gives a file system error of the data folder a message with its name and advice; returns other errors unchanged. */
 export function dataFolderError(error: unknown): unknown {
-  const known = DATA_FOLDER_FAILURES.get(errorCode(error) ?? '');
-  return known === undefined
+  const known = dataFolderFailureOf(error);
+  return known === null
     ? error
     : new DatabaseError(`${known.code} (${messageOf(error)}); ${known.advice}`, null);
 }
@@ -98,7 +103,7 @@ export function dataFolderError(error: unknown): unknown {
 export function unusableDataFolder(directory: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const ofDatabase = error instanceof Error ? dataFailureOf(error) : undefined;
-  const known = DATA_FOLDER_FAILURES.get(errorCode(error) ?? '') ?? ofDatabase;
+  const known = dataFolderFailureOf(error) ?? ofDatabase;
   const what = known === undefined ? messageOf(error) : `${known.code} (${messageOf(error)})`;
   const advice = known?.advice ?? 'set data.dir to a folder that the daemon can write to';
   return new DatabaseError(`the data folder ${directory} cannot be used: ${what}; ${advice}`, error);

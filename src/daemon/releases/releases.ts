@@ -282,6 +282,7 @@ function createRooms(options: ReleasesOptions) {
   const check = createReleaseCheck({
     ...common,
     damage,
+    attestation,
     inspector,
     concurrency: () => configuration().verifyConcurrency,
   });

@@ -1,5 +1,5 @@
 import { messageOf } from '../../platform/errors.ts';
-import { storageFailureOf } from '../database/storage-failure.ts';
+import { dataFolderFailureOf, storageFailureOf } from '../database/storage-failure.ts';
 import { TaskError, type TaskResult } from './task.ts';
 
 /**
@@ -13,4 +13,12 @@ export function storageTaskError(error: unknown, details: TaskResult = {}): Task
   if (failure === null) return null;
   const { code, advice, retryable } = failure;
   return new TaskError(code, `${messageOf(error)}; ${advice}`, { retryable, details, cause: error });
+}
+
+/** Converts a file system error of the data folder to the failure that a task reports; returns other errors unchanged. */
+export function dataFolderTaskError(error: unknown): unknown {
+  const failure = dataFolderFailureOf(error);
+  if (failure === null) return error;
+  const { code, advice, retryable } = failure;
+  return new TaskError(code, `${messageOf(error)}; ${advice}`, { retryable, cause: error });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
+import { dataFolderTaskError } from '../../tasks/storage-task-error.ts';
 import type { IndexedContainer } from '../../parse/index/units-after.ts';
 import type { FrozenContainer, FrozenEdit } from './frozen-container.ts';
 
@@ -33,7 +34,7 @@ interface OpenContainer {
 /**
  * Creates the spool.
  *
- * @param directory is made when it is missing; the caller removes it
+ * @param directory a folder in data.dir; it is made when it is missing, and the caller removes it
  * @param patcherVersion another one for every change of the program that can change the bytes of a patched file
  */
 export function createEditSpool(directory: string, patcherVersion: string): EditSpool {
@@ -52,21 +53,24 @@ export function createEditSpool(directory: string, patcherVersion: string): Edit
     await done.file.close();
     ended.push(frozenContainer(done));
   };
+  const add: EditSpool['add'] = async (container, edit) => {
+    if (current?.container.position !== container.position) {
+      await finish();
+      current = await openContainer(directory, patcherVersion, container);
+    }
+    const line = `${lineOf(edit)}\n`;
+    current.hash.update(Buffer.from(line));
+    current.lines.push(line);
+    current.characters += line.length;
+    current.edits += 1;
+    if (current.characters > BUFFERED) await write(current);
+  };
   return {
     add: async (container, edit) => {
-      if (current?.container.position !== container.position) {
-        await finish();
-        current = await openContainer(directory, patcherVersion, container);
-      }
-      const line = `${lineOf(edit)}\n`;
-      current.hash.update(Buffer.from(line));
-      current.lines.push(line);
-      current.characters += line.length;
-      current.edits += 1;
-      if (current.characters > BUFFERED) await write(current);
+      await inDataFolder(add(container, edit));
     },
     end: async () => {
-      await finish();
+      await inDataFolder(finish());
       return ended;
     },
     close: async () => {
@@ -74,6 +78,15 @@ export function createEditSpool(directory: string, patcherVersion: string): Edit
       current = null;
     },
   };
+}
+
+/** @throws TaskError of the data folder: the volume of the releases is not the cause */
+async function inDataFolder(step: Promise<void>): Promise<void> {
+  try {
+    await step;
+  } catch (error) {
+    throw dataFolderTaskError(error);
+  }
 }
 
 /** JSON on one line: readers of lines take the separators of Unicode for line ends. */

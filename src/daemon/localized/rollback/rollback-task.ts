@@ -4,9 +4,8 @@ import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
-import { storageTaskError } from '../../tasks/storage-task-error.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
-import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
+import type { TaskContext, TaskResult } from '../../tasks/task.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';
@@ -87,13 +86,18 @@ async function rollBack(
   const rollback = records.get(context.taskId) ?? (await begin(deps, context));
   hit('localized.rollback.recorded');
   const version = await switchRelease(deps, rollback, context);
-  recordSwitch(deps, rollback);
-  hit('localized.rollback.switched');
-  const held = await tried(context, LEFT_OPEN, async () => {
-    const units = rollback.held_units ?? (await holdUnits(texts, rollback));
-    records.finish(rollback.task_id, units);
-    return units;
+  const recorded = await tried(context, NOT_RECORDED, async () => {
+    records.switched(rollback, unixSeconds(deps.clock));
   });
+  hit('localized.rollback.switched');
+  const held =
+    recorded.error !== null
+      ? { value: null, error: recorded.error }
+      : await tried(context, LEFT_OPEN, async () => {
+          const units = rollback.held_units ?? (await holdUnits(texts, rollback));
+          records.finish(rollback.task_id, units);
+          return units;
+        });
   hit('localized.rollback.held');
   const marked = await tried(context, LEFT_OPEN, async () => {
     await texts.markPublished(rollback.to_release_id);
@@ -110,30 +114,11 @@ async function rollBack(
   };
 }
 
-/**
- * Records that the rollback took effect. Without this record nobody holds the units, so its failure is one of the task, which
- * tries again; the daemon looks for it every minute, too.
- *
- * @throws TaskError of the database, to be retried, that says what is current now
- */
-function recordSwitch({ rollbacks, clock }: RollbackDependencies, rollback: Rollback): void {
-  try {
-    rollbacks.switched(rollback, unixSeconds(clock));
-  } catch (error) {
-    const failure = storageTaskError(error);
-    if (failure === null) throw error;
-    const { from_release_id: from, to_release_id: to } = rollback;
-    const now = to === null ? 'the channel is withdrawn' : `${to} is current`;
-    throw new TaskError(
-      failure.code,
-      `localized release ${from} is taken back and ${now}, but this cannot be recorded: ${failure.message}. Do not roll back again; the daemon records it when it can`,
-      { retryable: true, details: { rolled_back_release_id: from, localized_release_id: to }, cause: error },
-    );
-  }
-}
-
 /** Begins the message of a step after the switch that failed: the rollback is in effect, and the next publish begins with it. */
 const LEFT_OPEN = 'the release is taken back; units are put on hold and tasks are marked at the next publish';
+/** The same for the record that the rollback took effect: without it nobody holds the units, and the daemon looks for it every minute. */
+const NOT_RECORDED =
+  'the release is taken back, so do not roll back again; the daemon records it and puts units on hold when it can';
 const NOT_COMPARED = 'the texts cannot be compared, and the rollback does not need them';
 
 /** Runs a step whose failure does not make the task fail, but is in its result. */

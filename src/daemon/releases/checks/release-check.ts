@@ -1,4 +1,5 @@
 import type { ReleaseRecord } from '../../../contract/formats/release-record.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
@@ -9,6 +10,7 @@ import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { TaskError, type TaskContext } from '../../tasks/task.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
+import type { DamageAttestation } from './damage-attestation.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
 import { requireStore } from './require-store.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
@@ -39,6 +41,8 @@ export interface ReleaseCheckOptions {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly damage: ReleaseDamage;
+  /** Attests the damage that withdraws a release while another one is registered. */
+  readonly attestation: Pick<DamageAttestation, 'issue'>;
   readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
   readonly writer: Pick<SnapshotWriter, 'storeId' | 'readReleaseRecord' | 'objectState'>;
   readonly pool: HashPool;
@@ -67,7 +71,7 @@ export interface ReleaseCheck {
    * @returns whether the state of any release changed, so that a new attestation is due
    */
   record(release: ReleaseRow, findings: ReleaseFindings, origin: CheckOrigin): Promise<boolean>;
-  /** As `look`, for a release that is being registered. Throws TaskError `release_damaged` (retryable). */
+  /** As `look`, for a release that is being registered. Throws TaskError `release_damaged`, retryable in a sync. */
   presence(release: ReleaseRow, signal: AbortSignal): Promise<void>;
   /**
    * As `examine`, for a release that is being registered; returns the time since when it is sound. Throws the same
@@ -76,15 +80,34 @@ export interface ReleaseCheck {
   fully(release: ReleaseRow, context: TaskContext): Promise<number>;
 }
 
+/** How damage is reported that a registration finds: only a sync fetches objects. */
+const AT_REGISTRATION = {
+  official: {
+    finder: 'sync',
+    nextStep: 'the next attempt fetches the missing objects',
+    retryable: true,
+  },
+  localized: {
+    finder: 'verify',
+    nextStep: 'nothing was published. Run repair, then try again',
+    retryable: false,
+  },
+} as const satisfies Readonly<Record<Channel, object>>;
+
 /** Creates the check. */
 export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
   const requireSound = async (release: ReleaseRow, findings: ReleaseFindings): Promise<void> => {
     if (isSound(findings)) return;
-    await options.damage.report(findings.damaged, 'sync');
+    const { finder, nextStep, retryable } = AT_REGISTRATION[release.channel];
+    const withdrawn = await options.damage.report(findings.damaged, finder);
+    if (withdrawn.length > 0) {
+      // The damage is what the task reports; an attestation that fails is issued by the recheck.
+      await options.attestation.issue('damage of a release that is being registered').catch(() => undefined);
+    }
     throw new TaskError(
       'release_damaged',
-      `release ${release.release_id} cannot be registered: ${describe(findings)}; the next attempt fetches the missing objects`,
-      { retryable: true, details: { damaged: findings.damaged.length } },
+      `release ${release.release_id} cannot be registered: ${describe(findings)}; ${nextStep}`,
+      { retryable, details: { damaged: findings.damaged.length } },
     );
   };
 

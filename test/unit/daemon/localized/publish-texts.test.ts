@@ -52,6 +52,44 @@ describe('localized-publish of stored translations', () => {
     },
   );
 
+  test.each(['is missing', 'has become a folder'])(
+    'whose untouched official object %s reports and attests the damage, which a repair ends',
+    async (what) => {
+      const world = await withTexts();
+      const path = objectPath(world.root, blake3Hex(Buffer.from(OFFICIAL['c.bin'] ?? '')));
+      await rm(path);
+      if (what !== 'is missing') await mkdir(path);
+      expect(await world.act('localized-publish', fromWorker)).toMatchObject({
+        status: 'failed',
+        failure_code: 'release_damaged',
+        failure_reason:
+          'release 1.0-l1 cannot be registered: 1 missing object; nothing was published. Run repair, then try again',
+      });
+      expect(world.row('1.0')).toBe('damaged');
+      expect(world.attested()).toMatchObject({ official: { result: 'FAILED' }, localized: null });
+      expect((await world.act('repair')).status).toBe('succeeded');
+      expect((await world.act('localized-publish', fromWorker)).status).toBe('succeeded');
+    },
+  );
+
+  test.each(['is missing', 'has become a folder'])(
+    'whose earlier patched object %s builds it again',
+    async (what) => {
+      const world = await withTexts();
+      await world.act('localized-publish', fromWorker);
+      const path = objectPath(world.root, blake3Hex(Buffer.from(FIRST['b.txt'])));
+      await rm(path);
+      if (what !== 'is missing') await mkdir(path);
+      world.texts.translations['a.csv'] = { こんにちは: '您好' };
+      expect(await world.act('localized-publish', fromWorker)).toMatchObject({
+        status: 'succeeded',
+        result: { localized_release_id: '1.0-l2', built_containers: 2 },
+      });
+      expect(await readFile(path, 'utf8')).toBe('再见');
+      expect((await world.act('verify')).status).toBe('succeeded');
+    },
+  );
+
   test.each([
     ['memory_exceeded', 'memory_exceeded'],
     ['catalog_not_rewritten', 'release_damaged'],

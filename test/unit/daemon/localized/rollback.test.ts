@@ -335,7 +335,7 @@ describe('localized-rollback', () => {
     });
   });
 
-  test('that took effect says so when the full database cannot record it, and is ended by the next publish or rollback', async () => {
+  test('that took effect has succeeded also when the full database cannot record it, says so, and is ended by the next publish or rollback', async () => {
     const world = await withLocalized(3);
     const { database } = world;
     const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count']);
@@ -348,10 +348,18 @@ describe('localized-rollback', () => {
       .run();
     database.prepare(`PRAGMA max_page_count = ${pages + 50}`).get();
     const task = await world.act('localized-rollback', { reviewer: 'Ada' });
-    expect(task).toMatchObject({ status: 'failed', failure_code: 'data_full' });
-    expect(task.failure_reason).toMatch(
-      /^localized release 1\.0-l3 is taken back and 1\.0-l2 is current, but this cannot be recorded: .*full.*Do not roll back again/,
-    );
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      result: {
+        rolled_back_release_id: '1.0-l3',
+        localized_release_id: '1.0-l2',
+        held_units: null,
+        open: expect.stringMatching(
+          /^the release is taken back, so do not roll back again; the daemon records it .*: .*full/,
+        ) as string,
+      },
+    });
+    expect(world.textCalls).toEqual([{ published: '1.0-l2' }]);
     expect(world.attested().localized).toMatchObject({ release_id: '1.0-l2', result: 'PASSED' });
     const records = createRollbackRecords(database);
     expect(records.stoppedBy()).toMatchObject({ switched_at: null });

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { leaf, text } from '../../../../../src/cli/dev/demo/unity/unity-type.ts';
 import { writeBundle } from '../../../../../src/cli/dev/demo/unity/write-bundle.ts';
 import { writeSerializedFile } from '../../../../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { bytesSource } from '../../../../../src/daemon/formats/byte-source.ts';
 import {
   patchContainer,
   type PatchContainer,
 } from '../../../../../src/daemon/localized/patch/write/patch-container.ts';
 import { editOf } from '../../../../support/frozen-edits.ts';
+import type { TestRules } from '../../../../support/parse-bytes.ts';
 import { patchBytes, unitsOf } from '../../../../support/patch-bytes.ts';
-import { sampleTextAsset } from '../../../../support/unity-samples.ts';
+import { SAMPLE_SCHEMA, sampleBuffer } from '../../../../support/flatbuffer-sample.ts';
+import { sampleBehaviour, sampleTextAsset } from '../../../../support/unity-samples.ts';
 import { zipOf } from '../../../../support/zip-of.ts';
 
 /** A writer whose result is changed before it is written. */
@@ -21,10 +25,21 @@ const replaced = (from: string, to: string): PatchContainer =>
   faulty((bytes) => Buffer.from(bytes.toString('latin1').replace(latin(from), latin(to)), 'latin1'));
 const latin = (text: string): string => Buffer.from(text).toString('latin1');
 
-async function patchFirst(destination: string, content: Uint8Array, patch: PatchContainer) {
-  const [unit] = await unitsOf(destination, content);
+/** A writer that takes another container for the official one. */
+const misled = (content: Buffer): PatchContainer =>
+  function* patch(run, part, tree) {
+    yield* patchContainer(run, { ...part, source: bytesSource(content) }, tree);
+  };
+
+async function patchFirst(
+  destination: string,
+  content: Uint8Array,
+  patch: PatchContainer,
+  rules: TestRules = {},
+) {
+  const [unit] = await unitsOf(destination, content, rules);
   if (unit === undefined) throw new Error('the container has no unit');
-  return await patchBytes(destination, content, [editOf(unit, 'new')], { patch });
+  return await patchBytes(destination, content, [editOf(unit, 'new')], { ...rules, patch });
 }
 
 const JSON_FILE = Buffer.from('{"a":"はい","b":"いいえ","n":1}');
@@ -41,6 +56,27 @@ const asset = (name: string): Buffer =>
     ],
     { compression: 'none' },
   );
+
+/** A bundle of an object to edit, another object and a resource, with values beside their texts. */
+const numbered = ({
+  edited = 5n,
+  untouched = 7n,
+  resource = 'images',
+}: {
+  readonly edited?: bigint;
+  readonly untouched?: bigint;
+  readonly resource?: string;
+}): Buffer => {
+  const fields = [leaf('SInt64', 'id'), text('line')];
+  const objects = [
+    sampleBehaviour(1n, 'first', fields, { id: edited, line: 'はい' }),
+    sampleBehaviour(2n, 'second', fields, { id: untouched, line: 'いいえ' }),
+  ];
+  return writeBundle([
+    { name: 'CAB-1', bytes: writeSerializedFile({ version: 22, objects }) },
+    { name: 'CAB-1.resS', bytes: Buffer.from(resource), flags: 0 },
+  ]);
+};
 
 describe('the self-check of a patched container', () => {
   it.each([
@@ -70,10 +106,7 @@ describe('the self-check of a patched container', () => {
     const content = await zipOf(files);
     // The content of b.bin is the same, but it is another raw entry.
     const other = await zipOf({ ...files, 'b.bin': Buffer.alloc(400, 2) });
-    const swap: PatchContainer = function* patch(run, part, tree) {
-      yield Buffer.concat([...patchContainer(run, { ...part, source: sourceOf(other) }, tree)]);
-    };
-    const { result } = await patchFirst('a.zip', content, swap);
+    const { result } = await patchFirst('a.zip', content, misled(other));
     expect(result).toMatchObject({
       code: 'patch_selfcheck_failed',
       message: expect.stringContaining('b.bin') as string,
@@ -81,12 +114,45 @@ describe('the self-check of a patched container', () => {
   });
 
   it('fails when an object without an edit has other bytes beside its units', async () => {
-    const swap: PatchContainer = function* patch(run, part, tree) {
-      const source = sourceOf(asset('other'));
-      yield Buffer.concat([...patchContainer(run, { ...part, source }, tree)]);
-    };
-    const { result } = await patchFirst('a.bundle', asset('names'), swap);
+    const { result } = await patchFirst('a.bundle', asset('names'), misled(asset('other')));
     expect(result).toMatchObject({ code: 'patch_selfcheck_failed', fieldPath: 'm_Name' });
+  });
+
+  it.each([
+    ['a number of an object without an edit', { untouched: 8n }, 'the bytes of object 2 differ'],
+    ['a number of an object with an edit', { edited: 6n }, 'object 1'],
+    ['a file beside the objects', { resource: 'sounds' }, 'the bytes of the file "CAB-1.resS" differ'],
+  ] as const)('fails when %s changes, which no text shows', async (_what, other, message) => {
+    const { result, bytes } = await patchFirst('a.bundle', numbered({}), misled(numbered(other)));
+    expect(result).toMatchObject({
+      code: 'patch_selfcheck_failed',
+      message: expect.stringContaining(message) as string,
+    });
+    expect(bytes).toBeNull();
+    expect((await patchFirst('a.bundle', numbered({}), patchContainer)).result).toMatchObject({
+      kind: 'patched',
+      checked: { untouchedParts: 2 },
+    });
+  });
+
+  it('fails when a number of a FlatBuffer changes, which no text shows', async () => {
+    const rules = {
+      configuration: { rules: [{ destination: ['*.bin'], format: 'flatbuffers', schema: '/schema' }] },
+      files: new Map([['/schema', SAMPLE_SCHEMA]]),
+    };
+    const content = sampleBuffer();
+    const other = Buffer.from(content);
+    const number = other.indexOf(Buffer.from(BigInt64Array.of(2n ** 53n + 1n).buffer));
+    other[number]! ^= 2;
+    const { result, bytes } = await patchFirst('a.bin', content, misled(other), rules);
+    expect(result).toMatchObject({
+      code: 'patch_selfcheck_failed',
+      message: expect.stringContaining('differs outside of the offsets to edited texts') as string,
+    });
+    expect(bytes).toBeNull();
+    expect((await patchFirst('a.bin', content, patchContainer, rules)).result).toMatchObject({
+      kind: 'patched',
+    });
   });
 
   it('fails when the metadata of a bundle changes', async () => {
@@ -106,10 +172,3 @@ describe('the self-check of a patched container', () => {
     });
   });
 });
-
-function sourceOf(bytes: Buffer) {
-  return {
-    size: bytes.length,
-    read: (offset: number, length: number) => bytes.subarray(offset, offset + length),
-  };
-}

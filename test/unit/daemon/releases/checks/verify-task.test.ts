@@ -57,6 +57,7 @@ async function createCheck(world: World): Promise<ReleaseCheck> {
     ...common,
     writer,
     damage: createReleaseDamage({ ...common, onDamage: () => undefined }),
+    attestation: { issue: async () => undefined },
     inspector: createStoredObjectInspector({ ...common, storeId: writer.storeId }),
     concurrency: () => 1,
   });
