@@ -35,6 +35,7 @@ import { createRequestObserver, createRequestRecorder } from './http/observe-req
 import { createCors } from './http/cors.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
+import { createTokenMetrics } from './http/token-metrics.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
 import { createGlobFilter } from '../platform/config/glob-filter.ts';
 import { createLauncherFileLists } from './public/launcher/launcher-file-list.ts';
@@ -134,7 +135,16 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
   });
   const record = createRecorder(config, deps, metrics);
   const sources = tokenSources(config);
-  const tokens = createTokenVerifier({ sources, secrets: deps.secrets, clock, logger });
+  const tokens = createTokenVerifier({
+    sources,
+    secrets: deps.secrets,
+    metrics: createTokenMetrics(
+      registry,
+      sources.flatMap(({ id, limits }) => (limits === null ? [] : [id])),
+    ),
+    clock,
+    logger,
+  });
   const known = { room, presence, service };
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, known),

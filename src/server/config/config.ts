@@ -141,6 +141,22 @@ const serverInfo = z
 
 const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
+const tokenLimits = z.strictObject({
+  requestsPerSecond: z.number().min(0.001).max(100_000).optional().describe('Requests per second. Default: any.'),
+  burst: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Requests that may come at the same time. Default: those of one second.'),
+  concurrentRequests: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe('Requests whose answers have not ended. Default: any number.'),
+});
+
 const launcher = z
   .strictObject({
     channel: z
@@ -347,6 +363,11 @@ export const serverConfigurationSchema = z.strictObject({
               .optional()
               .describe(
                 'Groups of control actions that the token may call; every valid token may read, and run jobs that only read (`text-differences`). Default: all.',
+              ),
+            limits: tokenLimits
+              .optional()
+              .describe(
+                'Limits of the requests with this token, in each worker process. A request beyond them gets 429 with `Retry-After`. Default: none.',
               ),
           }),
         )
