@@ -86,7 +86,7 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
       id: 'r90_two',
       files: sampleFiles().set('new.txt', Buffer.from('new')),
     });
-    expect((await origin.run('sync')).status).toBe('succeeded');
+    await origin.succeed('sync');
     const behind = { name: 'slipway-edge-pod-1', release: 'r90_one' };
     await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: behind });
     // Edges do not decide whether the origin is sound.
