@@ -6,7 +6,7 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 
 /** Runs `slipway export` in this process. */
 export async function exportBundle(argv: readonly string[], signal: AbortSignal): Promise<number> {
-    process.stdout.on('error', () => undefined);
+  process.stdout.on('error', () => undefined);
   return await runExport(argv, processIo(signal));
 }
 

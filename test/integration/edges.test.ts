@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { objectPath } from '../../src/snapshot/volume/layout.ts';
-import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
+import { bytesOf, publicKeyOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
 import { sampleFiles } from '../support/release-tree.ts';
 import type { TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -298,8 +301,23 @@ describe('a new edge', () => {
     await untilServed(edge, 'r1');
     expect((await fetch(`${edge.serverUrl}/readyz`)).status).toBe(200);
     await expectSame(edge, world.origin, FILES);
+    await expectVerified(world, edge);
   });
 });
+
+/** Has the program check an edge from outside, against its origin. */
+async function expectVerified({ origin }: OriginWithEdges, edge: TestSystem): Promise<void> {
+  const keys = ['--keys', publicKeyOf(edge), '--keys', publicKeyOf(origin)];
+  const argv = ['verify', '--url', edge.serverUrl, ...keys, '--against', origin.serverUrl];
+  const { stdout } = await promisify(execFile)(process.execPath, ['cmd/slipway.ts', ...argv]);
+  expect(stdout).toMatch(/sound\n$/);
+  // Without the key of the edge, its word counts for nothing.
+  const foreign = ['verify', '--url', edge.serverUrl, '--keys', publicKeyOf(origin)];
+  await expect(promisify(execFile)(process.execPath, ['cmd/slipway.ts', ...foreign])).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('origin_untrusted'),
+  });
+}
 
 describe('an edge of an origin that wants a token', () => {
   it('copies with the token and within its limits, and without it gets nothing', async () => {

@@ -125,7 +125,8 @@ function limitedCases(): StatusCase[] {
     .filter(({ auth }) => auth !== 'none')
     .map(({ id, path, method }) =>
       entry(id, 429, 'limited', '', {
-        target: id === 'getResource' || id === 'headResource' ? FILE_TARGET : path.replace('{action}', 'sync'),
+        target:
+          id === 'getResource' || id === 'headResource' ? FILE_TARGET : path.replace('{action}', 'sync'),
         method: METHODS[method],
       }),
     );

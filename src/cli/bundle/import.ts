@@ -80,9 +80,7 @@ async function checkFile(
   try {
     const [manifest, second] = layout.manifests;
     if (manifest === undefined || second !== undefined) {
-      throw new BundleError(
-        `${label} holds ${layout.manifests.length} image manifests; a bundle has one`,
-      );
+      throw new BundleError(`${label} holds ${layout.manifests.length} image manifests; a bundle has one`);
     }
     const bundle = await openBundle(layout, manifest, signal);
     const total = bundle.offsets[bundle.objects.length] ?? 0;

@@ -169,7 +169,11 @@ async function spool(copy: string, { pieces, folder, signal }: PipedSource): Pro
     }
   } catch (error) {
     if (errorCode(error) !== 'ENOSPC') throw error;
-    throw await fullError(copy, { what: `${STANDARD_INPUT} has more than ${textBytes(written)}`, folder, free: 0 });
+    throw await fullError(copy, {
+      what: `${STANDARD_INPUT} has more than ${textBytes(written)}`,
+      folder,
+      free: 0,
+    });
   } finally {
     await target.close();
   }

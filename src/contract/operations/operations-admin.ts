@@ -1,4 +1,11 @@
-import { TOO_MANY_REQUESTS, content, json, problem, type AnswerDefinition, type OperationDefinition } from './operation-definition.ts';
+import {
+  TOO_MANY_REQUESTS,
+  content,
+  json,
+  problem,
+  type AnswerDefinition,
+  type OperationDefinition,
+} from './operation-definition.ts';
 import { AcceptedAnswer, AdminIndexAnswer } from '../schemas/answers/admin.ts';
 import { REPORTS, type ReportName } from '../reports/reports.ts';
 import { ControlBodySchema } from '../actions/control-body.ts';
@@ -38,7 +45,12 @@ export const ADMIN_OPERATIONS = {
     path: '/admin/',
     summary: 'Admin links and the allowlisted control actions.',
     query: NoQuery,
-    answers: { 200: json('AdminIndex', AdminIndexAnswer, 'The index.'), 400: INVALID, 401: UNAUTHENTICATED, 429: TOO_MANY_REQUESTS },
+    answers: {
+      200: json('AdminIndex', AdminIndexAnswer, 'The index.'),
+      400: INVALID,
+      401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
+    },
   },
   getDiagnostics: read('/admin/diagnostics', 'daemon.doctor', 'The doctor diagnostics of the daemon.'),
   getLogs: read('/admin/logs', 'daemon.logs', 'The newest log lines of the daemon.'),

@@ -1,4 +1,11 @@
-import { TOO_MANY_REQUESTS, content, empty, json, problem, type OperationDefinition } from './operation-definition.ts';
+import {
+  TOO_MANY_REQUESTS,
+  content,
+  empty,
+  json,
+  problem,
+  type OperationDefinition,
+} from './operation-definition.ts';
 import { DistributionAnswer, ResourcesAnswer, ServerInfoAnswer } from '../schemas/answers/distribution.ts';
 import { HealthAnswer } from '../schemas/answers/health.ts';
 import {
@@ -194,7 +201,11 @@ export const PUBLIC_OPERATIONS = {
     path: '/openapi.yaml',
     tag: 'Service',
     summary: 'This document.',
-    answers: { 200: content('application/yaml', 'OpenAPI 3.0.3.'), 401: UNAUTHENTICATED, 429: TOO_MANY_REQUESTS },
+    answers: {
+      200: content('application/yaml', 'OpenAPI 3.0.3.'),
+      401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
+    },
   },
   getResource: {
     ...PUBLIC,

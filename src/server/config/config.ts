@@ -142,7 +142,12 @@ const serverInfo = z
 const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
 const tokenLimits = z.strictObject({
-  requestsPerSecond: z.number().min(0.001).max(100_000).optional().describe('Requests per second. Default: any.'),
+  requestsPerSecond: z
+    .number()
+    .min(0.001)
+    .max(100_000)
+    .optional()
+    .describe('Requests per second. Default: any.'),
   burst: z
     .int()
     .min(1)

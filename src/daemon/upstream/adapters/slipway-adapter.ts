@@ -52,7 +52,12 @@ export function createSlipwayAdapter(
     url: location.url,
     label,
     send: async (request, signal) =>
-      await patiently(configuration.maxAttempts, clock, signal, async () => await client.send(request, signal)),
+      await patiently(
+        configuration.maxAttempts,
+        clock,
+        signal,
+        async () => await client.send(request, signal),
+      ),
   });
   return {
     kind: 'slipway',

@@ -58,13 +58,22 @@ describe('the edges of a status', () => {
   });
 
   it('are counted by release, the newest first, those that the history has lost last', () => {
-    const edges = [edge('a', 'x'), edge('b', 'r1'), edge('c', null), edge('d', 'r3'), edge('e', 'r1'), edge('f', undefined)];
+    const edges = [
+      edge('a', 'x'),
+      edge('b', 'r1'),
+      edge('c', null),
+      edge('d', 'r3'),
+      edge('e', 'r1'),
+      edge('f', undefined),
+    ];
     expect(row(...edges, edge('g', 'r3', false)).releases).toEqual([
       { release: 'r3', count: 2 },
       { release: 'r1', count: 2 },
       { release: 'x', count: 1 },
     ]);
-    const many = Array.from({ length: 12 }, (_, at) => edge(`e${at}`, `other-${String(at).padStart(2, '0')}`));
+    const many = Array.from({ length: 12 }, (_, at) =>
+      edge(`e${at}`, `other-${String(at).padStart(2, '0')}`),
+    );
     const { releases = [] } = row(...many, edge('z', 'r2'));
     expect(releases.map(({ release }) => release)).toEqual([
       'r2',
