@@ -44,7 +44,7 @@ function sentWhole({ proxy }: OriginWithEdges): ReadonlyMap<string, number> {
 describe('an edge whose processes are killed at random while it follows its origin', () => {
   it(
     `serves only whole releases, never an older one, and fetches what it has only once, ${ROUNDS} times`,
-    { timeout: ROUNDS * 20_000 },
+    { timeout: ROUNDS * 40_000 },
     async () => {
       const world = await startOrigin({ id: 'r0', files: releaseFiles(0) });
       const edge = await world.startEdge({ daemon: { upstream: { concurrency: CONCURRENCY } } });

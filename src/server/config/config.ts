@@ -378,7 +378,9 @@ export const serverConfigurationSchema = z.strictObject({
         )
         .max(64)
         .default([])
-        .describe('Admin tokens besides those of `admin.tokenFiles`, which may do everything.'),
+        .describe(
+          'Tokens besides those of `admin.tokenFiles`, which may do everything: `file`, `id`, `allow`, and in `limits` `requestsPerSecond`, `burst` and `concurrentRequests`.',
+        ),
     })
     .prefault({})
     .describe('Access to the public routes, and tokens with limited rights.'),
