@@ -30,7 +30,7 @@ const TOUCH_MS = 60_000;
 /** Bytes copied at a time. */
 const COPY_BYTES = 4 * 1024 * 1024;
 
-/** What messages call a bundle that comes through a pipe. */
+/** The name of a bundle that comes through a pipe, for messages. */
 export const STANDARD_INPUT = 'standard input';
 
 export interface PlaceBundleOptions<T> {
@@ -157,7 +157,7 @@ interface PipedSource {
   readonly signal: AbortSignal;
 }
 
-/** Writes what comes through a pipe, whose end nobody knows before. The free space bounds it. */
+/** Writes the bytes of a pipe, whose end nobody knows before. The free space bounds them. */
 async function spool(copy: string, { pieces, folder, signal }: PipedSource): Promise<void> {
   const target = await open(copy, 'wx', 0o644);
   let written = 0;

@@ -12,7 +12,7 @@ export interface TokenSource {
   readonly limits: TokenLimitSettings | null;
 }
 
-/** The limits of the requests with a token, in each process; what is absent is not limited. */
+/** The limits of the requests with a token, in each process. An absent one does not hold. */
 export type TokenLimitSettings = NonNullable<ServerConfiguration['auth']['tokens'][number]['limits']>;
 
 /** The files of the admin tokens: those that may do everything, then those with limits. */

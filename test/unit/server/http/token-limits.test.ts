@@ -7,7 +7,7 @@ import { startTestServer, type TestServer } from '../../../support/start-test-se
 import { writeTokenFile } from '../../../support/token-file.ts';
 import { until } from '../../../support/until.ts';
 
-/** Asks `count` times at one instant. @returns how many were admitted, and the wait that the last one was told */
+/** Asks `count` times at one instant. @returns the number that was admitted, and the wait of the last one */
 function ask(
   allowance: ReturnType<typeof createTokenAllowance>,
   now: number,
@@ -105,7 +105,7 @@ describe('a token with limits', () => {
     expect([await status('/v1/release'), await status('/v1/release')]).toEqual([200, 429]);
   });
 
-  it('may have so many downloads in progress, and another one when one of them ends or is aborted', async () => {
+  it('gets 429 while as many downloads as it may have are in progress, until one ends or is aborted', async () => {
     const clock = new FakeClock(Math.floor(Date.now() / 1000) * 1000);
     const server = await startLimited({ concurrentRequests: 1 }, clock);
     const url = `${server.url}/cdn.test.invalid/r1/${LARGE}`;
