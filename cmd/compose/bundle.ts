@@ -6,7 +6,6 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 
 /** Runs `slipway export` in this process. */
 export async function exportBundle(argv: readonly string[], signal: AbortSignal): Promise<number> {
-  // Its writes report what is wrong with the output.
   process.stdout.on('error', () => undefined);
   return await runExport(argv, processIo(signal));
 }
@@ -17,5 +16,6 @@ export async function importBundle(argv: readonly string[], signal: AbortSignal)
 }
 
 function processIo(signal: AbortSignal): BundleIo {
-  return { stdout: process.stdout, stderr: process.stderr, clock: systemClock, signal };
+  const { stdin, stdout, stderr } = process;
+  return { stdin, stdout, stderr, clock: systemClock, signal };
 }

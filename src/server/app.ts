@@ -156,7 +156,7 @@ function createFrontAnswers({
 
   const serveBytes = async ({ request, response }: Exchange, context: RequestContext): Promise<void> => {
     try {
-      await requireToken(tokens, request, new URLSearchParams(context.target.query));
+      await requireToken(tokens, { request, response }, new URLSearchParams(context.target.query));
       cdn.handle(request, response, context.target.text);
     } catch (error) {
       failRequest(error, { request, response }, context);

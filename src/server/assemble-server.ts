@@ -35,6 +35,7 @@ import { createRequestObserver, createRequestRecorder } from './http/observe-req
 import { createCors } from './http/cors.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import { createPublicRoutes } from './public/public-routes.ts';
+import { createTokenMetrics } from './http/token-metrics.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
 import { createGlobFilter } from '../platform/config/glob-filter.ts';
 import { createLauncherFileLists } from './public/launcher/launcher-file-list.ts';
@@ -133,8 +134,7 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
     limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRecorder(config, deps, metrics);
-  const sources = tokenSources(config);
-  const tokens = createTokenVerifier({ sources, secrets: deps.secrets, clock, logger });
+  const tokens = assembleTokens(config, deps);
   const known = { room, presence, service };
   const listener = createServerApp({
     routes: assembleRoutes(config, deps, known),
@@ -175,6 +175,16 @@ export function assembleServer(config: ServerConfiguration, deps: AssemblyDepend
 function servedUntil(serving: ServingRoom['serving']): number | null {
   if (!serving.verdict('official').distributable) return null;
   return serving.attestation()?.statement.expires_at ?? null;
+}
+
+function assembleTokens(
+  config: ServerConfiguration,
+  { registry, secrets, clock, logger }: AssemblyDependencies,
+): TokenVerifier {
+  const sources = tokenSources(config);
+  const idsWithLimits = sources.flatMap(({ id, limits }) => (limits === null ? [] : [id]));
+  const metrics = createTokenMetrics(registry, idsWithLimits);
+  return createTokenVerifier({ sources, secrets, metrics, clock, logger });
 }
 
 /** Whether public routes need a token. */

@@ -453,6 +453,35 @@ describe.skipIf(programs === null)('the chart', () => {
       expect([publishNotReadyAddresses, selector]).toEqual([true, originLabels]);
     });
 
+    it('have a Service and a disruption budget of their own, and the Ingress leads to them', () => {
+      const objects = objectsOf(BESIDE);
+      const edgeLabels = { ...originLabels, 'app.kubernetes.io/component': 'edge' };
+      expect(find(objects, 'Service', 'test-slipway-edge').spec.selector).toEqual(edgeLabels);
+      expect(find(objects, 'Service', 'test-slipway').spec.selector).toEqual(originLabels);
+      expect(find(objects, 'PodDisruptionBudget', 'test-slipway-edge').spec).toMatchObject({
+        selector: { matchLabels: edgeLabels },
+        maxUnavailable: 1,
+      });
+      const [rule] = (objects.find(({ kind }) => kind === 'Ingress')?.spec.rules ?? []) as Array<{
+        http: { paths: Array<{ path: string; backend: { service: { name: string } } }> };
+      }>;
+      const elsewhere = rule?.http.paths.filter(
+        ({ backend }) => backend.service.name !== 'test-slipway-edge',
+      );
+      // The origin is reached for control alone.
+      expect(elsewhere?.map(({ path, backend }) => [path, backend.service.name])).toEqual([
+        ['/admin', 'test-slipway-admin'],
+      ]);
+    });
+
+    it('hand a limit of a token of the origin through to its server', () => {
+      const limits = { requestsPerSecond: 50, burst: 100, concurrentRequests: 16 };
+      const tokens = [{ file: '/etc/slipway/readers/edges', id: 'edges', limits }];
+      const values = { server: { config: { auth: { public: 'open', tokens } } } };
+      const settings = settingsOf(objectsOf(values), 'test-slipway', 'server.yaml');
+      expect(settings).toMatchObject({ auth: { tokens } });
+    });
+
     it('have keys and tokens of their own, and of the origin no private key', () => {
       const { spec } = find(objectsOf(BESIDE), 'StatefulSet', 'test-slipway-edge').spec.template;
       const volumes = spec.volumes as Array<{ name: string; secret?: { secretName: string } }>;

@@ -79,25 +79,28 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
       body: { metadata: { labels } },
     });
     expect(labelled).toBe(200);
-    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2' });
+    const at = (release: string, count: number): { release: string; count: number } => ({ release, count });
+    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2', releases: [at('r90_one', 2)] });
 
     second.way.isDown = true;
     await writeReleaseTree(upstream, {
       id: 'r90_two',
       files: sampleFiles().set('new.txt', Buffer.from('new')),
     });
-    expect((await origin.run('sync')).status).toBe('succeeded');
+    await origin.succeed('sync');
     const behind = { name: 'slipway-edge-pod-1', release: 'r90_one' };
-    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: behind });
+    const mixed = [at('r90_two', 1), at('r90_one', 1)];
+    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: behind, releases: mixed });
     // Edges do not decide whether the origin is sound.
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
 
     second.way.isDown = false;
-    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2' });
+    await untilEdges({ count: 2, ready: 2, atRelease: 2, summary: '2/2', releases: [at('r90_two', 2)] });
 
     await second.edge.server.kill();
     const silent = { name: 'slipway-edge-pod-1' };
-    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: silent });
+    const left = [at('r90_two', 1)];
+    await untilEdges({ count: 2, ready: 2, atRelease: 1, summary: '1/2', slowest: silent, releases: left });
 
     await world().plane.request('PATCH', service, {
       contentType: 'application/merge-patch+json',

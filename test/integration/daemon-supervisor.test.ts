@@ -83,7 +83,7 @@ describe('a supervised daemon', () => {
       asked.abort();
       await asking;
       expect(refused).toEqual([]);
-      expect((await system.run('sync')).status).toBe('succeeded');
+      await system.succeed('sync');
       const doctor = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as {
         checks: ReadonlyArray<{ readonly id: string; readonly status: string }>;
       };

@@ -343,7 +343,7 @@ describe('slipway dev', () => {
     expect((await fetch(`${summary.server_url}/readyz`)).status).toBe(200);
   });
 
-  it('serves the release of a bundle that was imported into a folder', async () => {
+  it('serves the release of a bundle that was imported into a folder, and an edge of it copies the release', async () => {
     const folder = await temporaryDirectory();
     const store = await makeAttestedStore(join(folder, 'far'));
     await store.release({ releaseId: 'r1', files: { 'a/ü.bin': 'carried' } });
@@ -356,8 +356,15 @@ describe('slipway dev', () => {
     const args = ['--upstream', `bundle+${bundles}`, '--keys', store.keyFile];
     const { summary } = await untilServed(spawnDev(checkout, data, args), data);
     expect(summary).toMatchObject({ release_id: 'r1', upstream: 'bundle' });
-    const answer = await fetch(`${summary.server_url}/${summary.cdn_host}/r1/a/%C3%BC.bin`);
-    expect(await answer.text()).toBe('carried');
+    const carried = async ({ server_url, cdn_host }: DevSummary): Promise<string> =>
+      await (await fetch(`${server_url}/${cdn_host}/r1/a/%C3%BC.bin`)).text();
+    expect(await carried(summary)).toBe('carried');
+    const edgeData = join(folder, 'edge');
+    const trusted = join(data, 'keys', 'signing.pub');
+    const edgeArgs = ['--upstream', `slipway+${summary.server_url}`, '--keys', trusted];
+    const edge = await untilServed(spawnDev(checkout, edgeData, edgeArgs), edgeData);
+    expect(edge.summary).toMatchObject({ release_id: 'r1', upstream: 'slipway' });
+    expect(await carried(edge.summary)).toBe('carried');
   });
 
   it('ends with SIGTERM while upstream cannot be reached', async () => {

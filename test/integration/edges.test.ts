@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { objectPath } from '../../src/snapshot/volume/layout.ts';
-import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
+import { bytesOf, publicKeyOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
 import { sampleFiles } from '../support/release-tree.ts';
 import type { TestSystem } from '../support/system.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
 const MOVIE = 'MediaResources/Movie/Opening.mp4';
@@ -77,7 +81,14 @@ describe('an edge', () => {
 
     world.proxy.seen.length = 0;
     await world.publish('r2', NEXT);
+    const looks = world.proxy.seen.length;
     await untilServed(edge, 'r2');
+    // No look after the switch finds nothing: the edge is late by the interval and the transfer, and not by more.
+    const late = world.proxy.seen
+      .slice(looks)
+      .map(({ path, status }) => ({ isFile: !path.startsWith('/v1/'), status }));
+    const copied = late.findLastIndex(({ isFile }) => isFile);
+    expect(late.slice(0, copied + 1).filter(({ status }) => status === 304)).toEqual([]);
     await expectSame(edge, world.origin, NEXT);
     // Two destinations, one object.
     expect(filesAsked(world)).toHaveLength(1);
@@ -191,6 +202,21 @@ describe('an edge', () => {
     expect(await bytesOf(edge, 'r1', 'TableBundles/Excel.zip')).toEqual(FILES.get('TableBundles/Excel.zip'));
   });
 
+  it('follows its origin back to an earlier release without fetching anything', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    await world.publish('r2', NEXT);
+    await untilServed(edge, 'r2');
+    const fetched = filesAsked(world).length;
+    await world.publish('r1', FILES);
+    await untilServed(edge, 'r1');
+    await expectSame(edge, world.origin, FILES);
+    expect(filesAsked(world)).toHaveLength(fetched);
+    // Clients that learned of the other one finish with it.
+    expect(await bytesOf(edge, 'r2', 'TableBundles/Copy.zip')).toEqual(Buffer.from('new excel'));
+  });
+
   it('takes an announcement back when its origin does', async () => {
     const world = await startOrigin({ id: 'r1', files: FILES }, { releases: { announceSeconds: 3600 } });
     const edge = await world.startEdge();
@@ -254,6 +280,77 @@ function changingJson(
   };
 }
 
+describe('a new edge', () => {
+  it('is not ready, and serves nothing, until it is whole', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    world.proxy.change = (answer) => {
+      if (answer.path.includes('Opening')) answer.status = 500;
+    };
+    const edge = await world.startEdge();
+    await until(() => world.proxy.seen.filter(({ status }) => status === 500).length >= 3);
+    // Everything else is here.
+    expect((await edge.run('sync')).failure_code).toBe('upstream_status');
+    const ready = await fetch(`${edge.serverUrl}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      expect.objectContaining({ distributable: false, release_id: null }),
+    ]);
+    for (const destination of FILES.keys()) expect(await bytesOf(edge, 'r1', destination)).toBe(503);
+    world.proxy.change = null;
+    await edge.succeed('sync');
+    await untilServed(edge, 'r1');
+    expect((await fetch(`${edge.serverUrl}/readyz`)).status).toBe(200);
+    await expectSame(edge, world.origin, FILES);
+    await expectVerified(world, edge);
+  });
+});
+
+/** Has the program check an edge from outside, against its origin. */
+async function expectVerified({ origin }: OriginWithEdges, edge: TestSystem): Promise<void> {
+  const keys = ['--keys', publicKeyOf(edge), '--keys', publicKeyOf(origin)];
+  const argv = ['verify', '--url', edge.serverUrl, ...keys, '--against', origin.serverUrl];
+  const { stdout } = await promisify(execFile)(process.execPath, ['cmd/slipway.ts', ...argv]);
+  expect(stdout).toMatch(/sound\n$/);
+  // Without the key of the edge, its word counts for nothing.
+  const foreign = ['verify', '--url', edge.serverUrl, '--keys', publicKeyOf(origin)];
+  await expect(promisify(execFile)(process.execPath, ['cmd/slipway.ts', ...foreign])).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('origin_untrusted'),
+  });
+}
+
+describe('an edge of an origin that wants a token', () => {
+  it('copies with the token and within its limits, and without it gets nothing', async () => {
+    const folder = await temporaryDirectory();
+    const tokenFile = join(folder, 'edge.token');
+    await writeFile(tokenFile, 'token-of-the-edges-1\n', { mode: 0o600 });
+    const limits = { requestsPerSecond: 20, burst: 4, concurrentRequests: 4 };
+    const world = await startOrigin(
+      { id: 'r1', files: FILES },
+      {},
+      {
+        auth: { public: 'token', tokens: [{ file: tokenFile, id: 'edges', limits }] },
+      },
+    );
+    expect(await bytesOf(world.origin, 'r1', MOVIE)).toBe(401);
+    const [edge, stranger] = await Promise.all([
+      world.startEdge({ slipway: { tokenFile }, daemon: { upstream: { concurrency: 4 } } }),
+      world.startEdge(),
+    ]);
+    await untilServed(edge, 'r1');
+    // Clients of the edge need no token.
+    for (const [destination, bytes] of FILES) expect(await bytesOf(edge, 'r1', destination)).toEqual(bytes);
+    const { failure_code: code, failure_reason: reason } = await stranger.run('sync');
+    expect([code, reason]).toEqual(['upstream_status', expect.stringContaining('status 401')]);
+    await stranger.untilReady(false);
+    // The file can change while the edge runs.
+    await writeFile(tokenFile, 'token-of-the-edges-2\n');
+    await world.publish('r2', NEXT);
+    await untilServed(edge, 'r2');
+    expect(await bytesOf(edge, 'r2', 'TableBundles/Copy.zip')).toEqual(Buffer.from('new excel'));
+  });
+});
+
 describe('an origin that lies', () => {
   it('is refused with a named code, and none of it is ever served', async () => {
     const world = await startOrigin({ id: 'r1', files: FILES });
@@ -292,10 +389,43 @@ describe('an origin that lies', () => {
     expect(await refused()).toBe('origin_manifest_differs');
 
     world.proxy.change = null;
-    expect((await edge.run('sync')).status).toBe('succeeded');
+    await edge.succeed('sync');
     await untilServed(edge, 'r3');
     changingJson(world, '/v1/release', (body) => (body['attestation'] = older.attestation));
     expect((await edge.run('sync')).failure_code).toBe('origin_rolled_back');
     await untilServed(edge, 'r3');
+  });
+
+  it('is refused when it mixes the pages of two releases', async () => {
+    // More entries than a page has, and few objects.
+    const files = new Map(
+      Array.from({ length: 1005 }, (_, at) => [`data/${String(at).padStart(4, '0')}`, Buffer.from('same')]),
+    );
+    const last = 'data/1004';
+    const world = await startOrigin({ id: 'r1', files });
+    const edge = await world.startEdge({ slipway: { pollSeconds: 3600 } });
+    await untilServed(edge, 'r1');
+    const pageOf = async (id: string): Promise<Record<string, unknown>> =>
+      await ask(world.origin, `/v1/distribution?release_id=${id}&offset=1000&limit=1000`);
+    const older = await pageOf('r1');
+    await world.publish('r2', new Map([...files, [last, Buffer.from('other')]]));
+    const newer = await pageOf('r2');
+    expect(older['items']).not.toEqual(newer['items']);
+    const refused = async (second: object): Promise<string | null> => {
+      world.proxy.change = (answer) => {
+        if (answer.path.includes('offset=1000')) answer.body = Buffer.from(JSON.stringify(second));
+      };
+      const { failure_code: code } = await edge.run('sync');
+      await untilServed(edge, 'r1');
+      expect(await bytesOf(edge, 'r2', last)).toBe(404);
+      return code;
+    };
+    expect(await refused(older)).toBe('origin_pages_mixed');
+    // As if it were of the newer one.
+    expect(await refused({ ...newer, items: older['items'] })).toBe('origin_manifest_differs');
+    world.proxy.change = null;
+    await edge.succeed('sync');
+    await untilServed(edge, 'r2');
+    expect(await bytesOf(edge, 'r2', last)).toEqual(Buffer.from('other'));
   });
 });

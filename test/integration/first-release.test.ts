@@ -180,7 +180,7 @@ describe('from upstream to client', () => {
     const old = system.cdn('TableBundles/Excel.zip');
     const next = new Map(files).set('TableBundles/Excel.zip', Buffer.from('new bytes'));
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    await system.succeed('sync');
     const path = `${system.serverUrl}/${CDN_HOST}/TableBundles/Excel.zip`;
     await expect.poll(async () => await (await fetch(path)).text(), { timeout: 60_000 }).toBe('new bytes');
     const retained = await fetch(old);

@@ -80,7 +80,7 @@ describe('an upstream of game clients', () => {
     expect(served.toSorted()).toEqual([...root.files.keys()].toSorted());
 
     const next = publish('r91_two');
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    await system.succeed('sync');
     await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r91_two');
     await downloadAsClient(system, next);
   });
@@ -109,7 +109,7 @@ describe('an upstream of game clients', () => {
 
     for (const name of ['r90_one_2', 'r90_one_3', 'r91_two']) {
       publish(name);
-      expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+      await system.succeed('sync');
       await expect.poll(async () => (await system.untilReady(true)).release_id).toBe(name);
     }
     for (const [path, bytes] of early.files) {
@@ -159,7 +159,7 @@ describe('an upstream of game clients', () => {
     expect(closed).toMatchObject({ status: 'failed', failure_code: 'upstream_closed' });
     expect(closed.failure_reason).toContain('is closed (status 403');
     expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
-    expect(await system.run('refresh')).toMatchObject({ status: 'succeeded' });
+    await system.succeed('refresh');
     expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
     expect(JSON.stringify(system.daemon.lines)).toContain('upstream_closed');
 
@@ -173,7 +173,7 @@ describe('an upstream of game clients', () => {
     expect(JSON.stringify(system.daemon.lines)).toContain('upstream_not_found');
 
     for (const [path, bytes] of files) upstream.files.set(path, bytes);
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+    await system.succeed('sync');
     expect((await system.untilReady(true)).release_id).toBe('r90_one');
     expect(await doctorMessage(system)).toMatch(/^ok: /);
   });

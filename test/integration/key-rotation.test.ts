@@ -111,7 +111,7 @@ describe('a signing key in a mounted Secret', () => {
         ),
       30_000,
     );
-    expect((await system.run('refresh')).status).toBe('succeeded');
+    await system.succeed('refresh');
     await system.untilReady(true);
 
     const { asked, refused } = await system.stopAsking();
@@ -151,7 +151,7 @@ describe('a signing key in a mounted Secret', () => {
         message: expect.stringContaining('holds no PEM block') as string,
       });
       const before = await versionOf(system);
-      expect((await system.run('refresh')).status).toBe('succeeded');
+      await system.succeed('refresh');
       await until(async () => ((await versionOf(system)) > before ? true : null), 30_000);
       await system.signing.write({ 'signing.key': system.first.privateKey });
       await untilLogged(system.daemon, 'the signing keys are readable again');

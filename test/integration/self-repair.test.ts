@@ -44,7 +44,7 @@ async function servedSystem(options: { readonly automatic?: boolean } = {}): Pro
   await system.untilReady(true);
   const files = new Map([...sampleFiles(), [ONLY_NEW, Buffer.from('only in the new release')]]);
   await writeReleaseTree(upstream, { id: NEW, files });
-  expect(await system.run('sync')).toMatchObject({ status: 'succeeded' });
+  await system.succeed('sync');
   await until(async () => (await system.untilReady(true)).release_id === NEW);
   return { system, upstream, tokenFile };
 }
@@ -120,7 +120,7 @@ it('repairs a flipped bit that a request finds, and serves the other release all
   expect(await system.untilReady(true)).toMatchObject({ release_id: NEW });
   for (const other of others) expect((await other.stop()).failures).toEqual([]);
   expect(await verification(served)).toMatchObject({ status: 'ok' });
-  expect(await system.run('verify', { force: true })).toMatchObject({ status: 'succeeded' });
+  await system.succeed('verify', { force: true });
 }, 60_000);
 
 /** A line of a log as the transcript shows it: seconds since an instant, program, message, and the fields that matter. */
@@ -207,7 +207,7 @@ it('repairs a release whose folder of objects is lost', async () => {
     await until(() => isServed(urlOf(served, NEW, destination)), 30_000);
   }
   await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')), 30_000);
-  expect(await served.system.run('verify', { force: true })).toMatchObject({ status: 'succeeded' });
+  await served.system.succeed('verify', { force: true });
 }, 90_000);
 
 it('waits for an upstream that is down, says so, and repairs when it is back', async () => {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { runExport } from '../../src/cli/bundle/export.ts';
 import type { BundleIo } from '../../src/cli/bundle/bundle-io.ts';
 import type { AttestedRelease } from '../../src/domain/verdict/attestation.ts';
@@ -63,6 +63,15 @@ export async function runBundleCommand(
   run: (argv: readonly string[], io: BundleIo) => Promise<number>,
   ...argv: readonly string[]
 ): Promise<CommandRun> {
+  return await runPipedCommand(run, Readable.from([]), ...argv);
+}
+
+/** The same with something on standard input. */
+export async function runPipedCommand(
+  run: (argv: readonly string[], io: BundleIo) => Promise<number>,
+  stdin: Readable,
+  ...argv: readonly string[]
+): Promise<CommandRun> {
   const pieces: Buffer[] = [];
   let err = '';
   const stdout = new Writable({
@@ -73,7 +82,7 @@ export async function runBundleCommand(
   });
   const stderr = { write: (text: string) => (err += text) };
   const signal = new AbortController().signal;
-  const code = await run(argv, { stdout, stderr, clock: systemClock, signal });
+  const code = await run(argv, { stdin, stdout, stderr, clock: systemClock, signal });
   return { code, out: Buffer.concat(pieces), err };
 }
 

@@ -38,6 +38,7 @@ export function publicKeyOf({ directory }: TestSystem): string {
 export async function startOrigin(
   release: { readonly id: string; readonly files: ReleaseFiles; readonly serverInfo?: object },
   daemon: SystemOptions['daemon'] = {},
+  server: SystemOptions['server'] = {},
 ): Promise<OriginWithEdges> {
   const folder = await temporaryDirectory();
   const tree = join(folder, 'upstream');
@@ -45,6 +46,7 @@ export async function startOrigin(
   const origin = await startSystem({
     upstream: { kind: 'directory', directory: { path: tree } },
     daemon: { ...daemon },
+    server: { ...server },
   });
   await origin.untilReady(true);
   const proxy = await startOriginProxy(origin.serverUrl, onTestFinished);

@@ -11,6 +11,7 @@ export const STATUS_WORLDS = {
   unsynced: 'real daemon and server, nothing synced yet',
   scripted: 'a daemon that answers the examples of the contract',
   locked: 'a server that requires a token everywhere, with no token or a wrong one',
+  limited: 'a server that requires a token everywhere, whose limit is reached',
   'no admin token': 'a server without an admin token',
   'control closed': 'a server that does not expose control',
   absent: 'an unreachable daemon',
@@ -99,6 +100,9 @@ const REAL_REPORTS: ReadonlySet<ReportName> = new Set([
   'translation.glossary.diagnose',
 ]);
 
+/** Methods as they are sent. */
+const METHODS = { get: 'GET', head: 'HEAD', post: 'POST' } as const;
+
 type Request = Partial<Pick<StatusCase, 'target' | 'method' | 'headers' | 'body' | 'token'>>;
 
 /** Every operation with every status that the specification allows, and every tested way to get it. */
@@ -112,7 +116,21 @@ export const STATUS_CASES: readonly StatusCase[] = [
   entry('getAdminIndex', 401, 'locked', 'no token', { token: false }),
   entry('getDashboard', 200, 'released', 'no token', { token: false }),
   ...controlCases(),
+  ...limitedCases(),
 ];
+
+/** Every operation that takes a token, with one that has reached its limit. */
+function limitedCases(): StatusCase[] {
+  return listOperations()
+    .filter(({ auth }) => auth !== 'none')
+    .map(({ id, path, method }) =>
+      entry(id, 429, 'limited', '', {
+        target:
+          id === 'getResource' || id === 'headResource' ? FILE_TARGET : path.replace('{action}', 'sync'),
+        method: METHODS[method],
+      }),
+    );
+}
 
 function publicCases(): StatusCase[] {
   const unauthenticated = listOperations()

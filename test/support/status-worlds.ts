@@ -59,8 +59,9 @@ async function scriptedWorld(world: Exclude<StatusWorld, 'released' | 'unsynced'
   const config = {
     cdn: { host: STATUS_CDN_HOST },
     ...(world === 'locked' ? { auth: { public: 'token' } } : {}),
+    ...(world === 'limited' ? { auth: { public: 'token', tokens: [await limitedToken()] } } : {}),
     admin: {
-      tokenFiles: world === 'no admin token' ? [] : [await writeTokenFile(TOKEN)],
+      tokenFiles: world === 'no admin token' || world === 'limited' ? [] : [await writeTokenFile(TOKEN)],
       exposeControl: world !== 'control closed',
     },
   };
@@ -93,7 +94,22 @@ async function scriptedWorld(world: Exclude<StatusWorld, 'released' | 'unsynced'
     );
   }
   if (isFault(world)) daemon.setFault(world);
+  if (world === 'limited') {
+    const { status } = await fetch(`${server.url}/v1/release`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    if (status !== 200) throw new Error(`the request that the limit allows got ${status}`);
+  }
   return { url: server.url, token: TOKEN, taskId: 'none' };
+}
+
+/** A token that may send one request, and another one after a quarter of an hour. */
+async function limitedToken(): Promise<object> {
+  return {
+    file: await writeTokenFile(TOKEN),
+    id: 'edge',
+    limits: { requestsPerSecond: 0.001, burst: 1, concurrentRequests: 100 },
+  };
 }
 
 /** The answer of a world's daemon to every request. */

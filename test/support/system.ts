@@ -10,6 +10,9 @@ import type { AtEnd } from './shared-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
 
+/** Lines of the log that an error shows. */
+const LOG_LINES = 30;
+
 /** The CDN host that the tests use. */
 export const CDN_HOST = 'cdn.test.invalid';
 
@@ -36,6 +39,8 @@ export interface TestSystem {
   control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
   /** Posts an action and waits for its task to end. */
   run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
+  /** Runs an action whose task must succeed. The error of another outcome has its reason and the end of the daemon's log. */
+  succeed(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** The URL of a destination under the current release's immutable path. */
   cdn(path: string): string;
 }
@@ -115,6 +120,13 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     },
     ...serverQuestions(settings.serverUrl),
     ...daemonControl(settings),
+    succeed: async (action, body, deadlineMs) => {
+      const task = await system.run(action, body, deadlineMs);
+      if (task.status === 'succeeded') return task;
+      const { status, failure_code: code, failure_reason: reason } = task;
+      const log = system.daemon?.lines.slice(-LOG_LINES).join('\n') ?? '';
+      throw new Error(`${action} is ${status}: ${code ?? 'no code'}: ${reason ?? 'no reason'}\n${log}`);
+    },
   };
   if (options.startNothing !== true) {
     await Promise.all([system.startDaemon(), system.startServer()]);

@@ -5,7 +5,8 @@ import { DEFAULT_DATA } from '../dev/dev-options.ts';
 
 /** The options of `slipway import`. */
 export interface ImportOptions {
-  readonly file: string;
+  /** `null`: the bundle comes on standard input. */
+  readonly file: string | null;
   /** Files or folders with trusted public keys. */
   readonly keys: readonly string[];
   /** Where the objects may be that an incremental bundle leaves out. */
@@ -18,12 +19,13 @@ export interface ImportOptions {
 const BUNDLES = 'bundles';
 
 /** The help of `slipway import`. */
-export const IMPORT_USAGE = `Usage: slipway import FILE --keys FILE_OR_DIR [--data DIR] [--to DIR] [--check]
+export const IMPORT_USAGE = `Usage: slipway import FILE|- --keys FILE_OR_DIR [--data DIR] [--to DIR] [--check]
 
 Checks a bundle that slipway export wrote, and puts it into the folder from which a daemon with upstream.kind "bundle"
 takes its releases. Everything is checked before the bundle appears there: the signature of the attestation, the manifest
 against the signed digest, and every byte.
 
+  -                   reads the bundle from standard input into the folder of bundles, and checks it there
   --keys FILE_OR_DIR  public keys of the Slipway that exported it; may be repeated
   --data DIR          the snapshot volume, or the data folder of make run, which may have the objects that
                       an incremental bundle leaves out (default: ${DEFAULT_DATA})
@@ -60,6 +62,14 @@ export function parseImportOptions(argv: readonly string[]): Result<ImportOption
   }
   if (values.check && values.to !== undefined)
     return failure('--check puts the bundle nowhere; leave --to out');
+  if (values.check && file === '-') {
+    return failure('--check reads the bundle more than once, which a pipe cannot give: name a file');
+  }
   const to = values.to ?? join(values.data, BUNDLES);
-  return success({ file, keys: values.keys, data: values.data, to: values.check ? null : to });
+  return success({
+    file: file === '-' ? null : file,
+    keys: values.keys,
+    data: values.data,
+    to: values.check ? null : to,
+  });
 }

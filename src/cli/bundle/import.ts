@@ -13,7 +13,7 @@ import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { createHeldObjects } from './held-objects.ts';
-import { placeBundle } from './place-bundle.ts';
+import { placeBundle, STANDARD_INPUT } from './place-bundle.ts';
 import { IMPORT_USAGE, parseImportOptions, type ImportOptions } from './import-options.ts';
 
 /** A bundle that is sound, and what it is called in a folder of bundles. */
@@ -53,33 +53,39 @@ async function importBundle(
   io: BundleIo,
 ): Promise<string> {
   const { file, to } = options;
-  const check = async (path: string): Promise<Sound> => await checkFile(path, options, keys, io);
-  if (to === null) return describe(await check(file), 'is sound; it was put nowhere');
-  const { clock, signal } = io;
-  const sound = await placeBundle({ folder: to, file, check, now: () => clock.now(), signal });
+  const label = file ?? STANDARD_INPUT;
+  const check = async (path: string): Promise<Sound> => await checkFile(path, label, { options, keys, io });
+  if (to === null) return describe(await check(label), 'is sound; it was put nowhere');
+  const { clock, signal, stdin } = io;
+  const source = file ?? stdin;
+  const sound = await placeBundle({ folder: to, source, check, now: () => clock.now(), signal });
   return describe(sound, `is in ${join(to, sound.name)}`);
 }
 
+interface ImportContext {
+  readonly options: ImportOptions;
+  readonly keys: readonly TrustedKey[];
+  readonly io: BundleIo;
+}
+
+/** @param label the bundle as the user named it */
 async function checkFile(
   path: string,
-  options: ImportOptions,
-  trustedKeys: readonly TrustedKey[],
-  { signal, stderr, clock }: BundleIo,
+  label: string,
+  { options, keys, io: { signal, stderr, clock } }: ImportContext,
 ): Promise<Sound> {
   const display = createProgressDisplay(stderr, clock);
   // The copy has a name that means nothing to the user.
-  const layout = await openLayout(path, options.file);
+  const layout = await openLayout(path, label);
   try {
     const [manifest, second] = layout.manifests;
     if (manifest === undefined || second !== undefined) {
-      throw new BundleError(
-        `${options.file} holds ${layout.manifests.length} image manifests; a bundle has one`,
-      );
+      throw new BundleError(`${label} holds ${layout.manifests.length} image manifests; a bundle has one`);
     }
     const bundle = await openBundle(layout, manifest, signal);
     const total = bundle.offsets[bundle.objects.length] ?? 0;
     const checked = await checkBundle(bundle, {
-      trustedKeys,
+      trustedKeys: keys,
       isHeld: createHeldObjects(options.data, options.to, signal),
       onProgress: (done) => {
         display.show(renderProgress({ done, total, unit: 'bytes', phase: 'check' }));

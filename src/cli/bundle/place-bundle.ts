@@ -14,6 +14,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
 import { checkRoom } from '../../mirror/bundle/bundle-folder.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
@@ -29,9 +30,13 @@ const TOUCH_MS = 60_000;
 /** Bytes copied at a time. */
 const COPY_BYTES = 4 * 1024 * 1024;
 
+/** The name of a bundle that comes through a pipe, for messages. */
+export const STANDARD_INPUT = 'standard input';
+
 export interface PlaceBundleOptions<T> {
   readonly folder: string;
-  readonly file: string;
+  /** The file of the bundle, or a stream that gives it once. */
+  readonly source: string | Readable;
   /** Checks the copy. Throws when it is not sound. */
   readonly check: (path: string) => Promise<T & { readonly name: string }>;
   /** Unix milliseconds. */
@@ -48,12 +53,12 @@ export interface PlaceBundleOptions<T> {
  */
 export async function placeBundle<T>({
   folder,
-  file,
+  source,
   check,
   now,
   signal,
 }: PlaceBundleOptions<T>): Promise<T & { readonly name: string }> {
-  const source = await openFile(file);
+  const file = typeof source === 'string' ? { handle: await openFile(source), path: source } : null;
   const copy = join(folder, `.import.${randomUUID()}.tmp`);
   const touch = setInterval(() => {
     // It fails before the copy exists and after it got its name.
@@ -63,7 +68,8 @@ export async function placeBundle<T>({
   try {
     await mkdir(folder, { recursive: true });
     await removeAbandoned(folder, now());
-    await copyInto(copy, { source, file, folder, signal });
+    if (file !== null) await copyInto(copy, { ...file, folder, signal });
+    else await spool(copy, { pieces: source as Readable, folder, signal });
     const checked = await check(copy);
     await syncFile(copy);
     await checkRoom(folder, checked.name);
@@ -73,7 +79,7 @@ export async function placeBundle<T>({
     return checked;
   } finally {
     clearInterval(touch);
-    await source.close();
+    await file?.handle.close();
     if (!placed) await rm(copy, { force: true });
   }
 }
@@ -106,31 +112,32 @@ async function removeAbandoned(folder: string, nowMs: number): Promise<void> {
 }
 
 interface CopySource {
-  readonly source: FileHandle;
-  readonly file: string;
+  readonly handle: FileHandle;
+  readonly path: string;
   readonly folder: string;
   readonly signal: AbortSignal;
 }
 
 /** Copies by reference where the file system can, and otherwise in pieces, which a signal ends. */
-async function copyInto(copy: string, { source, file, folder, signal }: CopySource): Promise<void> {
+async function copyInto(copy: string, { handle, path, folder, signal }: CopySource): Promise<void> {
   try {
-    await copyFile(file, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
+    await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
     await chmod(copy, 0o644);
     return;
   } catch {
     // Few file systems share blocks, and only within themselves.
     await rm(copy, { force: true });
   }
-  const { size } = await source.stat();
+  const { size } = await handle.stat();
+  const what = `${path} has ${textBytes(size)}`;
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < size) throw await fullError(copy, { file, folder, size, free: bavail * bsize });
+  if (bavail * bsize < size) throw await fullError(copy, { what, folder, free: bavail * bsize });
   const target = await open(copy, 'wx', 0o644);
   try {
     const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(size, COPY_BYTES)));
     for (let at = 0; ;) {
       signal.throwIfAborted();
-      const { bytesRead } = await source.read(buffer, 0, buffer.length, at);
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
       if (bytesRead === 0) return;
       // writeFile writes all of it, however often the system takes only a part.
       await target.writeFile(buffer.subarray(0, bytesRead));
@@ -138,23 +145,50 @@ async function copyInto(copy: string, { source, file, folder, signal }: CopySour
     }
   } catch (error) {
     if (errorCode(error) !== 'ENOSPC') throw error;
-    throw await fullError(copy, { file, folder, size, free: 0 });
+    throw await fullError(copy, { what, folder, free: 0 });
+  } finally {
+    await target.close();
+  }
+}
+
+interface PipedSource {
+  readonly pieces: Readable;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** Writes the bytes of a pipe, whose end nobody knows before. The free space bounds them. */
+async function spool(copy: string, { pieces, folder, signal }: PipedSource): Promise<void> {
+  const target = await open(copy, 'wx', 0o644);
+  let written = 0;
+  try {
+    // A pipe can be silent for any time, and a signal must end the wait.
+    for await (const piece of addAbortSignal(signal, pieces) as AsyncIterable<Uint8Array>) {
+      await target.writeFile(piece);
+      written += piece.length;
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'ENOSPC') throw error;
+    throw await fullError(copy, {
+      what: `${STANDARD_INPUT} has more than ${textBytes(written)}`,
+      folder,
+      free: 0,
+    });
   } finally {
     await target.close();
   }
 }
 
 interface FullFolder {
-  readonly file: string;
+  /** The bundle and its size. */
+  readonly what: string;
   readonly folder: string;
-  /** Bytes of the file. */
-  readonly size: number;
   /** Bytes that are free. */
   readonly free: number;
 }
 
 /** Says how much is missing, and whether copies of other imports take it. */
-async function fullError(copy: string, { file, folder, size, free }: FullFolder): Promise<BundleError> {
+async function fullError(copy: string, { what, folder, free }: FullFolder): Promise<BundleError> {
   const others = (await readdir(folder)).filter(
     (name) => COPY_NAME.test(name) && join(folder, name) !== copy,
   );
@@ -163,7 +197,7 @@ async function fullError(copy: string, { file, folder, size, free }: FullFolder)
       ? ''
       : `; ${others.join(', ')} there is of an import that runs, or was killed: then remove it`;
   return new BundleError(
-    `${file} has ${textBytes(size)}, and ${folder} has ${textBytes(free)} free: remove bundles of releases that are no longer current, or name another folder with --to${left}`,
+    `${what}, and ${folder} has ${textBytes(free)} free: remove bundles of releases that are no longer current, or name another folder with --to${left}`,
   );
 }
 

@@ -13,6 +13,8 @@ export const HISTORY_MAX = 10;
 export const PODS_MAX = 100;
 /** Maximum number of edges that are asked for their release; the others are only counted. */
 export const EDGES_MAX = 200;
+/** Releases of edges in a status. */
+export const EDGE_RELEASES_MAX = 10;
 /** Maximum number of blockers in `status.localization`. */
 export const BLOCKERS_MAX = 16;
 /** Longest message, characters. Source: metav1.Condition. */
@@ -299,6 +301,19 @@ const EdgesStatusSchema = z
           .optional(),
       })
       .describe('The edge that is furthest behind. Absent when all serve the current release.')
+      .optional(),
+    releases: z
+      .array(
+        z.object({
+          release: z.string(),
+          count: z.int().min(1).describe('Edges that are bound to it.'),
+        }),
+      )
+      .max(EDGE_RELEASES_MAX)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['release'] })
+      .describe(
+        `How many edges are at which release, the newest release first, of the first ${EDGES_MAX} edges by name; at most ${EDGE_RELEASES_MAX} releases. Absent when no edge has one.`,
+      )
       .optional(),
   })
   .describe('The edges of this origin. Absent when no Service has the label slipway.dev/edges-of.');

@@ -67,6 +67,7 @@ export const CDN_RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   },
   304: VALIDATORS,
   416: { 'Content-Range': responseHeader('`bytes */size`.') },
+  429: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } } },
   503: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } } },
 };
 

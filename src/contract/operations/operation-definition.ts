@@ -60,3 +60,9 @@ export function content(mediaType: string, description: string): AnswerDefinitio
 export function empty(description: string): AnswerDefinition {
   return { kind: 'empty', description };
 }
+
+/** The answer to a right token that asks for more than its limits allow. */
+export const TOO_MANY_REQUESTS = problem(
+  'The token has reached a limit; `Retry-After` says when to ask again.',
+  'too_many_requests',
+);

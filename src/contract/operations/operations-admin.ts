@@ -1,4 +1,5 @@
 import {
+  TOO_MANY_REQUESTS,
   content,
   json,
   problem,
@@ -44,7 +45,12 @@ export const ADMIN_OPERATIONS = {
     path: '/admin/',
     summary: 'Admin links and the allowlisted control actions.',
     query: NoQuery,
-    answers: { 200: json('AdminIndex', AdminIndexAnswer, 'The index.'), 400: INVALID, 401: UNAUTHENTICATED },
+    answers: {
+      200: json('AdminIndex', AdminIndexAnswer, 'The index.'),
+      400: INVALID,
+      401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
+    },
   },
   getDiagnostics: read('/admin/diagnostics', 'daemon.doctor', 'The doctor diagnostics of the daemon.'),
   getLogs: read('/admin/logs', 'daemon.logs', 'The newest log lines of the daemon.'),
@@ -121,6 +127,7 @@ export const ADMIN_OPERATIONS = {
         'action_not_schedulable',
       ),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       403: problem(
         'Control is not exposed, no admin token is configured, or the token may not call this action.',
         'control_forbidden',
@@ -160,6 +167,7 @@ function read<N extends ReportName, P extends string>(
       200: json(componentName(name), answer, `The ${name} report.`),
       400: invalidAnswer(name),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       503: problem(`The daemon ${backend} backend is unavailable.`, 'backend_unavailable'),
     },
   };

@@ -1,4 +1,11 @@
-import { content, empty, json, problem, type OperationDefinition } from './operation-definition.ts';
+import {
+  TOO_MANY_REQUESTS,
+  content,
+  empty,
+  json,
+  problem,
+  type OperationDefinition,
+} from './operation-definition.ts';
 import { DistributionAnswer, ResourcesAnswer, ServerInfoAnswer } from '../schemas/answers/distribution.ts';
 import { HealthAnswer } from '../schemas/answers/health.ts';
 import {
@@ -73,6 +80,7 @@ export const PUBLIC_OPERATIONS = {
     answers: {
       200: json('Bootstrap', BootstrapAnswer, 'The current release is distributable.'),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       503: NOT_DISTRIBUTABLE,
     },
   },
@@ -84,6 +92,7 @@ export const PUBLIC_OPERATIONS = {
     answers: {
       200: json('LauncherBootstrap', LauncherBootstrapAnswer, 'The current release is distributable.'),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       503: NOT_DISTRIBUTABLE,
     },
   },
@@ -122,6 +131,7 @@ export const PUBLIC_OPERATIONS = {
       ),
       304: empty('The copy the client holds is current.'),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
     },
   },
   listReleases: {
@@ -135,6 +145,7 @@ export const PUBLIC_OPERATIONS = {
       200: json('Releases', ReleasesAnswer, 'The history, newest first.'),
       400: INVALID,
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       503: RELEASE_BACKEND_DOWN,
     },
   },
@@ -149,6 +160,7 @@ export const PUBLIC_OPERATIONS = {
       200: json('Distribution', DistributionAnswer, 'The selected release is distributable.'),
       400: INVALID,
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       404: problem('The release has no entry with this destination.', 'unknown_destination'),
       409: problem(
         'The selected release is missing, stale, damaged or not distributable.',
@@ -167,6 +179,7 @@ export const PUBLIC_OPERATIONS = {
       200: json('Resources', ResourcesAnswer, 'The page.'),
       400: INVALID,
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       503: NOT_DISTRIBUTABLE,
     },
   },
@@ -178,6 +191,7 @@ export const PUBLIC_OPERATIONS = {
     answers: {
       200: json('ServerInfo', ServerInfoAnswer, 'The document.'),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       404: problem('The release has no server-info document.', 'no_server_info'),
       503: NOT_DISTRIBUTABLE,
     },
@@ -187,7 +201,11 @@ export const PUBLIC_OPERATIONS = {
     path: '/openapi.yaml',
     tag: 'Service',
     summary: 'This document.',
-    answers: { 200: content('application/yaml', 'OpenAPI 3.0.3.'), 401: UNAUTHENTICATED },
+    answers: {
+      200: content('application/yaml', 'OpenAPI 3.0.3.'),
+      401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
+    },
   },
   getResource: {
     ...PUBLIC,
@@ -202,6 +220,7 @@ export const PUBLIC_OPERATIONS = {
       ),
       304: empty('The copy the client holds is current.'),
       401: UNAUTHENTICATED,
+      429: TOO_MANY_REQUESTS,
       404: problem('The release or the destination is not served.', 'unknown_destination'),
       412: problem('A precondition of the request failed.', 'precondition_failed'),
       416: problem('No requested range lies inside the resource.', 'range_not_satisfiable'),
@@ -224,6 +243,7 @@ export const PUBLIC_OPERATIONS = {
       401: empty('The server requires a token here, and it is missing or invalid.'),
       404: empty('The release or the destination is not served.'),
       412: empty('A precondition of the request failed.'),
+      429: empty('The token has reached a limit; `Retry-After` says when to ask again.'),
       503: empty('The release must not be served now.'),
     },
   },

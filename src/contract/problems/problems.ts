@@ -72,6 +72,11 @@ const SERVICE_PROBLEMS = {
     title: 'Range not satisfiable',
     description: 'No requested range lies inside the resource; `Content-Range` gives its size.',
   },
+  too_many_requests: {
+    status: 429,
+    title: 'Too many requests',
+    description: 'The token has reached a limit. Retry after the time in `Retry-After`.',
+  },
   headers_too_large: {
     status: 431,
     title: 'Request header fields too large',

@@ -1,4 +1,4 @@
-import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
+import { EDGE_RELEASES_MAX, type ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ObservedEdges } from './observer.ts';
@@ -18,8 +18,10 @@ export function edgesRow(
   history: readonly string[],
 ): EdgesRow {
   const behind: Array<{ readonly name: string; readonly release: string | null }> = [];
+  const counts = new Map<string, number>();
   for (const edge of asked) {
     const { distributable = false, release = null } = bindingOf(edge, channel);
+    if (release !== null) counts.set(release, (counts.get(release) ?? 0) + 1);
     if (release === null || release !== current || !distributable) behind.push({ name: edge.name, release });
   }
   const age = (release: string | null): number => {
@@ -30,6 +32,10 @@ export function edgesRow(
   const atRelease = asked.length - behind.length;
   // A sort keeps the order of names among equals.
   const [slowest] = behind.sort((left, right) => age(right.release) - age(left.release) || 0);
+  const releases = [...counts]
+    .map(([release, number]) => ({ release, count: number }))
+    .sort((left, right) => age(left.release) - age(right.release) || (left.release < right.release ? -1 : 1))
+    .slice(0, EDGE_RELEASES_MAX);
   return {
     count,
     ready,
@@ -43,6 +49,7 @@ export function edgesRow(
             ...(slowest.release === null ? {} : { release: slowest.release }),
           },
         }),
+    ...(releases.length === 0 ? {} : { releases }),
   };
 }
 

@@ -1,7 +1,12 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { Credentials, TokenCaller, TokenVerifier } from '../http/token-verifier.ts';
+import {
+  tooManyRequests,
+  type Credentials,
+  type TokenCaller,
+  type TokenVerifier,
+} from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';
 
@@ -18,7 +23,7 @@ export interface AdminGate {
    *
    * @param surface without a configured token, `read` answers 401 and `control` 403
    * @returns who sent the request
-   * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403)
+   * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403), `too_many_requests` (429)
    */
   admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<TokenCaller>;
 }
@@ -58,6 +63,7 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
     admit: async (visitor, surface) => {
       const outcome = await tokens.verify(visitor);
       if (outcome.ok) return outcome.caller;
+      if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);
       const { why } = outcome;
       if (why === 'unconfigured' || why === 'missing') metrics.loginFailed(why);
       if (why === 'unconfigured' && surface === 'control') {

@@ -10,7 +10,7 @@ import { renderProblem } from '../../platform/http/problem.ts';
 import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer.ts';
 import { badEncoding } from '../http/public-route.ts';
 import { isWellEncoded } from '../http/request-target.ts';
-import type { AdminGate } from './admin-gate.ts';
+import type { AdminGate, AdminVisitor } from './admin-gate.ts';
 import { renderAdminIndex, renderHistory, renderScrub } from './admin-index.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { READ_OPERATIONS, type ReadRoute } from './admin-routes.ts';
@@ -37,6 +37,7 @@ interface AdminRead {
   readonly authorization: readonly string[];
   /** Address that the request came from. */
   readonly source: string;
+  readonly response: AdminVisitor['response'];
   readonly requestId: string;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -71,9 +72,9 @@ export function createAdminReads({
 }: AdminReadsOptions): AdminReads {
   const answerReport = createReportRoute(options);
 
-  return async ({ route, request, query: text, authorization, source, requestId, signal }) => {
+  return async ({ route, request, query: text, authorization, source, response, requestId, signal }) => {
     const query = new URLSearchParams(text);
-    const caller = await gate.admit({ authorization, query, source }, 'read');
+    const caller = await gate.admit({ authorization, query, source, response }, 'read');
     // No read takes a body, so a GET with a body is a mistake of the client.
     if (hasBody(request)) {
       throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');

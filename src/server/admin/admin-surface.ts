@@ -73,7 +73,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
   });
 
   const answerRequest = async (route: AdminRoute | null, exchange: AdminRequest): Promise<Answer> => {
-    const { request, context, signal } = exchange;
+    const { request, response, context, signal } = exchange;
     if (route === null) {
       throw new ServiceError('not_found', 'Nothing is served under this path; /admin/ lists every read.');
     }
@@ -83,6 +83,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     const call = {
       request,
       ...visitorOf(request),
+      response,
       query: context.target.query,
       // The daemon records it.
       requestId: options.secrets.mask(context.requestId),
@@ -123,7 +124,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
   };
 }
 
-function visitorOf(request: IncomingMessage): Omit<AdminVisitor, 'query'> {
+function visitorOf(request: IncomingMessage): Omit<AdminVisitor, 'query' | 'response'> {
   return {
     authorization: request.headersDistinct['authorization'] ?? [],
     source: request.socket.remoteAddress ?? 'unknown',

@@ -15,7 +15,7 @@ import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { TokenCaller } from '../http/token-verifier.ts';
-import type { AdminGate } from './admin-gate.ts';
+import type { AdminGate, AdminVisitor } from './admin-gate.ts';
 import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
 import { checkAdminQuery } from './admin-reads.ts';
 import { beginControlAudit, createControlAuditLog, type ControlAudit } from './control-audit.ts';
@@ -46,6 +46,7 @@ export interface ControlRequest {
   readonly authorization: readonly string[];
   /** Address that the call came from. */
   readonly source: string;
+  readonly response: AdminVisitor['response'];
   /** As sent. */
   readonly action: string;
   readonly requestId: string;

@@ -141,6 +141,27 @@ const serverInfo = z
 
 const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
+const tokenLimits = z.strictObject({
+  requestsPerSecond: z
+    .number()
+    .min(0.001)
+    .max(100_000)
+    .optional()
+    .describe('Requests per second. Default: any.'),
+  burst: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Requests that may come at the same time. Default: those of one second.'),
+  concurrentRequests: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe('Requests whose answers have not ended. Default: any number.'),
+});
+
 const launcher = z
   .strictObject({
     channel: z
@@ -348,11 +369,18 @@ export const serverConfigurationSchema = z.strictObject({
               .describe(
                 'Groups of control actions that the token may call; every valid token may read, and run jobs that only read (`text-differences`). Default: all.',
               ),
+            limits: tokenLimits
+              .optional()
+              .describe(
+                'Limits of the requests with this token, in each worker process. A request beyond them gets 429 with `Retry-After`. Default: none.',
+              ),
           }),
         )
         .max(64)
         .default([])
-        .describe('Admin tokens besides those of `admin.tokenFiles`, which may do everything.'),
+        .describe(
+          'Tokens besides those of `admin.tokenFiles`, which may do everything: `file`, `id`, `allow`, and in `limits` `requestsPerSecond`, `burst` and `concurrentRequests`.',
+        ),
     })
     .prefault({})
     .describe('Access to the public routes, and tokens with limited rights.'),

@@ -8,7 +8,12 @@ export interface TokenSource {
   readonly id: string | null;
   /** The scopes of the token; `null` for all. */
   readonly allow: readonly ControlScope[] | null;
+  /** `null` for none. */
+  readonly limits: TokenLimitSettings | null;
 }
+
+/** The limits of the requests with a token, in each process. An absent one does not hold. */
+export type TokenLimitSettings = NonNullable<ServerConfiguration['auth']['tokens'][number]['limits']>;
 
 /** The files of the admin tokens: those that may do everything, then those with limits. */
 export function tokenSources({
@@ -16,7 +21,7 @@ export function tokenSources({
   auth,
 }: Pick<ServerConfiguration, 'admin' | 'auth'>): readonly TokenSource[] {
   return [
-    ...admin.tokenFiles.map((file) => ({ file, id: null, allow: null })),
-    ...auth.tokens.map(({ file, id = null, allow = null }) => ({ file, id, allow })),
+    ...admin.tokenFiles.map((file) => ({ file, id: null, allow: null, limits: null })),
+    ...auth.tokens.map(({ file, id = null, allow = null, limits = null }) => ({ file, id, allow, limits })),
   ];
 }

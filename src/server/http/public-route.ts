@@ -11,7 +11,7 @@ import type { Answer } from './answer.ts';
 import { isWellEncoded, type RequestTarget } from './request-target.ts';
 import { encodeAnswer } from './encode-answer.ts';
 import { sendAnswer } from './send-answer.ts';
-import type { TokenVerifier } from './token-verifier.ts';
+import { tooManyRequests, type TokenVerifier } from './token-verifier.ts';
 
 /** Methods of every public route. */
 export const PUBLIC_METHODS = 'GET, HEAD, OPTIONS';
@@ -95,7 +95,7 @@ export async function answerPublicRoute(
     // A plus sign is a space in a query; this check does not need it decoded.
     if (route.canRefuse && !isWellEncoded(context.target.query)) throw badEncoding('query');
     const query = new URLSearchParams(context.target.query);
-    if (!route.isOpen) await requireToken(tokens, request, query);
+    if (!route.isOpen) await requireToken(tokens, exchange, query);
     const gone = new AbortController();
     response.once('close', () => {
       // Creating the reason of an abort takes longer than answering a probe.
@@ -135,17 +135,18 @@ function unlessKnown({ method = 'GET', headers }: IncomingMessage, answer: Answe
 /**
  * Admits a request with a valid token.
  *
- * @throws ServiceError `not_authenticated` (401)
+ * @throws ServiceError `not_authenticated` (401), `too_many_requests` (429)
  */
 export async function requireToken(
   tokens: TokenVerifier | null,
-  request: IncomingMessage,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   query: URLSearchParams,
 ): Promise<void> {
   if (tokens === null) return;
   const authorization = request.headersDistinct['authorization'] ?? [];
-  const outcome = await tokens.verify({ authorization, query });
+  const outcome = await tokens.verify({ authorization, query, response });
   if (outcome.ok) return;
+  if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);
   throw new ServiceError(
     'not_authenticated',
     outcome.why === 'refused'

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 
 import type { Caller } from '../../contract/actions/control-scopes.ts';
 import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
@@ -9,7 +10,10 @@ import { bearerTokenOf } from '../../platform/http/bearer-token.ts';
 import { createFailedLoginDelay } from '../../platform/http/failed-login-delay.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TokenSource } from '../config/token-sources.ts';
+import { createTokenAllowance, type TokenAllowance, type TokenRefusal } from './token-limits.ts';
+import type { TokenMetrics } from './token-metrics.ts';
 
 /** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
@@ -25,13 +29,17 @@ export type TokenOutcome =
       readonly ok: true;
       readonly caller: TokenCaller;
     }
-  | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' | 'several' };
+  | { readonly ok: false; readonly why: 'unconfigured' | 'missing' | 'refused' | 'several' }
+  /** The token is right, and its holder asks for more than it may. */
+  | { readonly ok: false; readonly why: 'limited'; readonly refusal: TokenRefusal };
 
 /** The parts of a request that can hold credentials. */
 export interface Credentials {
   /** Each `Authorization` field of the request. */
   readonly authorization: readonly string[];
   readonly query: URLSearchParams;
+  /** The answer to the request, which counts for the limits of the token until it has ended. */
+  readonly response: Pick<ServerResponse, 'once' | 'closed'>;
 }
 
 /** Checks credentials against token files. */
@@ -39,7 +47,7 @@ export interface TokenVerifier {
   /**
    * Checks `Authorization: Bearer` and `svc_token`. An `Authorization` field of another scheme does not count:
    * launchers send one. The field and the parameter may carry the same token; two different tokens are rejected, and so is
-   * more than one of either. The result for a wrong token is delayed.
+   * more than one of either. The result for a wrong token is delayed. A right token whose limits are reached is not admitted.
    */
   verify(credentials: Credentials): Promise<TokenOutcome>;
 }
@@ -49,6 +57,7 @@ export interface TokenVerifierOptions {
   readonly sources: readonly TokenSource[];
   /** Learns each token, so that it is masked in logs. */
   readonly secrets: Pick<SecretMask, 'learn'>;
+  readonly metrics: TokenMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -57,11 +66,14 @@ export interface TokenVerifierOptions {
 export function createTokenVerifier({
   sources,
   secrets,
+  metrics,
   clock,
   logger,
 }: TokenVerifierOptions): TokenVerifier {
   const followed = sources.map((source) => ({
     source,
+    // A token that rotates keeps its allowance.
+    allowance: source.limits === null ? null : createTokenAllowance(source.limits),
     read: followTokenFile(
       source.file,
       (problem) => {
@@ -77,9 +89,9 @@ export function createTokenVerifier({
 
   const look = async (): Promise<void> => {
     const found = await Promise.all(
-      followed.map(async ({ source, read }) => ({ source, digest: await read() })),
+      followed.map(async ({ source, allowance, read }) => ({ source, allowance, digest: await read() })),
     );
-    known = found.flatMap(({ source, digest }) => (digest === null ? [] : [{ source, digest }]));
+    known = found.flatMap(({ digest, ...one }) => (digest === null ? [] : [{ ...one, digest }]));
     lookedAt = clock.monotonic();
     looking = null;
   };
@@ -95,7 +107,12 @@ export function createTokenVerifier({
       const digest = tokenDigest(token);
       // Every token is compared, so that the time does not reveal which one was close.
       const equal = known.filter((each) => timingSafeEqual(each.digest, digest));
-      if (equal.length > 0 && isOne) return { ok: true, caller: callerOf(digest, equal) };
+      if (equal.length > 0 && isOne) {
+        const refusal = enter(equal, credentials.response, clock.monotonic());
+        if (refusal === null) return { ok: true, caller: callerOf(digest, equal) };
+        metrics.limited(equal.find(({ source }) => source.id !== null)?.source.id ?? null, refusal.limit);
+        return { ok: false, why: 'limited', refusal };
+      }
       await delayFailedLogin();
       return { ok: false, why: isOne ? 'refused' : 'several' };
     },
@@ -104,7 +121,24 @@ export function createTokenVerifier({
 
 interface KnownToken {
   readonly source: TokenSource;
+  readonly allowance: TokenAllowance | null;
   readonly digest: Buffer;
+}
+
+/** Counts a request for all limits of its token, or for none when one of them is reached. */
+function enter(
+  known: readonly KnownToken[],
+  response: Credentials['response'],
+  now: number,
+): TokenRefusal | null {
+  const allowances = known.flatMap(({ allowance }) => allowance ?? []);
+  if (response.closed) return null;
+  for (const allowance of allowances) {
+    const refusal = allowance.refusal(now);
+    if (refusal !== null) return refusal;
+  }
+  for (const allowance of allowances) response.once('close', allowance.admit(now));
+  return null;
 }
 
 /** A token that stands in several files has the least of their rights. */
@@ -127,4 +161,15 @@ function tokensOf({ authorization, query }: Credentials): {
   // A malformed bearer is a credential too: it matches no token, and must not be skipped in favour of another one.
   const bearers = authorization.map(bearerTokenOf).filter((token) => token !== null);
   return { bearers, parameters: query.getAll(TOKEN_PARAMETER) };
+}
+
+/** The 429 for a request beyond the limits of its token. */
+export function tooManyRequests({ limit, retryAfter }: TokenRefusal): ServiceError {
+  return new ServiceError(
+    'too_many_requests',
+    limit === 'rate'
+      ? 'This token sends more requests than it may. Retry after the time in "Retry-After".'
+      : 'This token has as many requests in progress as it may. Wait until one of them has ended.',
+    { retryAfter },
+  );
 }

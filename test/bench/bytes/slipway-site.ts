@@ -8,7 +8,7 @@ import type { Peer } from './peer.ts';
 
 const CDN_HOST = 'cdn.bench.invalid';
 /** Generous, because the machine may be busy. */
-const READY_MS = 900_000;
+const READY_MS = 3_600_000;
 
 /** A real server process of a site. */
 export interface SlipwayServer extends Peer {

@@ -10,6 +10,27 @@ import type { SlipwayConfiguration, UpstreamConfiguration } from '../upstream-co
 import { parseUpstreamLocation, redactUrl, withNewAuthorization } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
+/**
+ * Sends a request again when the origin says when to. A limit of the origin that is reached in the middle of a manifest of many
+ * pages must not throw away the pages before. Files are retried by their downloader.
+ */
+async function patiently<T>(
+  maxAttempts: number,
+  clock: Clock,
+  signal: AbortSignal,
+  send: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      const waitMs = error instanceof UpstreamError ? error.retryAfterMs : null;
+      if (waitMs === null || attempt === maxAttempts) throw error;
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}
+
 /** Creates the adapter for another Slipway, the origin of this edge. */
 export function createSlipwayAdapter(
   configuration: UpstreamConfiguration,
@@ -30,7 +51,13 @@ export function createSlipwayAdapter(
   const source = createSlipwaySource({
     url: location.url,
     label,
-    send: async (request, signal) => await client.send(request, signal),
+    send: async (request, signal) =>
+      await patiently(
+        configuration.maxAttempts,
+        clock,
+        signal,
+        async () => await client.send(request, signal),
+      ),
   });
   return {
     kind: 'slipway',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runImport } from '../../../../src/cli/bundle/import.ts';
 import { BundleError } from '../../../../src/mirror/bundle/bundle-error.ts';
@@ -12,6 +12,7 @@ import {
   exportBundle,
   makeAttestedStore,
   runBundleCommand,
+  runPipedCommand,
   type AttestedStore,
   type CommandRun,
 } from '../../../support/bundles.ts';
@@ -62,6 +63,46 @@ describe('slipway import', () => {
     expect((await readFile(join(folder, name))).equals(await readFile(file))).toBe(true);
     await importFile('--to', folder);
     expect(await imported()).toEqual([name]);
+  });
+
+  it('takes a bundle through a pipe, with the same checks', async () => {
+    await exportBundle(store, 'r1', file);
+    const bytes = await readFile(file);
+    const pipe = async (given: Readable, ...argv: readonly string[]): Promise<CommandRun> =>
+      await runPipedCommand(runImport, given, '-', '--keys', store.keyFile, ...argv);
+    const pieces = [bytes.subarray(0, 700), bytes.subarray(700, 1_000_000), bytes.subarray(1_000_000)];
+    expect(await pipe(Readable.from(pieces), '--to', folder)).toMatchObject({ code: 0, err: '' });
+    const [name = ''] = await imported();
+    expect((await readFile(join(folder, name))).equals(bytes)).toBe(true);
+    const cut = await pipe(Readable.from(pieces.slice(0, 2)), '--to', folder);
+    expect(cut).toMatchObject({ code: 1, err: expect.stringMatching(/standard input.* (cut off|its end)/) });
+    bytes[1_500_000] = (bytes[1_500_000] ?? 0) ^ 1;
+    const damaged = await pipe(Readable.from([bytes]), '--to', join(directory, 'other'));
+    expect(damaged).toMatchObject({ code: 1, err: expect.stringContaining('nothing was imported') });
+    expect(await readdir(join(directory, 'other'))).toEqual([]);
+    expect(await imported()).toEqual([name]);
+    expect(await pipe(Readable.from([]), '--check')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('name a file'),
+    });
+  });
+
+  it('stops waiting for a silent pipe when it is interrupted, and leaves nothing behind', async () => {
+    const stop = new AbortController();
+    const stdin = new PassThrough();
+    stdin.write(Buffer.alloc(1000));
+    let err = '';
+    const running = runImport(['-', '--keys', store.keyFile, '--to', folder], {
+      stdin,
+      stdout: new PassThrough(),
+      stderr: { write: (text) => (err += text) },
+      clock: systemClock,
+      signal: stop.signal,
+    });
+    await until(async () => (await imported()).length === 1);
+    stop.abort();
+    expect([await running, err]).toEqual([1, expect.stringContaining('interrupted')]);
+    expect(await imported()).toEqual([]);
   });
 
   it('reads what other programs packed: folders, dots, owners, extended headers', async () => {
@@ -173,7 +214,8 @@ describe('slipway import', () => {
     const controller = new AbortController();
     const stderr = { write: () => true };
     const stdout = new PassThrough();
-    const io = { stdout, stderr, clock: systemClock, signal: controller.signal };
+    const stdin = Readable.from([]);
+    const io = { stdin, stdout, stderr, clock: systemClock, signal: controller.signal };
     const run = runImport([file, '--keys', store.keyFile, '--to', folder], io);
     await until(async () => (await imported()).length === 1);
     controller.abort();

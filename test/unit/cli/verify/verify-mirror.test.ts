@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock, type Clock } from '../../../../src/platform/process/clock.ts';
 import { runVerify } from '../../../../src/cli/verify/verify.ts';
 import type { MirrorReport } from '../../../../src/cli/verify/mirror/mirror-report.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
@@ -224,6 +225,67 @@ describe('slipway verify --url', () => {
     delete environment['SLIPWAY_VERIFY_TOKEN_FILE'];
     environment['SLIPWAY_VERIFY_TOKEN'] = `${secret} ${secret}`;
     expect(await check()).toEqual([2, expect.stringContaining('does not hold a usable token')]);
+  });
+
+  it('checks the localized release, too, and says how far it is', async () => {
+    const mirror = await startMirror();
+    const { store, daemon, parts } = mirror;
+    const official = await store.addRelease({
+      releaseId: 'r2',
+      files: { 'a.txt': 'official', 'big.bin': BIG },
+    });
+    const localized = await store.addRelease({
+      releaseId: 'r2-l1',
+      baseReleaseId: 'r2',
+      channel: 'localized',
+      files: { 'a.txt': 'localized', 'big.bin': BIG },
+    });
+    daemon.setEnvelope(store.attest({ version: 8, issuedAt: now(), official, localized }));
+    await until(() => parts.room.serving.verdict('localized').distributable, 30_000);
+    const proxy = await startProxy(mirror.url, (path, body) =>
+      path.includes('/r2-l1/') && path.endsWith('a.txt') ? Buffer.from('localizeD') : body,
+    );
+    let monotonic = 0;
+    // Each look at the clock is later than the interval between two lines.
+    const clock: Clock = { ...systemClock, now: () => Date.now(), monotonic: () => (monotonic += 6000) };
+    let [out, err] = ['', ''];
+    const code = await runVerify(['--url', proxy.url, '--keys', mirror.keyFile, '-o', 'json'], {
+      stdout: { write: (text) => (out += text) },
+      stderr: { write: (text) => (err += text) },
+      clock,
+    });
+    const { releases, without_release: without } = JSON.parse(out) as MirrorReport;
+    expect([code, without]).toEqual([1, []]);
+    expect(releases).toMatchObject([
+      { channel: 'official', release_id: 'r2', checked: 2, damaged: 0 },
+      {
+        channel: 'localized',
+        release_id: 'r2-l1',
+        checked: 2,
+        damaged: 1,
+        examples: [{ destination: 'a.txt', status: 'digest_mismatch' }],
+      },
+    ]);
+    const lines = err.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^official r2\b.*\b2\.0 MiB/);
+    expect(lines.at(-1)).toMatch(/^localized r2-l1\b/);
+    expect(lines.some((line) => line.includes('100 %'))).toBe(true);
+  });
+
+  it('ends soon when it is interrupted, and reports nothing', async () => {
+    const mirror = await startMirror();
+    const stop = new AbortController();
+    const proxy = await startProxy(mirror.url, (path, body) => {
+      if (path.endsWith('/big.bin')) stop.abort();
+      return body;
+    });
+    let [out, err] = ['', ''];
+    const code = await runVerify(['--url', proxy.url, '--keys', mirror.keyFile], {
+      stdout: { write: (text) => (out += text) },
+      stderr: { write: (text) => (err += text) },
+      signal: stop.signal,
+    });
+    expect([code, out, err]).toEqual([1, '', 'slipway verify: interrupted\n']);
   });
 
   it('says that nobody answers', async () => {

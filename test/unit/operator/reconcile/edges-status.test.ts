@@ -22,6 +22,7 @@ describe('the edges of a status', () => {
       ready: 2,
       atRelease: 2,
       summary: '2/2',
+      releases: [{ release: 'r3', count: 2 }],
     });
     expect(row()).toEqual({ count: 0, ready: 0, atRelease: 0, summary: '0/0' });
   });
@@ -47,7 +48,37 @@ describe('the edges of a status', () => {
 
   it('count all, also those that are not asked', () => {
     const found = edgesRow({ count: 300, ready: 299, asked: [edge('a', 'r3')] }, 'official', 'r3', []);
-    expect(found).toEqual({ count: 300, ready: 299, atRelease: 1, summary: '1/300' });
+    expect(found).toEqual({
+      count: 300,
+      ready: 299,
+      atRelease: 1,
+      summary: '1/300',
+      releases: [{ release: 'r3', count: 1 }],
+    });
+  });
+
+  it('are counted by release, the newest first, those that the history has lost last', () => {
+    const edges = [
+      edge('a', 'x'),
+      edge('b', 'r1'),
+      edge('c', null),
+      edge('d', 'r3'),
+      edge('e', 'r1'),
+      edge('f', undefined),
+    ];
+    expect(row(...edges, edge('g', 'r3', false)).releases).toEqual([
+      { release: 'r3', count: 2 },
+      { release: 'r1', count: 2 },
+      { release: 'x', count: 1 },
+    ]);
+    const many = Array.from({ length: 12 }, (_, at) =>
+      edge(`e${at}`, `other-${String(at).padStart(2, '0')}`),
+    );
+    const { releases = [] } = row(...many, edge('z', 'r2'));
+    expect(releases.map(({ release }) => release)).toEqual([
+      'r2',
+      ...Array.from({ length: 9 }, (_, at) => `other-0${at}`),
+    ]);
   });
 
   it('are at no release while the origin has none', () => {

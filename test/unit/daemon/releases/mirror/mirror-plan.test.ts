@@ -35,6 +35,27 @@ function step(statement: AttestationStatement, current: ReleaseRow, nowSeconds: 
   return planned.kind === 'follow' ? planned.release.attested.release_id : planned.kind;
 }
 
+describe('the current release of the origin', () => {
+  const held = copyOf(sampleRelease('r91', 'e'), { state: 'current' });
+
+  test('is followed also to an earlier one', () => {
+    expect(step(sampleStatement(), held, ISSUED)).toBe('r90_one');
+    expect(step(sampleStatement(), CURRENT, ISSUED)).toBe('none');
+    // The same id with other bytes is another release.
+    expect(step(sampleStatement(), copyOf(sampleRelease('r90_one', 'b'), { state: 'current' }), ISSUED)).toBe(
+      'r90_one',
+    );
+  });
+
+  test('is taken back by a statement that names none, and only by that', () => {
+    const withdrawn = sampleStatement({ official: null, localized: null });
+    expect(step(withdrawn, CURRENT, ISSUED)).toBe('withdraw');
+    const failed = { ...sampleRelease('r90_one', 'a'), result: 'FAILED' as const };
+    expect(step(sampleStatement({ official: failed }), CURRENT, ISSUED)).toBe('none');
+    expect(step(sampleStatement({ official: failed }), held, ISSUED)).toBe('wait');
+  });
+});
+
 describe('an announced release', () => {
   test('is followed as the current one from its time on, and not before', () => {
     expect(step(ANNOUNCING, CURRENT, AT - 1)).toBe('none');
