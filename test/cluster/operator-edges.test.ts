@@ -18,7 +18,7 @@ const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
 /** A real origin whose admin surface accepts the token of the fakes, and the folder of its upstream. */
 async function startOrigin(
-  daemon: object = {},
+  daemon: Readonly<Record<string, object>> = {},
 ): Promise<{ readonly origin: TestSystem; readonly upstream: string }> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });

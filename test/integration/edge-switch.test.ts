@@ -38,7 +38,7 @@ async function publishLocalized({ origin }: OriginWithEdges, id: string): Promis
   expect((await origin.run('localized-publish', body)).status).toBe('succeeded');
 }
 
-/** What clients of an address saw. */
+/** The releases and errors that clients of an address saw. */
 interface Seen {
   /** How often a release was named, by its id. */
   readonly named: Map<string, number>;
@@ -52,7 +52,7 @@ interface Seen {
 function startClients(url: string): { readonly seen: Seen; readonly stop: () => Promise<void> } {
   const client = createHttpClient({ connections: 16, keepAlive: false });
   const seen: Seen = { named: new Map(), wrong: new Set(), withoutLocalized: 0 };
-  let stopped = false;
+  const stopping = new AbortController();
   const ask = async (path: string): Promise<BoundedAnswer> =>
     await client.send({ url: `${url}${path}`, timeoutMs: 30_000, maxBytes: 1_000_000 });
 
@@ -78,7 +78,7 @@ function startClients(url: string): { readonly seen: Seen; readonly stop: () => 
     }
   };
   const run = async (): Promise<void> => {
-    for (let turn = 0; !stopped; turn += 1) {
+    for (let turn = 0; !stopping.signal.aborted; turn += 1) {
       await visit(turn % 2 === 0 ? 'official' : 'localized').catch((error: unknown) => {
         seen.wrong.add(String(error));
       });
@@ -88,7 +88,7 @@ function startClients(url: string): { readonly seen: Seen; readonly stop: () => 
   return {
     seen,
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       await running;
       client.close();
     },

@@ -226,7 +226,7 @@ export function endpointSlice(
   service: string,
   index: number,
   port: number,
-): { readonly endpoints: readonly object[] } {
+): { readonly metadata: object; readonly endpoints: readonly object[] } & Readonly<Record<string, unknown>> {
   return {
     metadata: {
       name: `${service}-${index}`,

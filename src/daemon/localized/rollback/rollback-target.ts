@@ -13,7 +13,7 @@ export interface RollbackPlan {
 }
 
 /**
- * Decides what a rollback does. It takes back what was published last: the announced release, if there is one, else the current one.
+ * Decides what a rollback does. It takes back the release that was published last: the announced one, if there is one, else the current one.
  * Without a wanted release, the one instead is the current one, when it is sound and only the announced one is taken back; else the sound
  * one that was current last. It is built on the current official release and was not taken back itself since.
  *

@@ -183,7 +183,7 @@ async function switchRelease(
     throw releaseChanged(from, current);
   }
   if (to === null) return await publisher.withdraw('localized', context);
-  // What is announced may have the same texts. Its time can come until it is no longer announced, so this is first.
+  // An announced release may have the same texts. Its time can come until its announcement ends, so this is first.
   await publisher.cancelAnnouncement('localized', context);
   const target = releases.get('localized', to);
   if (target === null) throw new Error(`release ${to} vanished while it was to become current again`);

@@ -41,6 +41,23 @@ export interface OriginFollower {
   stop(): Promise<void>;
 }
 
+/** Takes over another time of an announced release. That needs no sync, and must not wait for one: the new time can be near. */
+async function restateAnnouncements(
+  { origins, releases, attestor, clock, logger }: OriginFollowerOptions,
+  { channels, isCarried }: AttestedUpstream,
+): Promise<void> {
+  const held = origins.held();
+  if (held === null || isCarried === true) return;
+  for (const channel of channels) {
+    const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
+    if (step.kind !== 'restate') continue;
+    await attestor.restate(step.announced, step.currentAt);
+    const { release_id } = step.announced;
+    const about = { channel, release_id, current_at: step.currentAt };
+    logger.info(about, 'the announced release has another time');
+  }
+}
+
 /** Creates the follower. Without an origin it only looks whether one is configured. */
 export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
   const { upstream, engine, releases, clock, logger } = options;
@@ -73,22 +90,6 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     origin.isCarried !== true &&
     announcementStep(releases, statement, channel, unixSeconds(clock)).kind !== 'none';
 
-  /** Another time needs no sync, and must not wait for one: the new time can be near. */
-  const restate = async ({ channels, isCarried }: AttestedUpstream): Promise<void> => {
-    const held = options.origins.held();
-    if (held === null || isCarried === true) return;
-    for (const channel of channels) {
-      const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
-      if (step.kind !== 'restate') continue;
-      await options.attestor.restate(step.announced, step.currentAt);
-      const { release_id } = step.announced;
-      logger.info(
-        { channel, release_id, current_at: step.currentAt },
-        'the announced release has another time',
-      );
-    }
-  };
-
   const lacksEarlier = ({ isCarried, channels }: AttestedUpstream): boolean => {
     const held = options.origins.held();
     if (held === null || isCarried === true) return false;
@@ -114,7 +115,7 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     if (found !== null) known = { of: origin, tag: found.tag };
     if (failure !== null) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
     failure = null;
-    await restate(origin);
+    await restateAnnouncements(options, origin);
     await catchUp(origin, found !== null);
   };
 

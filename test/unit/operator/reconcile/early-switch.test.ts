@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { HealthAnswer, type ReadHealth } from '../../../../src/contract/schemas/answers/health.ts';
-import { LeadershipLost } from '../../../../src/operator/election/leadership.ts';
+import { HealthAnswer } from '../../../../src/contract/schemas/answers/health.ts';
+import { alwaysLeading, LeadershipLost } from '../../../../src/operator/election/leadership.ts';
 import { parseReleaseChannel } from '../../../../src/operator/kubernetes/objects.ts';
 import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
 import type { ServerClient } from '../../../../src/operator/pods/server-client.ts';
@@ -13,8 +13,6 @@ import { createSilentLogger } from '../../../../src/platform/logging/logging.ts'
 const NOW = 1_784_000_000;
 const AT = NOW + 300;
 
-type Announced = NonNullable<ReadHealth['announced']>;
-
 /** A pod that has this release announced and that one current; `undefined` for no answer. */
 function pod(
   name: string,
@@ -26,7 +24,7 @@ function pod(
   if (announced === undefined) return { ...base, health: null, failure: 'connection refused' };
   const health = structuredClone(HealthAnswer.schema.parse(HealthAnswer.example));
   const brief = announced === null ? null : { release_id: announced, current_at: currentAt };
-  health.announced = { official: brief, localized: null } as Announced;
+  health.announced = { official: brief, localized: null };
   health.verdicts.official = { ...health.verdicts.official, release_id: current, distributable: true };
   return { ...base, health, failure: null };
 }
@@ -86,7 +84,7 @@ async function calls(
   };
   await createEarlySwitch({
     client: { control },
-    leadership: { act: async (run) => await run(new AbortController().signal) } as never,
+    leadership: alwaysLeading,
     clock: new FakeClock(NOW * 1000),
     logger: createSilentLogger(),
   })(of, observed);
@@ -134,7 +132,7 @@ describe('the switch to an announced release', () => {
     expect(await calls(whole, { of: channel({ channel: 'localized' }) })).toEqual([]);
   });
 
-  it('comes at its stated time when the origin refuses, and the reconciliation goes on', async () => {
+  it('comes at its stated time when the origin refuses, and the reconciliation continues', async () => {
     const whole = edgesOf(pod('a', 'r2'));
     expect(await calls(whole, { fails: new Error('refused') })).toHaveLength(1);
     await expect(calls(whole, { fails: new LeadershipLost() })).rejects.toBeInstanceOf(LeadershipLost);
