@@ -158,6 +158,7 @@ function releasesConfiguration({
     verifyConcurrency: verify.concurrency,
     reserveBytes: snapshot.reserveBytes,
     announceSeconds: releases.announceSeconds,
+    switchLeadSeconds: releases.switchLeadSeconds,
     automaticRepair: repair.automatic,
   };
 }

@@ -185,6 +185,7 @@ function makeReconciler(
     evidence,
     tokens,
     client: servers,
+    leadership,
     rival: rivalry.obstacle,
     daemonStep: createDaemonStep({ client: servers, leadership, isActing: rivalry.isActing }),
     cleaner,

@@ -482,6 +482,20 @@ describe.skipIf(programs === null)('the chart', () => {
       expect(settings).toMatchObject({ auth: { tokens } });
     });
 
+    it('have an origin that announces its releases, unless its values say otherwise', () => {
+      const seconds = (values: object, name = 'test-slipway'): unknown =>
+        (settingsOf(objectsOf(values), name, 'daemon.yaml') as { releases: { announceSeconds: number } })
+          .releases.announceSeconds;
+      const settings = (releases: object): object => ({ ...BESIDE, daemon: { config: { releases } } });
+      expect(seconds(BESIDE)).toBe(300);
+      expect(seconds(settings({ switchLeadSeconds: 30 }))).toBe(300);
+      expect(seconds(settings({ announceSeconds: 0 }))).toBe(0);
+      expect(seconds(settings({ announceSeconds: 900 }))).toBe(900);
+      // An edge follows the announcements of its origin.
+      expect(seconds(BESIDE, 'test-slipway-edge')).toBe(0);
+      expect(seconds({ ...BESIDE, edge: { enabled: false }, ingress: { enabled: false } })).toBe(0);
+    });
+
     it('have keys and tokens of their own, and of the origin no private key', () => {
       const { spec } = find(objectsOf(BESIDE), 'StatefulSet', 'test-slipway-edge').spec.template;
       const volumes = spec.volumes as Array<{ name: string; secret?: { secretName: string } }>;

@@ -6,7 +6,7 @@ import type { ReleaseChannelStatus } from '../../src/contract/crd/release-channe
 import { publicKeyOf } from '../support/edge.ts';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
+import { endpointSlice, PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
 import { startOriginProxy, type OriginProxy } from '../support/origin-proxy.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -17,7 +17,9 @@ import { until } from '../support/until.ts';
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
 /** A real origin whose admin surface accepts the token of the fakes, and the folder of its upstream. */
-async function startOrigin(): Promise<{ readonly origin: TestSystem; readonly upstream: string }> {
+async function startOrigin(
+  daemon: Readonly<Record<string, object>> = {},
+): Promise<{ readonly origin: TestSystem; readonly upstream: string }> {
   const upstream = await temporaryDirectory();
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const token = join(await temporaryDirectory(), 'token');
@@ -25,6 +27,7 @@ async function startOrigin(): Promise<{ readonly origin: TestSystem; readonly up
   const origin = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     server: { admin: { tokenFiles: [token], exposeControl: true } },
+    daemon,
   });
   await origin.untilReady(true);
   return { origin, upstream };
@@ -108,4 +111,73 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
     });
     await untilEdges(undefined);
   });
+
+  it('brings a switch forward when every edge is whole, not while one is broken, and without one that is scaled down', async () => {
+    const { origin, upstream } = await startOrigin({
+      releases: { announceSeconds: 3600, switchLeadSeconds: 3 },
+    });
+    const [first, second] = await Promise.all([startEdge(origin), startEdge(origin)]);
+    await Promise.all([first.edge.untilReady(true), second.edge.untilReady(true)]);
+    const namespace = await world().createNamespace();
+    await world().expose(namespace, 'slipway', [portOf(origin)]);
+    await world().expose(namespace, 'slipway-edge', [portOf(first.edge), portOf(second.edge)]);
+    const patch = async (path: string, body: object): Promise<void> => {
+      const contentType = 'application/merge-patch+json';
+      const { status } = await world().plane.request('PATCH', path, { contentType, body });
+      expect(status).toBe(200);
+    };
+    await patch(`/api/v1/namespaces/${namespace}/services/slipway-edge`, {
+      metadata: { labels: { 'slipway.dev/edges-of': 'slipway' } },
+    });
+
+    const announcedBy = async ({ serverUrl }: TestSystem): Promise<Announced | null> => {
+      const answer = await fetch(`${serverUrl}/healthz`);
+      return ((await answer.json()) as { announced: { official: Announced | null } }).announced.official;
+    };
+    const currentOf = async ({ serverUrl }: TestSystem): Promise<string | null> =>
+      ((await (await fetch(`${serverUrl}/readyz`)).json()) as { release_id: string | null }).release_id;
+    const announce = async (id: string): Promise<Announced | null> => {
+      await writeReleaseTree(upstream, { id, files: sampleFiles().set('new.txt', Buffer.from(id)) });
+      expect((await origin.run('sync')).status).toBe('succeeded');
+      await until(async () => (await announcedBy(origin))?.release_id === id);
+      return await announcedBy(origin);
+    };
+    const untilCurrent = async (id: string, systems: readonly TestSystem[]): Promise<void> => {
+      for (const system of systems) await until(async () => (await currentOf(system)) === id, PATIENCE_MS);
+    };
+
+    await world().startOperator(namespace);
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    await announce('r90_two');
+    await untilCurrent('r90_two', [origin, first.edge, second.edge]);
+
+    second.way.isDown = true;
+    const stated = await announce('r90_three');
+    await until(async () => (await announcedBy(first.edge))?.release_id === 'r90_three');
+    // Each request is handled in a reconciliation of its own, which sees the edges as they are.
+    for (const value of ['once', 'again']) {
+      await world().apply(namespace, 'official', {}, { 'slipway.dev/requestedAt': value });
+      await until(
+        async () => (await world().get(namespace, 'official'))?.status?.lastHandledReconcileAt === value,
+        PATIENCE_MS,
+      );
+    }
+    expect(await announcedBy(origin)).toEqual(stated);
+
+    const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+    const { endpoints } = endpointSlice(namespace, 'slipway-edge', 1, portOf(second.edge).port);
+    const conditions = { ready: false, serving: true, terminating: true };
+    await patch(`${slices}/slipway-edge-1`, {
+      endpoints: endpoints.map((endpoint) => ({ ...endpoint, conditions })),
+    });
+    await untilCurrent('r90_three', [origin, first.edge]);
+    expect(await currentOf(second.edge)).toBe('r90_two');
+  });
 });
+
+/** The announced release of a channel in the answer of `/healthz`. */
+interface Announced {
+  readonly release_id: string;
+  readonly current_at: number;
+}

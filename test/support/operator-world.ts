@@ -221,7 +221,12 @@ export async function installDefinition(plane: KubeControlPlane): Promise<void> 
  * An EndpointSlice with one pod. Loopback addresses are not allowed in it, so a flag of the operator maps the pods'
  * addresses.
  */
-export function endpointSlice(namespace: string, service: string, index: number, port: number): object {
+export function endpointSlice(
+  namespace: string,
+  service: string,
+  index: number,
+  port: number,
+): { readonly metadata: object; readonly endpoints: readonly object[] } & Readonly<Record<string, unknown>> {
   return {
     metadata: {
       name: `${service}-${index}`,

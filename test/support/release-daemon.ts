@@ -94,6 +94,7 @@ export async function openReleaseDaemon(
       verifyConcurrency: 1,
       reserveBytes: 0,
       announceSeconds: 0,
+      switchLeadSeconds: 15,
       automaticRepair: false,
     }),
     plannedSyncAt: () => null,

@@ -308,7 +308,8 @@ because a new file system has a lost+found in its root.
 {{/*
 daemon.yaml, likewise. Exchanged files are in the root of their volume, which exists before anything
 is written; backups are in a folder of it. Without localization nobody uses the
-index of texts, so the daemon does not build it, unless the settings of the user say so.
+index of texts, so the daemon does not build it, unless the settings of the user say so. An origin with edges
+announces its releases, unless the settings of the user say when.
 */}}
 {{- define "slipway.daemonConfig" -}}
 {{- $defaults := dict "parse" (dict "automatic" false) "translation" (dict "automatic" false) -}}
@@ -316,6 +317,9 @@ index of texts, so the daemon does not build it, unless the settings of the user
 {{- if .Values.localization.enabled -}}
 {{- $defaults = dict "backup" (dict "folder" "/var/lib/slipway/exchange/backups") -}}
 {{- $exchange = dict "exchange" (dict "root" "/var/lib/slipway/exchange") -}}
+{{- end -}}
+{{- if and .Values.edge.enabled (not .Origin) (not (hasKey (default dict .Values.daemon.config.releases) "announceSeconds")) -}}
+{{- $_ := set $defaults "releases" (dict "announceSeconds" 300) -}}
 {{- end -}}
 {{- $keys := list -}}
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}

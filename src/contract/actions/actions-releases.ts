@@ -70,14 +70,27 @@ export const RELEASE_ACTIONS = {
   },
   refresh: {
     title: 'Check the releases and renew the attestation',
-    summary: 'Rescans the store, evaluates the health of the releases and issues a new attestation.',
+    summary:
+      'Rescans the store, evaluates the health of the releases and issues a new attestation; with `args` `current=RELEASE_ID` it only issues one that makes an announced release current soon.',
     mode: 'queued',
     scope: 'operate',
     destructive: false,
     required: [],
-    used: ['force'],
+    used: ['force', 'args'],
     choices: [],
-    errors: ['store_locked'],
+    fields: {
+      args: keyValuePairs(
+        z
+          .strictObject({
+            current: releaseId.meta({
+              title: 'Switch early to',
+              description: 'The announced release that becomes current soon, before its stated time.',
+            }),
+          })
+          .partial(),
+      ),
+    },
+    errors: ['store_locked', 'unknown_release', 'not_announced', 'channel_mirrored'],
   },
   restart: {
     title: 'Restart the daemon',

@@ -97,7 +97,7 @@ const currentAt = unixSeconds
 
 const retainedRelease = z.discriminatedUnion('channel', [
   attestedRelease.extend({ channel: z.literal('official'), ...retained, current_at: currentAt }),
-  localizedRelease.extend({ channel: z.literal('localized'), ...retained }),
+  localizedRelease.extend({ channel: z.literal('localized'), ...retained, current_at: currentAt }),
 ]);
 
 /** The statement of the daemon, in its own terms. */
@@ -239,7 +239,10 @@ function inconsistency(statement: AttestationStatement): string | null {
     return 'predicate.expires_at must be later than predicate.issued_at';
   }
   const names = allReleases(statement).map(({ name }) => name);
-  if (statement.retained.filter(isAnnounced).length > 1) return 'more than one release is announced';
+  for (const channel of CHANNELS) {
+    const announced = statement.retained.filter((each) => each.channel === channel && isAnnounced(each));
+    if (announced.length > 1) return `more than one ${channel} release is announced`;
+  }
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   return twice === undefined ? null : `the release ${twice} appears twice in the predicate`;
 }

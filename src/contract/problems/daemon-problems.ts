@@ -73,7 +73,7 @@ export const DAEMON_PROBLEMS = {
     status: 409,
     title: 'Channel mirrored',
     description:
-      'The localized channel of this edge is copied from its origin. Publish and roll back at the origin.',
+      'This channel of this edge is copied from its origin. Publish, roll back and switch at the origin.',
   },
   conflict_group_changed: {
     status: 409,
@@ -120,6 +120,11 @@ export const DAEMON_PROBLEMS = {
     status: 409,
     title: 'No official release',
     description: 'There is no verified current official release to build on. Sync one.',
+  },
+  not_announced: {
+    status: 409,
+    title: 'Release not announced',
+    description: 'The release is not announced, so there is no switch to bring forward.',
   },
   nothing_to_roll_back: {
     status: 409,

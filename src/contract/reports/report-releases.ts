@@ -40,6 +40,11 @@ const SyncSchema = z
   })
   .describe('How fetching from upstream goes.');
 
+const AnnouncedSchema = z.object({
+  release_id: ReleaseIdSchema,
+  current_at: UnixSeconds.describe('When it becomes the current release.'),
+});
+
 /** `release.status`. */
 export const ReleaseStatusReport = report(
   'release.status',
@@ -65,15 +70,15 @@ export const ReleaseStatusReport = report(
         }),
       })
       .nullable(),
-    announced: z
-      .object({
-        release_id: ReleaseIdSchema,
-        current_at: UnixSeconds.describe('When it becomes the current release.'),
-      })
-      .nullable()
+    announced: AnnouncedSchema.nullable()
       .optional()
       .describe(
         'The official release that becomes current at a stated time. Null without one; a daemon of an earlier version leaves it out.',
+      ),
+    announced_localized: AnnouncedSchema.nullable()
+      .optional()
+      .describe(
+        'The localized release that becomes current at a stated time. Null without one; a daemon of an earlier version leaves it out.',
       ),
     sync: SyncSchema,
     upstream: z
@@ -111,6 +116,7 @@ export const ReleaseStatusReport = report(
       authorizes: { official: EXAMPLE.releaseId, localized: null, retained: [] },
     },
     announced: null,
+    announced_localized: null,
     sync: {
       last: {
         task_id: EXAMPLE.taskId,

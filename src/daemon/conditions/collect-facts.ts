@@ -6,6 +6,7 @@ import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { FollowState } from '../localized/automation/follow-rules.ts';
 import type { RollbackRecords } from '../localized/rollback/rollback-records.ts';
+import { announcedLocalized } from '../localized/published-last.ts';
 import { stopOf } from '../localized/rollback/rollback-effect.ts';
 import { withdrawnBy } from '../localized/rollback/withdrawal.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
@@ -22,7 +23,10 @@ import { isFollowing, readFollowWork } from './following.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
-  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'damageOf' | 'damageCounts'>;
+  readonly releases: Pick<
+    ReleaseRepository,
+    'announced' | 'current' | 'pointer' | 'damageOf' | 'damageCounts'
+  >;
   readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
   readonly engine: Pick<TaskEngine, 'runningSince' | 'historyOf' | 'get'>;
@@ -177,7 +181,9 @@ function staleRelease({ releases, automation, engine }: FactSources, now: number
   if (current === null || !isStale(current, official?.release_id ?? null)) return null;
   const { release_id: releaseId, stale_since: since } = current;
   const work = readFollowWork(engine, automation().awaits);
-  return { releaseId, since, isFollowed: isFollowing(work, official?.since ?? since ?? 0, now) };
+  const isFollowed =
+    announcedLocalized(releases) !== null || isFollowing(work, official?.since ?? since ?? 0, now);
+  return { releaseId, since, isFollowed };
 }
 
 function publishingStop(

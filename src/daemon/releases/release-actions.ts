@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { defineAction, type DefinedAction } from '../api/define-action.ts';
-import { callOf } from '../tasks/job.ts';
+import { callOf, type JobCall } from '../tasks/job.ts';
 import { TaskError } from '../tasks/task.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
@@ -8,9 +8,11 @@ import { planRequestedCleanup } from './cleanup/cleanup-request.ts';
 import type { CleanupLimits } from './cleanup/cleanup-request.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import { isKept } from './records/release-row.ts';
+import { requireAnnounced } from './publish/early-switch-task.ts';
 import {
   CATALOG_REFRESH_JOB,
   CLEANUP_JOB,
+  EARLY_SWITCH_JOB,
   REFRESH_JOB,
   RELEASE_JOBS,
   REPAIR_JOB,
@@ -63,10 +65,12 @@ export function createReleaseActions(options: ReleaseActionOptions): readonly De
       },
     }),
     defineAction(engine, 'refresh', {
-      queue: ({ force }) => {
+      queue: ({ force, args: { current } = {} }) => {
+        if (current !== undefined) return earlySwitch(options, current);
         requireStore(engine);
         return callOf(REFRESH_JOB, { force });
       },
+      unused: ({ args }) => (args?.current === undefined ? [] : ['force']),
     }),
     defineAction(engine, 'release-cleanup', {
       queue: ({ count, id, localized_release_id, force, args }) => {
@@ -76,6 +80,19 @@ export function createReleaseActions(options: ReleaseActionOptions): readonly De
       },
     }),
   ];
+}
+
+/** @throws TaskError `channel_mirrored`, `unknown_release`, `not_announced` */
+function earlySwitch({ releases, upstream }: ReleaseActionOptions, releaseId: string): JobCall {
+  const channel = requireAnnounced(releases, releaseId)?.channel;
+  const origin = upstream.current()?.attested;
+  if (channel !== undefined && origin?.channels.includes(channel) === true) {
+    throw new TaskError(
+      'channel_mirrored',
+      `the ${channel} channel is copied from ${origin.source.label}, which states when its releases become current`,
+    );
+  }
+  return callOf(EARLY_SWITCH_JOB, { release_id: releaseId });
 }
 
 function requireUpstream({ upstream }: ReleaseActionOptions): void {

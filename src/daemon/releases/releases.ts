@@ -34,6 +34,7 @@ import { createObjectRegistry, type ObjectRegistry } from './records/object-regi
 import { createOriginRepository } from './records/origin-repository.ts';
 import { createProbeRepository } from './records/probe-repository.ts';
 import { createAnnouncedSwitch } from './publish/announced-switch.ts';
+import { createEarlySwitchTask } from './publish/early-switch-task.ts';
 import { createPublisher, type Publisher } from './publish/publish.ts';
 import { afterRecovery, createRecoveryRun, type RecoveryRun } from './recovery/recovery-run.ts';
 import { createRefreshTask } from './checks/refresh-task.ts';
@@ -83,6 +84,8 @@ export interface ReleasesConfiguration {
   readonly reserveBytes: number;
   /** Seconds between the announcement of a release and its switch; 0: releases are not announced. */
   readonly announceSeconds: number;
+  /** Seconds from the decision to switch early to the switch. */
+  readonly switchLeadSeconds: number;
   /** Whether known damage is repaired without a request. */
   readonly automaticRepair: boolean;
 }
@@ -292,6 +295,7 @@ function createRooms(options: ReleasesOptions) {
     attestor,
     check,
     reverifyAfterSeconds: () => Math.floor(configuration().maxVerifyAgeSeconds / 2),
+    announceSeconds: () => configuration().announceSeconds,
   });
   const restoreFormat = async (): Promise<void> => {
     if ((await findLostStore({ ...options, signingKeys: options.signingKeys() })) !== writer.storeId) return;
@@ -340,6 +344,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
       concurrency: settings.downloadConcurrency,
       reserveBytes: settings.reserveBytes,
       announceSeconds: settings.announceSeconds,
+      switchLeadSeconds: settings.switchLeadSeconds,
       retainedCount: settings.retention.retained,
       cleanupLimits: cleanupLimitsOf(settings),
       graceMs: settings.retention.graceSeconds * 1000,
@@ -372,6 +377,7 @@ function createJobs(options: ReleasesOptions, rooms: Rooms, recovery: RecoveryRu
     createRepairTask,
     createDamageRepairTask,
     createRefreshTask,
+    createEarlySwitchTask,
     createCleanupTask,
   ].map((create) => afterRecovery(perRun(create), recovery));
 }

@@ -64,15 +64,19 @@ function statusReport({
               retained: statement.retained.map((release) => release.release_id),
             },
           },
-    announced: announcedOf(releases),
+    announced: announcedOf(releases, 'official'),
+    announced_localized: announcedOf(releases, 'localized'),
     sync: syncState().report,
     upstream: upstreamOf(upstream),
     crash_loop: crashLoop(),
   };
 }
 
-function announcedOf(releases: Pick<ReleaseRepository, 'announced'>): StatusReport['announced'] {
-  const announced = releases.announced().find(({ channel }) => channel === 'official');
+function announcedOf(
+  releases: Pick<ReleaseRepository, 'announced'>,
+  channel: Channel,
+): StatusReport['announced'] {
+  const announced = releases.announced().find((one) => one.channel === channel);
   return announced === undefined
     ? null
     : { release_id: announced.release_id, current_at: announced.current_at };

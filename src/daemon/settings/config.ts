@@ -198,7 +198,15 @@ export const daemonConfigurationSchema = z
           .max(DAY_SECONDS)
           .default(0)
           .describe(
-            'How long before its switch a synced official release is announced, so that edges have its bytes by then; 0: it becomes current immediately. An edge follows the announcements of its origin instead.',
+            'How long before its switch a new release is announced, so that edges have its bytes by then; 0: it becomes current immediately. An edge follows the announcements of its origin instead.',
+          ),
+        switchLeadSeconds: z
+          .int()
+          .min(1)
+          .max(DAY_SECONDS)
+          .default(15)
+          .describe(
+            'How long before its switch the nearer time of an announced release is stated, when the switch is brought forward; longer than the poll interval of the edges, for each tier of them. With at least announceSeconds, no switch is brought forward.',
           ),
       })
       .prefault({})

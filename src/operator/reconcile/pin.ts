@@ -46,12 +46,18 @@ type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
  */
 export function planPin(
   spec: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
-  status: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
+  status: Pick<ReleaseStatus, 'official' | 'localized' | 'relation' | 'announced' | 'announced_localized'>,
   history: readonly ReleaseRow[],
   texts: PinTexts | null,
 ): PinPlan {
   const { channel, release } = spec;
   if (release === undefined) return { kind: 'none' };
+  const announced = channel === 'official' ? status.announced : status.announced_localized;
+  if (announced?.release_id === release) {
+    const at = new Date(announced.current_at * 1000).toISOString();
+    const message = `${release} is announced and becomes current at ${at}`;
+    return { kind: 'waiting', obstacle: { reason: 'ReleaseChanging', message } };
+  }
   const known = history.find((row) => row.release_id === release && row.state !== 'deleted');
   if (channel === 'localized') return planLocalized(release, status, known, texts);
   return status.official?.release_id === release

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/process/clock.ts';
 import { HttpFailure } from '../../platform/http/http-client.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
+import type { Leadership } from '../election/leadership.ts';
 import { withoutOldFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ServerClient } from '../pods/server-client.ts';
 import { conditionOf } from './condition-of.ts';
+import { createEarlySwitch } from './early-switch.ts';
 import { createHistoryReader } from './history-reader.ts';
 import { createObserver, type Observation, type ObserverOptions } from './observer.ts';
 import type { ScheduleCleaner } from './schedule-cleaner.ts';
@@ -41,7 +43,8 @@ export interface Reconciler {
 /** The parts that a reconciliation uses. */
 export interface ReconcilerOptions extends ObserverOptions, StatusWriterOptions {
   readonly channel: (key: string) => ReleaseChannel | undefined;
-  readonly client: Pick<ServerClient, 'releases'>;
+  readonly client: Pick<ServerClient, 'releases' | 'control'>;
+  readonly leadership: Leadership;
   readonly cleaner: ScheduleCleaner;
   readonly clock: Clock;
 }
@@ -56,6 +59,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const observe = createObserver(options);
   const writeStatus = createStatusWriter(options);
   const readHistory = createHistoryReader(options);
+  const switchEarly = createEarlySwitch(options);
 
   const memoryOf = (key: string): ChannelMemory => {
     const known = memories.get(key) ?? { written: null, history: null };
@@ -81,6 +85,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       channel.requestedAt !== null && channel.requestedAt !== previous?.lastHandledReconcileAt;
     const requestedAt = isNewRequest ? channel.requestedAt : null;
     const observed = await observe(channel, requestedAt);
+    await switchEarly(channel, observed);
     const history = await readHistory(channel, observed, memory);
     const status = statusOf({
       channel,

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { answer } from './answer.ts';
-import { Count, EXAMPLE, UnixSeconds } from './common.ts';
+import { Count, EXAMPLE, ReleaseIdSchema, UnixSeconds } from './common.ts';
 import { SERVICE_EXAMPLE, ServiceAnswerSchema } from './service-state.ts';
 import { VERDICT_EXAMPLE, VerdictBriefSchema } from './verdict.ts';
+
+/** The announced release of a channel, as `/healthz` tells it. */
+const AnnouncedBriefSchema = z.object({
+  release_id: ReleaseIdSchema,
+  current_at: UnixSeconds.describe('When it becomes the current release; Unix seconds.'),
+});
 
 /** `/healthz`. */
 export const HealthAnswer = answer(
@@ -41,6 +47,11 @@ export const HealthAnswer = answer(
       .nullable()
       .describe('The accepted attestation.'),
     verdicts: z.object({ official: VerdictBriefSchema, localized: VerdictBriefSchema }),
+    announced: z
+      .object({ official: AnnouncedBriefSchema.nullable(), localized: AnnouncedBriefSchema.nullable() })
+      .describe(
+        'The announced release of each channel once it is here whole; null before that, and without one.',
+      ),
     service: ServiceAnswerSchema,
   }),
   {
@@ -71,16 +82,20 @@ export const HealthAnswer = answer(
         release_id: null,
       },
     },
+    announced: {
+      official: { release_id: 'r90_two', current_at: EXAMPLE.at + 300 },
+      localized: null,
+    },
     service: SERVICE_EXAMPLE,
   },
 );
 
 /**
  * The body of `/healthz` as its readers parse it. During an upgrade a reader also meets a server of the previous version,
- * which does not report `daemon` or `service`, or of the next one, whose states this reader may not know.
+ * which does not report `daemon`, `announced` or `service`, or of the next one, whose states this reader may not know.
  */
 export const HealthRead = HealthAnswer.schema
-  .partial({ daemon: true })
+  .partial({ daemon: true, announced: true })
   .extend({ service: ServiceAnswerSchema.optional().catch(undefined) });
 
 /** The body of `/healthz` of a server of this version or the previous one. */

@@ -10,6 +10,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { KindHistory } from '../../tasks/task-reads.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
+import { publishedLast } from '../published-last.ts';
 import { stopOf, type PublishingStop } from '../rollback/rollback-effect.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { withdrawnBy } from '../rollback/withdrawal.ts';
@@ -25,7 +26,7 @@ export interface AutomationOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf' | 'get'>;
   readonly configuration: () => { readonly auto: boolean };
   readonly policy: () => PublishPolicy;
-  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
+  readonly releases: Pick<ReleaseRepository, 'announced' | 'current' | 'get' | 'pointer'>;
   /** The rollbacks after which automatic publishing is stopped. */
   readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
   /** Ends rollbacks that could not, if there are any. Errors are for the caller. */
@@ -143,12 +144,12 @@ export function createAutomation(options: AutomationOptions): Automation {
 
 function factsOf(options: AutomationOptions): FollowFacts & { readonly stop: PublishingStop | null } {
   const { engine, configuration, policy, releases, rollbacks, texts } = options;
-  const localized = releases.current('localized');
+  const localized = publishedLast(releases);
   return {
     isOn: configuration().auto,
     officialId: releases.current('official')?.release_id ?? null,
     // No upstream has the files of a damaged one, so only another publish repairs it.
-    localizedBaseId: localized?.state === 'current' ? localized.base_release_id : null,
+    localizedBaseId: localized?.state === 'damaged' ? null : (localized?.base_release_id ?? null),
     stop: stopOf({ releases, rollbacks, tasks: engine }),
     isWithdrawn: withdrawnBy(options) !== null,
     policy: policy(),

@@ -38,18 +38,20 @@ export interface LocalizedContent {
   readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
 
-/** A localized release that is current now. */
+/** A localized release that is current now, or announced. */
 export interface PublishedContent {
   readonly release: ReleaseRow;
   /** Whether it was current before, with the same content. */
   readonly unchanged: boolean;
+  /** When it becomes current if it is announced, Unix seconds. */
+  readonly currentAt: number | null;
   /** `null` when nothing changed. */
   readonly attestationVersion: number | null;
 }
 
 /**
- * Registers a localized release whose objects are all in the store, and makes it current. Content that is current already
- * changes nothing; content of an earlier localized release of this base makes that one current again.
+ * Registers a localized release whose objects are all in the store, and makes it current or announces it. Content that is current
+ * already only takes an announcement back; content of an earlier localized release of this base makes that one current again.
  *
  * @throws TaskError `unknown_destination`, `release_exists`, `base_mismatch`, those of the publisher
  */
@@ -74,27 +76,35 @@ export async function publishContent(
       // An earlier attempt can have ended before it did this, and texts that change no byte can be new.
       await beforeCurrent?.(current.release_id);
       deps.rollbacks.reinstate(current.release_id, unixSeconds(deps.clock));
-      return { release: current, unchanged: true, attestationVersion: null };
+      const attestationVersion = await publisher.cancelAnnouncement('localized', context);
+      return { release: current, unchanged: true, currentAt: null, attestationVersion };
     }
     const release = await publisher.register(draft, context);
     await beforeCurrent?.(release.release_id);
     requireSameBase(requireBase(releases), base.release_id);
-    const attestationVersion = await publisher.makeCurrent(release, context);
-    deps.rollbacks.reinstate(release.release_id, unixSeconds(deps.clock));
+    const { version: attestationVersion, currentAt } = await publisher.announceOrSwitch(release, context);
+    if (currentAt === null) {
+      deps.rollbacks.reinstate(release.release_id, unixSeconds(deps.clock));
+      context.log('info', 'the localized release is current', {
+        release_id: release.release_id,
+        base_release_id: base.release_id,
+        attestation_version: attestationVersion,
+      });
+    }
     hit('localized.release.current');
-    context.log('info', 'the localized release is current', {
-      release_id: release.release_id,
-      base_release_id: base.release_id,
-      attestation_version: attestationVersion,
-    });
-    return { release, unchanged: false, attestationVersion };
+    return { release, unchanged: false, currentAt, attestationVersion };
   } finally {
     for (const unused of deps.catalogs.unreferenced()) await deps.catalogs.drop(unused);
   }
 }
 
 /** A published release as results of tasks show it. */
-export function publishedFields({ release, unchanged, attestationVersion }: PublishedContent): TaskResult {
+export function publishedFields({
+  release,
+  unchanged,
+  currentAt,
+  attestationVersion,
+}: PublishedContent): TaskResult {
   return {
     unchanged,
     localized_release_id: release.release_id,
@@ -102,6 +112,7 @@ export function publishedFields({ release, unchanged, attestationVersion }: Publ
     entry_count: release.entry_count,
     total_bytes: release.total_bytes,
     attestation_version: attestationVersion,
+    ...(currentAt === null ? {} : { current_at: currentAt }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import { announcedLocalized } from '../published-last.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 
@@ -17,21 +18,30 @@ export interface PublishingStop {
 
 /** The records that tell how far rollbacks have come. */
 export interface EffectSources {
-  readonly releases: Pick<ReleaseRepository, 'pointer'>;
+  readonly releases: Pick<ReleaseRepository, 'pointer' | 'announced'>;
   readonly rollbacks: Pick<RollbackRecords, 'stops'>;
   readonly tasks: Pick<TaskEngine, 'get'>;
 }
 
+/** Ids of localized releases, or `null`. */
+interface PublishedIds {
+  readonly current: string | null;
+  readonly announced: string | null;
+}
+
 /**
- * Whether a rollback took effect. The release that it chose is current also when a full database could not record that.
- *
- * @param currentId the current localized release, or `null`
+ * Whether a rollback took effect. The release that it chose is current also when a full database could not record that; and the one
+ * that it took back is not about to become current.
  */
 function tookEffect(
-  { switched_at: switchedAt, to_release_id: to }: Pick<Rollback, 'switched_at' | 'to_release_id'>,
-  currentId: string | null,
+  {
+    switched_at: switchedAt,
+    from_release_id: from,
+    to_release_id: to,
+  }: Pick<Rollback, 'switched_at' | 'from_release_id' | 'to_release_id'>,
+  { current, announced }: PublishedIds,
 ): boolean {
-  return switchedAt !== null || to === currentId;
+  return switchedAt !== null || (to === current && from !== announced);
 }
 
 /**
@@ -39,10 +49,10 @@ function tookEffect(
  * previous one, if there is one, which still stops it.
  */
 export function stopOf(sources: EffectSources): PublishingStop | null {
-  const currentId = currentIdOf(sources);
+  const ids = publishedIds(sources);
   const [newest, previous] = sources.rollbacks.stops().map((rollback) => ({
     rollback,
-    progress: progressOf(rollback, currentId, sources),
+    progress: progressOf(rollback, ids, sources),
   }));
   if (newest === undefined) return null;
   return newest.progress === 'in_progress' && previous !== undefined ? previous : newest;
@@ -50,12 +60,13 @@ export function stopOf(sources: EffectSources): PublishingStop | null {
 
 function progressOf(
   rollback: Rollback,
-  currentId: string | null,
+  ids: PublishedIds,
   { tasks }: Pick<EffectSources, 'tasks'>,
 ): RollbackProgress {
-  if (tookEffect(rollback, currentId)) return 'in_effect';
+  if (tookEffect(rollback, ids)) return 'in_effect';
   if (isLive(tasks, rollback)) return 'in_progress';
-  return rollback.from_release_id === currentId ? 'without_effect' : 'overtaken';
+  const { from_release_id: from } = rollback;
+  return from === ids.current || from === ids.announced ? 'without_effect' : 'overtaken';
 }
 
 /** Whether the task of a rollback waits or runs. */
@@ -70,31 +81,41 @@ export function takenBackBy(
     releases,
     rollbacks,
   }: {
-    readonly releases: Pick<ReleaseRepository, 'pointer'>;
+    readonly releases: EffectSources['releases'];
     readonly rollbacks: Pick<RollbackRecords, 'takenBackBy' | 'unrecorded'>;
   },
   releaseId: string,
 ): Pick<Rollback, 'at' | 'reviewer' | 'reason'> | null {
+  const ids = publishedIds({ releases });
+  if (releaseId === ids.current) return null;
   const open = rollbacks.unrecorded();
-  if (open?.from_release_id === releaseId && tookEffect(open, currentIdOf({ releases }))) return open;
+  if (open?.from_release_id === releaseId && tookEffect(open, ids)) return open;
   return rollbacks.takenBackBy(releaseId);
 }
 
 /** The records of a rollback whose effect may be missing in them. */
 export interface EffectRecords {
-  readonly rollbacks: Pick<RollbackRecords, 'unrecorded' | 'switched'>;
-  readonly releases: Pick<ReleaseRepository, 'pointer'>;
+  readonly rollbacks: Pick<RollbackRecords, 'unrecorded' | 'switched' | 'reinstate'>;
+  readonly releases: EffectSources['releases'];
   readonly clock: Clock;
 }
 
-/** Records that the newest rollback took effect, when it did and could not record it. @throws the error of the database */
+/**
+ * Records that the newest rollback took effect, when it did and could not record it; and that the current release counts as taken back
+ * no longer, because an announced one becomes current by itself.
+ *
+ * @throws the error of the database
+ */
 export function recordEffect({ rollbacks, releases, clock }: EffectRecords): void {
+  const ids = publishedIds({ releases });
   const open = rollbacks.unrecorded();
-  if (open !== null && tookEffect(open, currentIdOf({ releases }))) {
-    rollbacks.switched(open, unixSeconds(clock));
-  }
+  if (open !== null && tookEffect(open, ids)) rollbacks.switched(open, unixSeconds(clock));
+  if (ids.current !== null) rollbacks.reinstate(ids.current, unixSeconds(clock));
 }
 
-function currentIdOf({ releases }: Pick<EffectSources, 'releases'>): string | null {
-  return releases.pointer('localized')?.release_id ?? null;
+function publishedIds({ releases }: Pick<EffectSources, 'releases'>): PublishedIds {
+  return {
+    current: releases.pointer('localized')?.release_id ?? null,
+    announced: announcedLocalized(releases)?.release_id ?? null,
+  };
 }

@@ -1,6 +1,7 @@
 import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError } from '../../tasks/task.ts';
+import { publishedLast } from '../published-last.ts';
 import { takenBackBy } from './rollback-effect.ts';
 import type { RollbackRecords } from './rollback-records.ts';
 
@@ -12,11 +13,12 @@ export interface RollbackPlan {
 }
 
 /**
- * Decides what a rollback does. Without a wanted release it is the sound one that was current last, built on the current official
- * release and not taken back itself since.
+ * Decides what a rollback does. It takes back the release that was published last: the announced one, if there is one, else the current one.
+ * Without a wanted release, the one instead is the current one, when it is sound and only the announced one is taken back; else the sound
+ * one that was current last. It is built on the current official release and was not taken back itself since.
  *
  * @param wanted the release that the caller names, or `null`
- * @param expected the release that the caller takes back, or `null` for the current one
+ * @param expected the release that the caller takes back, or `null` for the one that was published last
  * @throws TaskError `nothing_to_roll_back`, `unknown_release`, `base_mismatch`, `release_changed`
  */
 export function planRollback(
@@ -25,10 +27,11 @@ export function planRollback(
   wanted: string | null,
   expected: string | null = null,
 ): RollbackPlan {
-  const from = releases.current('localized');
-  if (from === null) {
+  const current = releases.current('localized');
+  if (current === null) {
     throw new TaskError('nothing_to_roll_back', 'no localized release is current');
   }
+  const from = expected === current.release_id ? current : (publishedLast(releases) ?? current);
   if (expected !== null && from.release_id !== expected) throw releaseChanged(expected, from.release_id);
   const baseId = releases.pointer('official')?.release_id ?? null;
   if (wanted !== null) return { from, to: wantedTarget(releases, from, baseId, wanted) };
@@ -38,12 +41,17 @@ export function planRollback(
       (release) =>
         release.release_id !== from.release_id &&
         release.base_release_id === baseId &&
-        release.state === 'superseded' &&
+        (release.state === 'superseded' || release.state === 'current') &&
         release.published_at !== null &&
         takenBackBy({ releases, rollbacks }, release.release_id) === null,
     )
-    .toSorted((a, b) => (b.superseded_at ?? 0) - (a.superseded_at ?? 0));
+    .toSorted((a, b) => leftAt(b) - leftAt(a));
   return { from, to: earlier[0] ?? null };
+}
+
+/** When a release was current last, Unix seconds. The one that is current now comes after all others. */
+function leftAt({ state, superseded_at: at }: ReleaseRow): number {
+  return state === 'current' ? Number.MAX_SAFE_INTEGER : (at ?? 0);
 }
 
 /** The error of a rollback of a release that is no longer current. */
@@ -74,7 +82,10 @@ function wantedTarget(
     );
   }
   if (target.release_id === from.release_id) {
-    throw new TaskError('nothing_to_roll_back', `localized release ${wanted} is already current`);
+    throw new TaskError(
+      'nothing_to_roll_back',
+      `localized release ${wanted} is the one that was published last, so it cannot take its own place`,
+    );
   }
   return target;
 }

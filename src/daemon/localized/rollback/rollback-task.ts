@@ -6,6 +6,7 @@ import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
+import { announcedLocalized } from '../published-last.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';
@@ -163,10 +164,12 @@ async function switchRelease(
   context: TaskContext,
 ): Promise<number | null> {
   const current = releases.pointer('localized')?.release_id ?? null;
-  if (current !== from && current !== to) {
+  if (current !== from && current !== to && announcedLocalized(releases)?.release_id !== from) {
     throw releaseChanged(from, current);
   }
   if (to === null) return await publisher.withdraw('localized', context);
+  // An announced release may have the same texts. Its time can come until its announcement ends, so this is first.
+  await publisher.cancelAnnouncement('localized', context);
   const target = releases.get('localized', to);
   if (target === null) throw new Error(`release ${to} vanished while it was to become current again`);
   const version = await publisher.makeCurrent(target, context);

@@ -17,6 +17,13 @@ export interface Announcer {
    */
   announce(channel: Channel, releaseId: string, currentAt: number): Promise<number>;
   /**
+   * States another time for an announced release.
+   *
+   * @param currentAt Unix seconds
+   * @returns the new version, or `null` when exactly this is not announced any longer
+   */
+  restate(announced: Announcement, currentAt: number): Promise<number | null>;
+  /**
    * Makes an announced release current, like `switchTo`.
    *
    * @returns the new version, or `null` when exactly this is not announced any longer
@@ -64,16 +71,16 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     return version;
   };
 
-  const switchToAnnounced = async ({
-    channel,
-    release_id: id,
-    current_at: at,
-  }: Announcement): Promise<number | null> => {
-    const isAnnounced = releases
+  const isAnnounced = ({ channel, release_id: id, current_at: at }: Announcement): boolean =>
+    releases
       .announced()
       .some((one) => one.channel === channel && one.release_id === id && one.current_at === at);
-    return isAnnounced ? await switchTo(channel, id) : null;
-  };
+
+  const restate = async (announced: Announcement, currentAt: number): Promise<number | null> =>
+    isAnnounced(announced) ? await announce(announced.channel, announced.release_id, currentAt) : null;
+
+  const switchToAnnounced = async (announced: Announcement): Promise<number | null> =>
+    isAnnounced(announced) ? await switchTo(announced.channel, announced.release_id) : null;
 
   const cancelAnnouncement = async (channel: Channel): Promise<number | null> => {
     if (releases.announced().every((one) => one.channel !== channel)) return null;
@@ -83,5 +90,5 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     return await issuer.publish(situation(), `end of the announcement of the ${channel} channel`);
   };
 
-  return { announce, switchToAnnounced, cancelAnnouncement };
+  return { announce, restate, switchToAnnounced, cancelAnnouncement };
 }

@@ -133,6 +133,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     switchTo: (channel, releaseId) => serial(() => switchTo(channel, releaseId)),
     announce: (channel, releaseId, currentAt) =>
       serial(() => announcer.announce(channel, releaseId, currentAt)),
+    restate: (announced, currentAt) => serial(() => announcer.restate(announced, currentAt)),
     switchToAnnounced: (announced) => serial(() => announcer.switchToAnnounced(announced)),
     cancelAnnouncement: (channel) => serial(() => announcer.cancelAnnouncement(channel)),
     withdraw: (channel) => serial(() => withdraw(channel)),

@@ -142,6 +142,7 @@ function announcedReleases(
     const release = releaseIn(situation, channel, id);
     if (release === null || !isKept(release) || release.state === 'damaged') return [];
     if (situation.pointers[channel]?.release_id === id) return [];
+    if (isStale(release, situation.pointers.official?.release_id ?? null)) return [];
     if (!isFreshAt(release, nowSeconds, maxVerifyAgeSeconds)) return [];
     if (origin !== null && !origin.isNamed(release)) return [];
     const until = Math.max(currentAt, nowSeconds) + ANNOUNCED_SECONDS;

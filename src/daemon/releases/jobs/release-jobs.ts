@@ -92,6 +92,20 @@ export const REFRESH_JOB = {
   storeLock: 'shared',
 } as const satisfies JobDefinition;
 
+/** Queued by `refresh` with `args` `current=RELEASE_ID`. It runs beside the long tasks of its lane: the time it states is near. */
+export const EARLY_SWITCH_JOB = {
+  kind: 'early-switch',
+  summary: 'States a nearer time for the switch to an announced release, in a new attestation.',
+  lane: 'verify',
+  scope: 'operate',
+  groups: [],
+  arguments: z.strictObject({ release_id: releaseId }),
+  resumable: true,
+  maxAttempts: 1,
+  storeLock: 'none',
+  parallel: 1,
+} as const satisfies JobDefinition;
+
 const CLEANUP_CHOICE = ['count', 'id', 'localized_release_id'] as const;
 
 export const CLEANUP_JOB = {
@@ -132,5 +146,6 @@ export const RELEASE_JOBS = [
   REPAIR_JOB,
   DAMAGE_REPAIR_JOB,
   REFRESH_JOB,
+  EARLY_SWITCH_JOB,
   CLEANUP_JOB,
 ] as const;

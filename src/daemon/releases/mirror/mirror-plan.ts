@@ -70,6 +70,8 @@ export function planMirror(
 export type AnnouncementStep =
   | { readonly kind: 'none' }
   | { readonly kind: 'cancel' }
+  /** The release is here whole already, and only its time is another one. */
+  | { readonly kind: 'restate'; readonly announced: Announcement; readonly currentAt: number }
   | { readonly kind: 'announce'; readonly release: SourceRelease; readonly currentAt: number };
 
 /** The facts about the announcement of one channel of an edge. */
@@ -78,28 +80,32 @@ export interface MirroredAnnouncement {
   readonly announced: Announcement | null;
   /** The announced release here, or `null`. */
   readonly held: ReleaseRow | null;
+  /** The current official release here, or `null`. */
+  readonly officialId: string | null;
 }
 
 /**
- * Decides the next step for an announcement. A release whose time has come is followed as a current one.
+ * Decides the next step for an announcement. A release whose time has come is followed as a current one. A localized one waits for its
+ * base.
  *
  * @param nowSeconds Unix seconds
  */
 export function planAnnouncement(
   statement: AttestationStatement,
-  { channel, announced, held }: MirroredAnnouncement,
+  { channel, announced, held, officialId }: MirroredAnnouncement,
   nowSeconds: number,
 ): AnnouncementStep {
   const attested = announcedRelease(statement, channel);
   if (attested === null) return { kind: announced === null ? 'none' : 'cancel' };
   if (hasSwitched(statement, attested, nowSeconds)) return { kind: 'none' };
+  if (channel === 'localized' && attested.base_release_id !== officialId) return { kind: 'none' };
   const { current_at: currentAt } = attested;
-  const isHeld =
+  const isWhole =
     announced?.release_id === attested.release_id &&
-    announced.current_at === currentAt &&
     held?.snapshot_id === attested.snapshot_id &&
     held.state !== 'damaged';
-  return isHeld ? { kind: 'none' } : { kind: 'announce', release: { channel, attested }, currentAt };
+  if (!isWhole) return { kind: 'announce', release: { channel, attested }, currentAt };
+  return announced.current_at === currentAt ? { kind: 'none' } : { kind: 'restate', announced, currentAt };
 }
 
 /** Whether a release here is exactly the attested one, sound, and can be repaired from the origin. */

@@ -1,4 +1,4 @@
-import { announcedRelease, hasSwitched, releaseAt } from '../../../domain/verdict/announced.ts';
+import { releaseAt } from '../../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
@@ -10,7 +10,8 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { lookAtCurrent, tidy } from '../sync/sync-steps.ts';
 import { copyRelease, type CopiedRelease } from './copy-release.ts';
 import { copyRetained, type RetainedDependencies } from './copy-retained.ts';
-import { isHeldBy, planAnnouncement, planMirror, type MirrorStep } from './mirror-plan.ts';
+import { announcementStep } from './announcement-step.ts';
+import { isHeldBy, planMirror, type MirrorStep } from './mirror-plan.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
 export interface MirrorDependencies extends RetainedDependencies, ReadOriginDependencies {}
@@ -109,26 +110,27 @@ async function followAnnouncement(
 ): Promise<FollowedAnnouncement> {
   if (deps.attested.isCarried === true) return { copy: null, version: null };
   const { releases, publisher, clock } = deps;
-  const announced = releases.announced().find((one) => one.channel === channel) ?? null;
-  const attested = announcedRelease(held.statement, channel);
-  const row = attested === null ? null : releases.get(channel, attested.release_id);
-  const step = planAnnouncement(held.statement, { channel, announced, held: row }, unixSeconds(clock));
+  const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
   if (step.kind === 'none') return { copy: null, version: null };
+  if (step.kind === 'restate')
+    return { copy: null, version: await deps.attestor.restate(step.announced, step.currentAt) };
   if (step.kind === 'cancel') {
     context.log('info', 'the origin took its announcement back', { channel });
     return { copy: null, version: await publisher.cancelAnnouncement(channel, context) };
   }
   const copy = await copyRelease(deps, held, step.release, context);
-  // Copying takes time, in which the origin can take the announcement back or the stated time can pass.
-  const { statement } = deps.origins.held() ?? held;
-  const newest = announcedRelease(statement, channel);
-  const { release_id } = copy.release;
-  if (newest?.release_id !== release_id || newest.current_at !== step.currentAt)
-    return { copy, version: null };
-  if (hasSwitched(statement, newest, unixSeconds(clock)))
+  const isCopied = ({ attested }: SourceRelease): boolean =>
+    attested.release_id === copy.release.release_id && attested.snapshot_id === copy.release.snapshot_id;
+  // Copying takes time, in which the origin can take the announcement back or change its time, or the time can pass.
+  const newest = deps.origins.held() ?? held;
+  const due = stepOf(deps, newest, channel, releases.current(channel));
+  if (due.kind === 'follow' && isCopied(due.release))
     return { copy, version: await publisher.makeCurrent(copy.release, context) };
-  const version = await publisher.announce(copy.release, step.currentAt, context);
-  context.log('info', 'the release is announced', { channel, release_id, current_at: step.currentAt });
+  const still = announcementStep(releases, newest.statement, channel, unixSeconds(clock));
+  if (still.kind !== 'announce' || !isCopied(still.release)) return { copy, version: null };
+  const { release_id } = copy.release;
+  const version = await publisher.announce(copy.release, still.currentAt, context);
+  context.log('info', 'the release is announced', { channel, release_id, current_at: still.currentAt });
   return { copy, version };
 }
 

@@ -1,4 +1,3 @@
-import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
@@ -12,7 +11,8 @@ import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts'
 import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
-import { isHeldBy, planAnnouncement, planMirror } from './mirror-plan.ts';
+import { announcementStep } from './announcement-step.ts';
+import { isHeldBy, planMirror } from './mirror-plan.ts';
 import { missingRetained } from './plan-retained.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
@@ -29,7 +29,7 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
   readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'announced' | 'get'>;
   /** Number of earlier releases of a channel that stay reachable here. */
   readonly retainedCount: () => number;
-  readonly attestor: Pick<Attestor, 'issue' | 'status'>;
+  readonly attestor: Pick<Attestor, 'issue' | 'restate' | 'status'>;
   /** In [0, 1). */
   readonly random: () => number;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
@@ -39,6 +39,23 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
 export interface OriginFollower {
   start(): void;
   stop(): Promise<void>;
+}
+
+/** Takes over another time of an announced release. That needs no sync, and must not wait for one: the new time can be near. */
+async function restateAnnouncements(
+  { origins, releases, attestor, clock, logger }: OriginFollowerOptions,
+  { channels, isCarried }: AttestedUpstream,
+): Promise<void> {
+  const held = origins.held();
+  if (held === null || isCarried === true) return;
+  for (const channel of channels) {
+    const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
+    if (step.kind !== 'restate') continue;
+    await attestor.restate(step.announced, step.currentAt);
+    const { release_id } = step.announced;
+    const about = { channel, release_id, current_at: step.currentAt };
+    logger.info(about, 'the announced release has another time');
+  }
 }
 
 /** Creates the follower. Without an origin it only looks whether one is configured. */
@@ -69,13 +86,9 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     origin: AttestedUpstream,
     statement: AttestationStatement,
     channel: Channel,
-  ): boolean => {
-    if (origin.isCarried === true) return false;
-    const attested = announcedRelease(statement, channel);
-    const held = attested === null ? null : releases.get(channel, attested.release_id);
-    const announced = releases.announced().find((one) => one.channel === channel) ?? null;
-    return planAnnouncement(statement, { channel, announced, held }, unixSeconds(clock)).kind !== 'none';
-  };
+  ): boolean =>
+    origin.isCarried !== true &&
+    announcementStep(releases, statement, channel, unixSeconds(clock)).kind !== 'none';
 
   const lacksEarlier = ({ isCarried, channels }: AttestedUpstream): boolean => {
     const held = options.origins.held();
@@ -102,6 +115,7 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     if (found !== null) known = { of: origin, tag: found.tag };
     if (failure !== null) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
     failure = null;
+    await restateAnnouncements(options, origin);
     await catchUp(origin, found !== null);
   };
 

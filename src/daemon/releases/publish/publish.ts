@@ -7,6 +7,7 @@ import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { SnapshotId } from '../../../domain/release/digest.ts';
+import { announceOrSwitch, type Published } from './announce-or-switch.ts';
 import { describe, isSound, type ReleaseFindings, type ReleaseCheck } from '../checks/release-check.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
@@ -28,6 +29,8 @@ export interface PublisherOptions {
   readonly failpoints: Failpoints;
   /** Seconds after which an object is hashed again before a release that contains it becomes current. */
   readonly reverifyAfterSeconds: () => number;
+  /** Seconds between the announcement of a release and its switch; 0: releases are not announced. */
+  readonly announceSeconds: () => number;
 }
 
 /** Registers releases and makes them current, in the order of the write protocol. */
@@ -45,6 +48,8 @@ export interface Publisher {
    * @returns the version of the new attestation
    */
   makeCurrent(release: ReleaseRow, context: TaskContext): Promise<number>;
+  /** Announces a registered release where releases are announced, or makes it current. */
+  announceOrSwitch(release: ReleaseRow, context: TaskContext): Promise<Published>;
   /**
    * Leaves a channel without a current release. Cancellation does not interrupt it.
    *
@@ -86,6 +91,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     register: (draft, context) => register(options, draft, context),
     makeCurrent: (release, context) =>
       context.commit(() => options.attestor.switchTo(release.channel, release.release_id)),
+    announceOrSwitch: (release, context) => announceOrSwitch(options, release, context),
     announce: ({ channel, release_id: id }, currentAt, context) =>
       context.commit(() => options.attestor.announce(channel, id, currentAt)),
     cancelAnnouncement: (channel, context) =>

@@ -1,10 +1,10 @@
-import type { Channel } from '../../../domain/release/channel.ts';
+import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
 import type { ReleaseRepository } from './release-repository.ts';
 import type { SwitchPlan } from './switch-rules.ts';
 
 /**
- * Writes a planned switch: the changed rows, the pointer, the end of an announcement and, if the pointer moved, the event that a release became
+ * Writes a planned switch: the changed rows, the pointer, the end of announcements and, if the pointer moved, the event that a release became
  * current. Call it inside a transaction.
  *
  * @param nowSeconds Unix seconds of the switch
@@ -18,7 +18,8 @@ export function applySwitch(
   nowSeconds: number,
 ): void {
   for (const { release, change } of changes) releases.update(release.channel, release.release_id, change);
-  if (after.announced.every((one) => one.channel !== channel)) releases.clearAnnounced(channel);
+  for (const each of CHANNELS)
+    if (after.announced.every((one) => one.channel !== each)) releases.clearAnnounced(each);
   const pointer = after.pointers[channel];
   if (pointer === null) return;
   const previous = releases.pointer(channel)?.release_id ?? null;
@@ -41,6 +42,8 @@ export function applySwitch(
  */
 export function applyWithdrawal(releases: ReleaseRepository, channel: Channel, nowSeconds: number): void {
   releases.clearAnnounced(channel);
+  // A localized release may not become current without its base.
+  if (channel === 'official') releases.clearAnnounced('localized');
   const current = releases.current(channel);
   if (current === null) return;
   releases.update(channel, current.release_id, {

@@ -84,7 +84,10 @@ export function isAnnouncedIn(
 }
 
 /** Whether a localized release is based on an official release other than the current one. */
-export function isStale(release: ReleaseRow, officialReleaseId: string | null): boolean {
+export function isStale(
+  release: Pick<ReleaseRow, 'channel' | 'base_release_id'>,
+  officialReleaseId: string | null,
+): boolean {
   return release.channel === 'localized' && release.base_release_id !== officialReleaseId;
 }
 

@@ -1,5 +1,5 @@
 import type { Channel } from '../../../domain/release/channel.ts';
-import type { ReleaseChange } from './release-repository.ts';
+import type { Announcement, ReleaseChange } from './release-repository.ts';
 import type { ReleaseRow } from './release-row.ts';
 import { isStale, type ReleaseSituation } from './retention-rules.ts';
 
@@ -19,8 +19,8 @@ export interface SwitchPlan {
 
 /**
  * Plans which rows change when a release becomes current: the release itself, the one it replaces, and the localized
- * release whose base is, or is no longer, the current official one. Pure: the statement is signed over `after` before
- * any row is written.
+ * release whose base is, or is no longer, the current official one. The announcement of a localized release ends when its base is
+ * no longer current. Pure: the statement is signed over `after` before any row is written.
  *
  * @param nowSeconds Unix seconds of the switch
  */
@@ -54,12 +54,22 @@ export function planSwitch(
     after: {
       releases,
       pointers: { ...situation.pointers, [channel]: { channel, release_id: pointer.release_id, since } },
-      // Making the current release current again, after a repair, changes no plan.
-      announced: situation.announced.filter(
-        (one) => one.channel !== channel || outgoing?.release_id === releaseId,
-      ),
+      announced: situation.announced.filter((one) => {
+        // Making the current release current again, after a repair, changes no plan.
+        if (one.channel === channel) return outgoing?.release_id === releaseId;
+        // A localized release may not become current on another official one.
+        return !isStale(announcedRow(releases, one), officialId);
+      }),
     },
   };
+}
+
+function announcedRow(
+  releases: readonly ReleaseRow[],
+  { channel, release_id: id }: Announcement,
+): Pick<ReleaseRow, 'channel' | 'base_release_id'> {
+  const row = releases.find((release) => release.channel === channel && release.release_id === id);
+  return row ?? { channel, base_release_id: null };
 }
 
 function pointerChange(

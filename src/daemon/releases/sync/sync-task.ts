@@ -1,4 +1,4 @@
-import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
@@ -18,6 +18,7 @@ import {
   type DownloadPlanDependencies,
 } from './download-plan.ts';
 import { downloadUnresolved, type DownloadRunDependencies } from '../download/download-run.ts';
+import type { Published } from '../publish/announce-or-switch.ts';
 import type { Publisher } from '../publish/publish.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
@@ -105,43 +106,23 @@ async function sync(
   return resultOf({ release, previous: current, damaged, plan, downloaded, ...outcome });
 }
 
-/** The version of the new attestation, and when the release becomes current if it is announced, Unix seconds. */
-interface Published {
-  readonly version: number;
-  readonly currentAt: number | null;
-}
-
-/**
- * Makes a release current or, where releases are announced, states when it becomes current. There is nothing to announce
- * when clients get no sound release now, or when the release is current already.
- */
+/** Publishes a release that a sync has registered. */
 async function publish(
-  { releases, publisher, clock, announceSeconds }: SyncDependencies,
+  deps: SyncDependencies,
   release: ReleaseRow,
   context: TaskContext,
 ): Promise<Published> {
-  const { release_id, channel } = release;
-  const current = releases.current(channel);
-  if (announceSeconds > 0 && current?.state === 'current' && current.release_id !== release_id) {
-    const before = releases.announced().find((one) => one.channel === channel);
-    const now = unixSeconds(clock);
-    const keepsTime = before?.release_id === release_id && before.current_at > now;
-    const currentAt = keepsTime ? before.current_at : now + announceSeconds;
-    const version = await publisher.announce(release, currentAt, context);
-    context.log('info', 'the release is announced', { release_id, current_at: currentAt });
-    return { version, currentAt };
-  }
-  await publisher.cancelAnnouncement(channel, context);
-  const version = await publisher.makeCurrent(release, context);
-  const isReplaced = isDocumentReplaced(release, current);
+  const before = deps.releases.current(release.channel);
+  const published = await deps.publisher.announceOrSwitch(release, context);
+  if (published.currentAt !== null) return published;
   context.log(
     'info',
-    isReplaced
+    isDocumentReplaced(release, before)
       ? 'the server-info document was replaced; the release stays current'
       : 'the release is current',
-    { release_id, attestation_version: version },
+    { release_id: release.release_id, attestation_version: published.version },
   );
-  return { version, currentAt: null };
+  return published;
 }
 
 async function unchanged(

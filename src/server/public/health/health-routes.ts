@@ -1,7 +1,9 @@
 import type { Health } from '../../../contract/schemas/answers/health.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
 import type { ServiceAnswer, ServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
+import { servedAnnouncement } from '../release/announced-release.ts';
 import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
 import type { ServingControl } from '../../serving/serving.ts';
 import type { DaemonState } from '../../daemon-client/daemon-presence.ts';
@@ -9,7 +11,7 @@ import type { ReadServiceState } from '../../service/service-state-reader.ts';
 import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
 
 export interface HealthRoutesOptions {
-  readonly serving: Pick<ServingControl, 'verdict' | 'attestation'>;
+  readonly serving: Pick<ServingControl, 'verdict' | 'attestation' | 'state'>;
   readonly refresh: () => RefreshDiagnostics;
   /** Whether the daemon answers. */
   readonly daemon: () => DaemonState;
@@ -66,6 +68,10 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
             official: renderHealthBrief(verdicts.official),
             localized: renderHealthBrief(verdicts.localized),
           },
+          announced: {
+            official: announcedOf(serving, 'official'),
+            localized: announcedOf(serving, 'localized'),
+          },
           service: renderServiceState(service),
         } satisfies Health,
         { cacheControl: NO_STORE },
@@ -83,6 +89,14 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
       );
     },
   };
+}
+
+function announcedOf(
+  serving: HealthRoutesOptions['serving'],
+  channel: Channel,
+): Health['announced'][Channel] {
+  const announced = servedAnnouncement(serving, channel);
+  return announced === null ? null : { release_id: announced.release_id, current_at: announced.current_at };
 }
 
 function renderServiceState({ channels, ...whole }: ServiceAnswer): Health['service'] {

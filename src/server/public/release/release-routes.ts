@@ -1,10 +1,10 @@
 import type { Bootstrap, ReleaseBody, ReleasesBody } from '../../../contract/schemas/answers/release.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
-import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import { jsonAnswer, NO_CACHE, NO_STORE, type Answer } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
 import type { Serving, ServingControl } from '../../serving/serving.ts';
+import { servedAnnouncement } from './announced-release.ts';
 import type { PublicUrls } from './public-urls.ts';
 import { renderHealth, renderRelease } from './release-body.ts';
 import type { ReleaseHistory } from './release-lookup.ts';
@@ -81,11 +81,9 @@ export function createReleaseRoutes({
   };
 }
 
-/** The announced release, once its bytes are served. */
 function announcedOf(serving: Serving & Pick<ServingControl, 'attestation'>): ReleaseBody['announced'] {
-  const statement = serving.attestation()?.statement;
-  const announced = statement === undefined ? null : announcedRelease(statement, 'official');
-  if (announced === null || !serving.state().byReleaseId.has(announced.release_id)) return null;
+  const announced = servedAnnouncement(serving, 'official');
+  if (announced === null) return null;
   const { release_id, channel, snapshot_id, entry_count, total_bytes, current_at } = announced;
   return { release_id, channel, snapshot_id, entry_count, total_bytes, current_at };
 }

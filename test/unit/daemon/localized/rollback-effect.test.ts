@@ -22,7 +22,7 @@ function stop(current: string | null, stops: readonly Rollback[], live: readonly
   const pointer = () => (current === null ? null : { release_id: current });
   const get = (id: string) => ({ status: live.includes(id) ? 'running' : 'failed' });
   const found = stopOf({
-    releases: { pointer } as unknown as Pick<ReleaseRepository, 'pointer'>,
+    releases: { pointer, announced: () => [] } as unknown as Pick<ReleaseRepository, 'pointer' | 'announced'>,
     rollbacks: { stops: () => stops },
     tasks: { get } as unknown as Pick<TaskEngine, 'get'>,
   });

@@ -102,6 +102,7 @@ const CONFIGURATION: ReleasesConfiguration = {
   verifyConcurrency: 2,
   reserveBytes: 0,
   announceSeconds: 0,
+  switchLeadSeconds: 15,
   // The tests start repairs themselves.
   automaticRepair: false,
 };

@@ -19,15 +19,16 @@ interface World {
   readonly localized?: ReleaseStatus['localized'];
   readonly relation?: ReleaseStatus['relation'];
   readonly texts?: Parameters<typeof planPin>[3];
+  readonly announced?: Pick<ReleaseStatus, 'announced' | 'announced_localized'>;
 }
 
 function plan(
   channel: 'official' | 'localized',
   release: string | undefined,
-  { history = [], localized = NOW, relation = 'in_sync', texts = null }: World = {},
+  { history = [], localized = NOW, relation = 'in_sync', texts = null, announced = {} }: World = {},
 ): PinPlan {
   const spec = release === undefined ? { channel } : { channel, release };
-  return planPin(spec, { official: NOW, localized, relation }, history, texts);
+  return planPin(spec, { official: NOW, localized, relation, ...announced }, history, texts);
 }
 
 describe('a pin', () => {
@@ -35,6 +36,15 @@ describe('a pin', () => {
     expect(plan('official', undefined)).toEqual({ kind: 'none' });
     expect(plan('official', 'now')).toEqual({ kind: 'reached' });
     expect(plan('localized', 'now')).toEqual({ kind: 'reached' });
+  });
+
+  it('of an announced release waits for its time, and acts no more', () => {
+    const next = { release_id: 'next', current_at: 1_784_000_000 };
+    const message = 'next is announced and becomes current at 2026-07-14T03:33:20.000Z';
+    const waiting = { kind: 'waiting', obstacle: { reason: 'ReleaseChanging', message } };
+    expect(plan('official', 'next', { announced: { announced: next } })).toEqual(waiting);
+    expect(plan('localized', 'next', { announced: { announced_localized: next } })).toEqual(waiting);
+    expect(plan('localized', 'next', { announced: { announced: next } })).toMatchObject({ kind: 'act' });
   });
 
   it('of an earlier localized release rolls back to it, of an unknown one publishes it', () => {

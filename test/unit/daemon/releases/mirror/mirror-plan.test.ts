@@ -82,13 +82,14 @@ describe('an announced release', () => {
       currentAt === null
         ? null
         : { channel: 'official' as const, release_id: NEXT.release_id, current_at: currentAt };
-    return planAnnouncement(statement, { channel: 'official', announced, held }, nowSeconds).kind;
+    return planAnnouncement(statement, { channel: 'official', announced, held, officialId: null }, nowSeconds)
+      .kind;
   };
 
   test('is announced here with the same time, again when it was damaged, and taken back', () => {
     expect(plan(ANNOUNCING, null, null)).toBe('announce');
     expect(plan(ANNOUNCING, AT, copyOf(NEXT, { state: 'verified' }))).toBe('none');
-    expect(plan(ANNOUNCING, AT + 1, copyOf(NEXT, { state: 'verified' }))).toBe('announce');
+    expect(plan(ANNOUNCING, AT + 1, copyOf(NEXT, { state: 'verified' }))).toBe('restate');
     expect(plan(ANNOUNCING, AT, copyOf(NEXT, { state: 'damaged' }))).toBe('announce');
     expect(plan(ANNOUNCING, null, null, AT)).toBe('none');
     expect(plan(sampleStatement(), AT, null)).toBe('cancel');

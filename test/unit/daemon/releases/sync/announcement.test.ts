@@ -3,6 +3,8 @@ import { until } from '../../../../support/until.ts';
 import { createWorld, type World } from '../release-world.ts';
 
 const ANNOUNCE_SECONDS = 60;
+/** That of the world. */
+const LEAD_SECONDS = 15;
 
 /** A world with release 1.0 as the current one, whose upstream has release 2.0. */
 async function announcing(announceSeconds = ANNOUNCE_SECONDS): Promise<World> {
@@ -117,6 +119,63 @@ describe('an announced release', () => {
       code: 'release_protected',
     });
   });
+
+  test('becomes current early when that is asked for, at a time that a new attestation states', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    const { version } = world.attested();
+    const at = seconds(world) + LEAD_SECONDS;
+    const early = { args: ['current=2.0'] };
+    expect((await world.act('refresh', early)).result).toMatchObject({
+      brought_forward: true,
+      current_at: at,
+      attestation_version: version + 1,
+    });
+    expect(others(world)).toEqual([['2.0', at]]);
+    // A second request, and a sync, leave the nearer time as it is.
+    await world.clock.advance(1000);
+    expect((await world.act('refresh', early)).result).toEqual({
+      release_id: '2.0',
+      brought_forward: false,
+      current_at: at,
+    });
+    await world.act('sync');
+    expect(others(world)).toEqual([['2.0', at]]);
+    await world.clock.advance((LEAD_SECONDS - 1) * 1000);
+    await untilCurrent(world, '2.0');
+    expect((await world.act('refresh', early)).result).toMatchObject({ brought_forward: false });
+  });
+
+  test('is the only one that can become current early', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+    await untilCurrent(world, '2.0');
+    const refusal = async (id: string): Promise<unknown> =>
+      await world.act('refresh', { args: [`current=${id}`] }).catch((error: unknown) => error);
+    expect(await refusal('1.0')).toMatchObject({ code: 'not_announced' });
+    expect(await refusal('3.0')).toMatchObject({ code: 'unknown_release' });
+    await expect(world.act('refresh', { args: ['now=2.0'] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  test.each(['release.attestation.signed', 'release.attestation.published', 'release.database.announced'])(
+    'has its old or its new time after a crash at %s',
+    async (place) => {
+      const world = await announcing();
+      await world.act('sync');
+      const stated = seconds(world) + ANNOUNCE_SECONDS;
+      const nearer = seconds(world) + LEAD_SECONDS;
+      world.script.failAt = place;
+      expect((await world.act('refresh', { args: ['current=2.0'] })).status).toBe('failed');
+      await world.restart();
+      const at = place === 'release.attestation.signed' ? stated : nearer;
+      expect(others(world)).toEqual([['2.0', at]]);
+      await world.clock.advance((at - seconds(world)) * 1000);
+      await untilCurrent(world, '2.0');
+    },
+  );
 
   test.each(['release.attestation.signed', 'release.attestation.published', 'release.database.announced'])(
     'survives a crash at %s with the old or the new state',
