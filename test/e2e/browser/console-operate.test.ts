@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { tellState } from '../../support/console-answers.ts';
 import {
   logIn,
   openConsoleSystem,
@@ -71,20 +71,6 @@ const STATES = [
     command: 'slipway ctl run sync --wait',
   },
 ] as const;
-
-/** Replaces members of the state that the server tells. */
-async function tellState(page: Page, change: object): Promise<void> {
-  await page.route('**/healthz', async (route) => {
-    const response = await route.fetch();
-    const body = (await response.json()) as { readonly service: { readonly channels: object } };
-    const { channels, ...service } = body.service;
-    const official = { ...service, ...change };
-    await route.fulfill({
-      response,
-      json: { ...body, service: { ...official, channels: { ...channels, official } } },
-    });
-  });
-}
 
 /** Expects no violation, and nothing that makes the page wider. */
 async function expectSound({ page, violations }: TestPage, place: string): Promise<void> {
