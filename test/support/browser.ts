@@ -33,7 +33,7 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
 
 /** How long to wait for an element. The machine may be busy. */
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 25_000;
 
 /** One browser per test file, with a fresh profile folder. */
 let launched: Promise<Browser> | null = null;

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { openPage, type TestPage } from '../../support/browser.ts';
 import {
   consoleToken,
   startConsoleWorld,
@@ -12,13 +12,8 @@ import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
 /** Opens a page of the console with the token of a person. */
-async function openAs(
-  world: ConsoleWorld,
-  person: ConsolePerson,
-  hash: string,
-  look: Look = {},
-): Promise<TestPage> {
-  const opened = await openPage(look);
+async function openAs(world: ConsoleWorld, person: ConsolePerson, hash: string): Promise<TestPage> {
+  const opened = await openPage();
   await opened.page.goto(`${world.url}${hash}`);
   await logIn(opened, consoleToken(person));
   return opened;
@@ -33,39 +28,6 @@ async function confirm(page: Page, yes: RegExp, done: RegExp): Promise<void> {
 
 describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory', () => {
   const reused = reusedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
-
-  it.each([
-    ['light', DESKTOP],
-    ['dark', DESKTOP],
-    ['light', PHONE],
-    ['dark', PHONE],
-  ] as const)('violate no rule and fit the screen: %s %o', async (colorScheme, viewport) => {
-    const world = await reused();
-    const opened = await openAs(world, 'review', '#/glossary', { colorScheme, viewport });
-    const { page } = opened;
-    const places = [
-      ['glossary?check=先生と温泉郷へ', 'Check a text', 'mark'],
-      ['glossary/radio-club', 'Duplicates', '.duplicate'],
-      ['memory?text=先生', 'Conflicts', '.memory-conflict'],
-    ] as const;
-    for (const [place, heading, proof] of places) {
-      await page.goto(`${world.url}#/${place}`);
-      await page.getByRole('heading', { name: heading }).waitFor();
-      await page.locator(proof).first().waitFor();
-      await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
-      await opened.screenshot(
-        `${place.split(/\W/, 1)[0]}-${heading.split(' ')[0]}-${colorScheme}-${viewport.width}`,
-        {
-          fullPage: true,
-        },
-      );
-      const sideways = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect([place, sideways, await opened.violations()]).toEqual([place, 0, []]);
-    }
-    expect(opened.troubles).toEqual([]);
-  });
 
   it('keep every filter in the address, and show the same list to another person', async () => {
     const world = await reused();
