@@ -102,13 +102,11 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(Object.keys(values).toSorted()).toEqual(parameters.filter((name) => !PAGES.has(name)).toSorted());
     const all = (await world.read('translation.tasks')).total;
     for (const [name, value] of Object.entries(values)) {
-      const field = form.getByLabel(FILTER_LABELS[name] ?? name, { exact: true });
-      if (!(await field.isVisible())) await form.getByText(/^More filters/).click();
-      if (
-        (await field.evaluate((element) => (element as unknown as { tagName: string }).tagName)) === 'SELECT'
-      ) {
-        await field.selectOption(value);
-      } else await field.fill(value);
+      const named = { name: new RegExp(`^${FILTER_LABELS[name] ?? name}`) };
+      const field = form.getByRole('combobox', named).or(form.getByRole('searchbox', named));
+      if ((await field.count()) === 0) await form.getByText(/^More filters/).click();
+      const isChoice = (await form.getByRole('combobox', named).count()) > 0;
+      await (isChoice ? field.selectOption(value) : field.fill(value));
       await expect
         .poll(() => new URL(page.url()).hash)
         .toBe(`#/translate?${new URLSearchParams({ [name]: value })}`);

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { ReportName } from '../../../src/contract/reports/reports.ts';
 import { DESKTOP, PHONE, type TestPage } from '../../support/browser.ts';
@@ -155,6 +155,16 @@ async function faultsOf({ page, violations }: TestPage): Promise<readonly string
   return faults;
 }
 
+/** Collects what moved although nobody pressed a key or a button. Runs in the page. */
+const WATCH_SHIFTS = `
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries()) {
+      if (!hadRecentInput) shifts.push([value, ...sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120))]);
+    }
+  }).observe({ type: 'layout-shift' });
+`;
+
 /** Whether a request asks for data, and not for the files of the page. */
 const isData = ({ pathname }: URL): boolean =>
   !pathname.startsWith('/admin/dashboard/') && /^\/(?:admin|healthz|readyz)/.test(pathname);
@@ -274,6 +284,64 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
     await showPage(page, world, '#/tasks');
     const [first] = await page.locator('main time').allTextContents();
     expect(first).toMatch(/now|\d+ (?:s|min) ago/);
+    // The leases of an hour and of a day have not ended.
+    await showPage(page, world, `#/translate?destination=${encodeURIComponent(CONSOLE_FILES.leased)}`);
+    await page.getByText(/^(?:\d+ min|1 h) left, worker-1$/).waitFor();
+    const claimed = (await world.units(CONSOLE_FILES.drafts)).find(
+      ({ translation }) => translation?.claim?.owner === 'kana',
+    );
+    const task = await world.task(CONSOLE_FILES.drafts);
+    await showPage(page, world, `#/translate-task/${task}?unit=${claimed?.unit_id}`);
+    await page
+      .locator('.lease-notes')
+      .getByText(/^kana works on it, \d+:\d\d left$/)
+      .waitFor();
+    // The next run of a schedule is ahead, and none is late.
+    await showPage(page, world, '#/schedules');
+    const nightly = page.getByRole('row').filter({ hasText: 'nightly-verify' });
+    await nightly.getByText(/^in (?:23 h|1 d)$/).waitFor();
+    expect(await page.getByText(/^Late by/).count()).toBe(0);
+    // A toast is shown as long as everywhere.
+    await nightly.getByRole('switch').click();
+    const toasts = page.getByRole('region', { name: 'Results' });
+    await toasts.getByText('nightly-verify runs no more by itself.', { exact: true }).first().waitFor();
+    await toasts.getByRole('button', { name: /^Undo/ }).click();
+    const again = toasts.getByText('nightly-verify runs by itself again.', { exact: true }).first();
+    await again.waitFor();
+    await page.clock.fastForward(7000);
+    await again.waitFor({ state: 'detached' });
+  });
+
+  it('moves nothing under the pointer while its data is read again', async () => {
+    const world = await reused();
+    const { page } = await openConsole(world, '');
+    await page.clock.install();
+    const open = new Set<Request>();
+    page.on('request', (request) => open.add(request));
+    page.on('requestfinished', (request) => open.delete(request));
+    page.on('requestfailed', (request) => open.delete(request));
+    await page.evaluate(WATCH_SHIFTS);
+    const shifts: Record<string, unknown> = {};
+    let refreshed = 0;
+    for (const hash of world.addresses) {
+      await showPage(page, world, hash);
+      await expect.poll(() => open.size).toBe(0);
+      await openHash(page, world, hash);
+      await page.evaluate('globalThis.shifts.length = 0');
+      const asked = page.waitForRequest(({ url }) => isData(new URL(url())), { timeout: 5000 });
+      // All lists but the longest are read again by then.
+      await page.clock.fastForward(16_000);
+      refreshed += await asked.then(
+        () => 1,
+        () => 0,
+      );
+      await expect.poll(() => open.size).toBe(0);
+      await openHash(page, world, hash);
+      const found = (await page.evaluate('globalThis.shifts')) as readonly unknown[];
+      if (found.length > 0) shifts[hash] = found;
+    }
+    expect(shifts).toEqual({});
+    expect(refreshed).toBe(world.addresses.length);
   });
 
   it.each(['translate', 'review', 'publish', 'operate'] as const)(
