@@ -328,7 +328,7 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
       await expect.poll(() => open.size).toBe(0);
       await openHash(page, world, hash);
       await page.evaluate('globalThis.shifts.length = 0');
-      const asked = page.waitForRequest(({ url }) => isData(new URL(url())), { timeout: 5000 });
+      const asked = page.waitForRequest((request) => isData(new URL(request.url())), { timeout: 5000 });
       // All lists but the longest are read again by then.
       await page.clock.fastForward(16_000);
       refreshed += await asked.then(
