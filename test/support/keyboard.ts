@@ -11,7 +11,7 @@ const MOST_STEPS = 400;
 export async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let step = 0; step < MOST_STEPS; step += 1) {
-    const key = (await target.evaluate(KEY_TOWARDS)) as string | null;
+    const key = await target.evaluate(keyTowards);
     if (key === null) return;
     await page.keyboard.press(key);
   }
@@ -32,8 +32,18 @@ export async function typeInto(page: Page, target: Locator, text: string): Promi
 }
 
 /** The key that leads from the element with the focus to this one; `null` when it has the focus. Runs in the page. */
-const KEY_TOWARDS = `(element) => {
+function keyTowards(element: unknown): string | null {
+  const { document } = globalThis as unknown as {
+    readonly document: { readonly activeElement: PageElement; readonly body: PageElement };
+  };
   const at = document.activeElement;
   if (at === element) return null;
-  return at !== document.body && at.compareDocumentPosition(element) & 2 ? 'Shift+Tab' : 'Tab';
-}`;
+  // 2: it comes before the other one (DOCUMENT_POSITION_PRECEDING).
+  const isBefore = at !== document.body && (at.compareDocumentPosition(element) & 2) !== 0;
+  return isBefore ? 'Shift+Tab' : 'Tab';
+}
+
+/** The part of an element that is used. */
+interface PageElement {
+  compareDocumentPosition(other: unknown): number;
+}
