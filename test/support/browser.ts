@@ -33,7 +33,7 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
 
 /** How long to wait for an element. The machine may be busy. */
-const PATIENCE_MS = 25_000;
+const PATIENCE_MS = 90_000;
 
 /** One browser per test file, with a fresh profile folder. */
 let launched: Promise<Browser> | null = null;
@@ -98,8 +98,7 @@ export async function cspReports(page: Page): Promise<readonly string[]> {
 
 /** Runs axe-core. The debugger injects it, so the page's policy does not apply; it adds no markup. */
 async function runAxe(page: Page, rules: readonly string[] | undefined): Promise<readonly string[]> {
-  if (!((await page.evaluate(`'axe' in globalThis`)) as boolean))
-    await page.evaluate(`${AXE_SOURCE}; undefined`);
+  if ((await page.evaluate(`'axe' in globalThis`)) !== true) await page.evaluate(`${AXE_SOURCE}; undefined`);
   const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
   const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
   return found.violations.flatMap(({ id, nodes }) =>

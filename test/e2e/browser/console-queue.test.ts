@@ -109,7 +109,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
       await (isChoice ? field.selectOption(value) : field.fill(value));
       await expect
         .poll(() => new URL(page.url()).hash)
-        .toBe(`#/translate?${new URLSearchParams({ [name]: value })}`);
+        .toBe(`#/translate?${new URLSearchParams({ [name]: value }).toString()}`);
       const answer = await world.read('translation.tasks', { [name]: value });
       const shown = answer.total - (name === 'status' ? 0 : (answer.counts['superseded'] ?? 0));
       await form.getByText(shown === 1 ? '1 task' : `${shown} tasks`, { exact: true }).waitFor();

@@ -34,7 +34,7 @@ interface PageState {
 const WAITS = /^(?:Loading|Counting|Reading) .*…/;
 
 /** Pages that need no report: their content is in the page itself, or a person asks for it. */
-const OF_THEMSELVES = ['#/settings', '#/actions', '#/reports', '#/components'];
+const OF_THEMSELVES: ReadonlySet<string> = new Set(['#/settings', '#/actions', '#/reports', '#/components']);
 
 const held = async (): Promise<void> => await new Promise(() => undefined);
 
@@ -212,7 +212,7 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
       const faults: Record<string, readonly string[]> = {};
       for (const hash of world.addresses) {
         await openHash(page, world, hash);
-        if (!OF_THEMSELVES.includes(hash)) await proof(page, asked);
+        if (!OF_THEMSELVES.has(hash)) await proof(page, asked);
         const found = await faultsOf(opened);
         if (found.length > 0) faults[hash] = found;
         await screenshot(`${name}-${hash}-${viewport.width}`.replaceAll(/[^\w]+/g, '-'));
