@@ -71,14 +71,18 @@ describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
     const long = encodeURIComponent(LONG_HOSTILE);
     const addresses = [
       ...(await roomAddresses(page, { url })),
-      ...[
-        `tasks/${name}`,
-        `releases/${long}`,
-        `compare?left=${long}&right=${long}`,
-        `schedules?runs=${long}`,
-      ],
-      ...[`translate?folder=${name}`, `translate-task/${name}`, `review?task=${name}`, `publish?dry=${name}`],
-      ...[`memory?text=${name}`, `glossary/${long}`, `glossary?check=${name}`, name],
+      `tasks/${name}`,
+      `releases/${long}`,
+      `compare?left=${long}&right=${long}`,
+      `schedules?runs=${long}`,
+      `translate?folder=${name}`,
+      `translate-task/${name}`,
+      `review?task=${name}`,
+      `publish?dry=${name}`,
+      `memory?text=${name}`,
+      `glossary/${long}`,
+      `glossary?check=${name}`,
+      name,
     ].map((address) => (address.startsWith('#') ? address : `#/${address}`));
     const harm: Record<string, unknown> = {};
     let filled = 0;
