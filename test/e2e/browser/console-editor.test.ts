@@ -12,7 +12,7 @@ import {
   type ConsoleWorld,
 } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
-import { pressOn, tabTo } from '../../support/keyboard.ts';
+import { pressOn, tabTo, typeInto } from '../../support/keyboard.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { measureTasks } from '../../support/page-figures.ts';
@@ -342,7 +342,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
     await page.getByRole('alert').filter({ hasText: 'blocking findings' }).waitFor();
     await pressOn(page, page.getByRole('button', { name: /Waive/ }).first());
-    await page.keyboard.type('the line is plain on purpose');
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the line is plain on purpose');
     await pressOn(page, page.getByRole('button', { name: 'Waive tag_mismatch' }));
     await page.locator('.decisions').getByText('the line is plain on purpose').waitFor();
     await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
@@ -353,7 +353,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
 
     await page.getByText('No unit behind this one needs work.').first().waitFor();
     await pressOn(page, page.getByRole('button', { name: 'Return …' }));
-    await page.keyboard.type('the colour matters');
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the colour matters');
     await pressOn(page, page.getByRole('button', { name: 'Return to the translator' }));
     await until(
       async () => (await unitAt(world, destination, at)).translation?.state !== 'proofread',

@@ -147,7 +147,9 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
   it('find what is like a text and what contains it, and confirm a candidate', async () => {
     const world = await reused();
     const candidate = await until(async () => {
-      for (const unit of (await world.units(CONSOLE_FILES.drafts)).slice(5, 40)) {
+      for (const unit of (await world.units(CONSOLE_FILES.drafts)).slice(5, 60)) {
+        // The field of the search has one line.
+        if (unit.source_text.includes('\n')) continue;
         const { matches } = await world.read('translation.memory.query', { source_text: unit.source_text });
         const found = matches.find(
           ({ record }) => record.state === 'candidate' && record.source_text === unit.source_text,
@@ -164,7 +166,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const row = (text: string): ReturnType<Page['locator']> =>
       page.getByRole('table', { name: 'Matches, the best first' }).getByRole('row').filter({ hasText: text });
     const exact = row(candidate.record.target_text).filter({ hasText: source }).first();
-    await exact.getByText(`${Math.min(100, candidate.score)} % · same text`).waitFor();
+    await exact.getByText(`${Math.min(100, candidate.score)} % · same`).waitFor();
     await search.getByText(/^[1-9]\d* match(?:es)?$/).waitFor();
     await exact.getByRole('button', { name: `Confirm ${candidate.record.target_text}` }).click();
     const dialog = page.getByRole('dialog');
@@ -237,7 +239,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     await pane.locator('.source-text mark').filter({ hasText: found }).first().waitFor();
     const decide = page.getByRole('button', { name: 'Accept what the Glossary says …' });
     await pressOn(page, decide);
-    await page.keyboard.type('the speaker has another name for it');
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the speaker has another name for it');
     await page.keyboard.press('Control+Enter');
     await page
       .locator('.decisions')

@@ -9,7 +9,7 @@ import {
   type ConsoleWorld,
 } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
-import { pressOn } from '../../support/keyboard.ts';
+import { pressOn, typeInto } from '../../support/keyboard.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
@@ -101,7 +101,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
 
     await pressOn(page, rows.first().getByRole('checkbox'), 'Space');
     await pressOn(page, page.getByRole('button', { name: 'Return 1 …' }));
-    await page.keyboard.type('somebody else must accept it');
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'somebody else must accept it');
     // The keys of a form send the form: nothing is accepted.
     await page.keyboard.press('Control+Enter');
     await page.getByText('No unit of this task waits').waitFor();
