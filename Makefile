@@ -36,8 +36,8 @@ test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, in
 	@$(dev_tools) && exec node scripts/test.ts
 
 .PHONY: test-long
-test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzing) at full length
-	@$(dev_tools) && SLIPWAY_LONG=1 exec node scripts/test.ts unit integration
+test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzing, a million units) at full length
+	@$(dev_tools) && SLIPWAY_LONG=1 exec node scripts/test.ts unit integration browser
 
 .PHONY: lint
 lint: ## Checks format, lint, prose and types

@@ -18,8 +18,8 @@ export interface TestPage {
   readonly troubles: readonly string[];
   /** Writes a screenshot where `SLIPWAY_SCREENSHOTS` says, or into a folder that is removed afterwards. */
   readonly screenshot: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
-  /** Findings of axe-core, as `rule: element` lines. */
-  readonly violations: () => Promise<readonly string[]>;
+  /** Findings of axe-core, as `rule: element` lines; of all rules, or of those that are named. */
+  readonly violations: (rules?: readonly string[]) => Promise<readonly string[]>;
 }
 
 /** Viewport and preferences with which the page is opened. */
@@ -87,7 +87,7 @@ export async function openPage(look: Look = {}): Promise<TestPage> {
       await mkdir(screenshots, { recursive: true });
       await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage, animations: 'disabled' });
     },
-    violations: async () => await runAxe(page),
+    violations: async (rules) => await runAxe(page, rules),
   };
 }
 
@@ -96,12 +96,11 @@ export async function cspReports(page: Page): Promise<readonly string[]> {
   return (await page.evaluate('globalThis.cspReports')) as string[];
 }
 
-/**
- * Runs axe-core with all of its rules. The debugger injects it, so the page's policy does not apply; it adds no markup.
- */
-async function runAxe(page: Page): Promise<readonly string[]> {
-  await page.evaluate(`${AXE_SOURCE}; undefined`);
-  const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)) as AxeResults;
+/** Runs axe-core. The debugger injects it, so the page's policy does not apply; it adds no markup. */
+async function runAxe(page: Page, rules: readonly string[] | undefined): Promise<readonly string[]> {
+  if ((await page.evaluate(`'axe' in globalThis`)) !== true) await page.evaluate(`${AXE_SOURCE}; undefined`);
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
   return found.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
   );

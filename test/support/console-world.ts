@@ -21,6 +21,9 @@ import { until } from './until.ts';
 /** Above the coverage of the first publication, so that no other one precedes it, and below that of the second release. */
 const LEAST_COVERAGE = 0.15;
 
+/** A process that reads a container of a million units needs more than the default. */
+const LARGE_CONTAINER_MIB = 6144;
+
 /** The people of the world and what their tokens may do; `null`: everything. The id of a token is the name of its person. */
 const CONSOLE_PEOPLE = {
   admin: { id: 'ada', allow: null },
@@ -108,8 +111,9 @@ export async function startUnitsWorld(
   const { units } = size;
   if (size.containers === 1) await writeLongText(upstream, units);
   else await writeTextRelease(upstream, size);
-  const world = await startService({ upstream, atEnd });
-  await until(async () => (await world.read('translation.status')).coverage.units === units, 600_000);
+  const daemon = { parse: { memoryMebibytes: LARGE_CONTAINER_MIB } };
+  const world = await startService({ upstream, atEnd, daemon });
+  await until(async () => (await world.read('translation.status')).coverage.units === units, 1_800_000);
   return world;
 }
 

@@ -3,24 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPage, type TestPage } from '../../support/browser.ts';
 import { CONSOLE_TOKEN, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
 import { generateRelease } from '../../support/generate-release.ts';
+import { pressOn } from '../../support/keyboard.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
 import { startUpstreamServer } from '../../support/upstream-server.ts';
-
-/** Presses Tab until the element with this name has the focus, up to a limit. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  const passed: string[] = [];
-  for (let step = 0; step < 120; step += 1) {
-    const at = (await page.evaluate(
-      `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent
-        ?? document.activeElement.textContent).trim()`,
-    )) as string;
-    if (at === name) return;
-    passed.push(at.slice(0, 40));
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`Tab does not lead to "${name}", only to: ${passed.join(' | ')}`);
-}
 
 /** The row of a table whose first cell has this text. */
 function row(page: Page, name: string): ReturnType<Page['locator']> {
@@ -50,20 +36,16 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await page.locator('.verdict-bar .verdict').first().waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    await tabTo(page, 'Schedules');
-    await page.keyboard.press('Enter');
+    await pressOn(page, page.getByRole('link', { name: 'Schedules', exact: true }));
     await row(page, 'nightly').waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Schedules');
-    await tabTo(page, 'Remove nightly');
-    await page.keyboard.press('Enter');
+    await pressOn(page, page.getByRole('button', { name: 'Remove nightly' }));
     await page.getByRole('dialog').waitFor();
-    await tabTo(page, 'Continue …');
-    await page.keyboard.press('Enter');
+    await pressOn(page, page.getByRole('button', { name: 'Continue …' }));
     await page.getByText('Remove schedule nightly?').waitFor();
     // The Enter key must not trigger a destructive button next.
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Back');
-    await tabTo(page, 'Yes, remove schedule nightly');
-    await page.keyboard.press('Enter');
+    await pressOn(page, page.getByRole('button', { name: 'Yes, remove schedule nightly' }));
     await page.getByText('Remove schedule nightly: done.').first().waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row(page, 'nightly').waitFor({ state: 'detached' });
@@ -136,7 +118,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     expect(sent?.headers()['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('shows live progress of a long task, and cancels it', async () => {
+  it('shows the steps, the speed and the log of a long task, and cancels it', async () => {
     const release = generateRelease({ releaseId: 'slow', seed: 3, sizes: [10, 2_000_000] });
     const upstream = await startUpstreamServer({ files: release.manifestTree() });
     onTestFinished(async () => await upstream.close());
@@ -157,6 +139,19 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await row(page, 'sync')
       .getByRole('button', { name: /^Cancel/ })
+      .waitFor();
+    await row(page, 'sync').getByRole('link', { name: 'sync' }).click();
+    // The step that runs says how much there is, how fast it is and how long it will take.
+    const step = page.getByRole('list', { name: 'Steps of sync' }).locator('[aria-current=step]');
+    await step.getByText(/ of .+ · .+\/s · about .+ left$/).waitFor();
+    await page
+      .getByRole('img', { name: /^Speed of the step .+: mean .+\/s, highest .+\/s, over / })
+      .waitFor();
+    const log = page.getByRole('region', { name: 'Lines of the task' });
+    await log.getByRole('listitem').first().waitFor();
+    await page
+      .locator('main')
+      .getByRole('button', { name: /^Cancel/ })
       .click();
     await page.getByLabel('Reason').fill('the wrong hour');
     await page.getByRole('button', { name: 'Continue …' }).click();
@@ -165,9 +160,9 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       .getByText(/^Cancel task .*: done\.$/)
       .first()
       .waitFor();
-    await row(page, 'sync').getByText('Cancelled').waitFor();
-    await row(page, 'sync').getByRole('link').click();
+    await page.getByText('sync cancelled', { exact: true }).waitFor();
     await page.getByText('the wrong hour', { exact: true }).waitFor();
+    await page.getByRole('list', { name: 'Steps of sync' }).getByText('(stopped)').waitFor();
     expect(troubles).toEqual([]);
   });
 

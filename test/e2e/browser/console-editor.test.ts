@@ -12,6 +12,7 @@ import {
   type ConsoleWorld,
 } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
+import { pressOn, tabTo, typeInto } from '../../support/keyboard.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { measureTasks } from '../../support/page-figures.ts';
@@ -95,7 +96,8 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
       .locator('.lease-notes')
       .getByText(/^Yours, [12]:\d\d left/)
       .waitFor();
-    await page.getByRole('button', { name: /Insert.*Alt T/ }).click();
+    await page.getByRole('button', { name: /Insert.*Alt T/ }).waitFor();
+    await page.keyboard.press('Alt+t');
     expect(await target.inputValue()).toBe('译文%d');
     await untilStored(world, unit, '译文%d');
     await page.locator('.findings li.bad').waitFor({ state: 'detached' });
@@ -256,6 +258,25 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.locator('.matches').getByText('记得的译文').waitFor();
     await page.keyboard.press('Alt+1');
     expect(await target.inputValue()).toBe('记得的译文');
+    // Nine matches have a key each, by their place.
+    await page.route('**/admin/translation/memory/query?*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { matches: Array<{ record: object }> };
+      const [match] = body.matches;
+      const matches = Array.from({ length: 9 }, (_, place) => ({
+        ...match,
+        proposed_text: `译文${place + 1}`,
+        record: { ...match?.record, record_id: `record-${place}`, target_text: `译文${place + 1}` },
+      }));
+      await route.fulfill({ response, json: { ...body, matches } });
+    });
+    await page.keyboard.press('Alt+ArrowDown');
+    await page.keyboard.press('Alt+ArrowUp');
+    await page.locator('.matches').getByText('译文9').waitFor();
+    for (const place of [9, 8, 7, 6, 5, 4, 3, 2, 1]) {
+      await page.keyboard.press(`Alt+${place}`);
+      expect(await target.inputValue()).toBe(`译文${place}`);
+    }
     await saved.getByText(STORED).waitFor();
     await page.getByText('History').click();
     await page.locator('.history li').nth(2).waitFor();
@@ -306,7 +327,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await untilStored(world, unit, '我的译文');
   });
 
-  it('lets a reviewer waive a finding with a reason, accept the target, and return it', async () => {
+  it('lets a reviewer waive a finding with a reason, accept the target, and return it, with the keyboard alone', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.glossary;
     const units = await world.units(destination);
@@ -314,23 +335,26 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const unit = await unitAt(world, destination, at);
     await store(world, 'translate', unit, '没有标签');
     const { page, target, saved } = await openEditor(world, 'review', { destination, unit });
-    await page.locator('fieldset').getByText('Review', { exact: true }).click();
-    await page.getByRole('button', { name: /^Accept, next/ }).click();
+    // The finding marks its place in the target, behind the letters.
+    await page.locator('.findings li.bad').first().waitFor();
+    await tabTo(page, page.getByRole('radio', { name: 'Translate' }));
+    await page.keyboard.press('ArrowRight');
+    await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
     await page.getByRole('alert').filter({ hasText: 'blocking findings' }).waitFor();
-    await page.getByRole('button', { name: /Waive/ }).first().click();
-    await page.getByLabel(/^Reason, as rin/).fill('the line is plain on purpose');
-    await page.getByRole('button', { name: 'Waive tag_mismatch' }).click();
+    await pressOn(page, page.getByRole('button', { name: /Waive/ }).first());
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the line is plain on purpose');
+    await pressOn(page, page.getByRole('button', { name: 'Waive tag_mismatch' }));
     await page.locator('.decisions').getByText('the line is plain on purpose').waitFor();
-    await page.getByRole('button', { name: /^Accept, next/ }).click();
+    await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
     await until(
       async () => (await unitAt(world, destination, at)).translation?.state === 'proofread',
       30_000,
     );
 
     await page.getByText('No unit behind this one needs work.').first().waitFor();
-    await page.getByRole('button', { name: 'Return …' }).click();
-    await page.getByLabel(/^Reason, as rin/).fill('the colour matters');
-    await page.getByRole('button', { name: 'Return to the translator' }).click();
+    await pressOn(page, page.getByRole('button', { name: 'Return …' }));
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the colour matters');
+    await pressOn(page, page.getByRole('button', { name: 'Return to the translator' }));
     await until(
       async () => (await unitAt(world, destination, at)).translation?.state !== 'proofread',
       30_000,

@@ -1,24 +1,23 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { openPage, type TestPage } from '../../support/browser.ts';
+import { CONSOLE_FILES } from '../../support/console-release.ts';
 import {
   consoleToken,
   startConsoleWorld,
   type ConsolePerson,
+  type ConsoleUnit,
   type ConsoleWorld,
 } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
+import { pressOn, typeInto } from '../../support/keyboard.ts';
 import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
+import { until } from '../../support/until.ts';
 
 /** Opens a page of the console with the token of a person. */
-async function openAs(
-  world: ConsoleWorld,
-  person: ConsolePerson,
-  hash: string,
-  look: Look = {},
-): Promise<TestPage> {
-  const opened = await openPage(look);
+async function openAs(world: ConsoleWorld, person: ConsolePerson, hash: string): Promise<TestPage> {
+  const opened = await openPage();
   await opened.page.goto(`${world.url}${hash}`);
   await logIn(opened, consoleToken(person));
   return opened;
@@ -27,45 +26,12 @@ async function openAs(
 /** Answers the question of the form that is open, and waits for the toast. */
 async function confirm(page: Page, yes: RegExp, done: RegExp): Promise<void> {
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: yes }).click();
+  await pressOn(page, dialog.getByRole('button', { name: yes }));
   await page.getByText(done).first().waitFor();
 }
 
 describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory', () => {
   const reused = reusedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
-
-  it.each([
-    ['light', DESKTOP],
-    ['dark', DESKTOP],
-    ['light', PHONE],
-    ['dark', PHONE],
-  ] as const)('violate no rule and fit the screen: %s %o', async (colorScheme, viewport) => {
-    const world = await reused();
-    const opened = await openAs(world, 'review', '#/glossary', { colorScheme, viewport });
-    const { page } = opened;
-    const places = [
-      ['glossary?check=先生と温泉郷へ', 'Check a text', 'mark'],
-      ['glossary/radio-club', 'Duplicates', '.duplicate'],
-      ['memory?text=先生', 'Conflicts', '.memory-conflict'],
-    ] as const;
-    for (const [place, heading, proof] of places) {
-      await page.goto(`${world.url}#/${place}`);
-      await page.getByRole('heading', { name: heading }).waitFor();
-      await page.locator(proof).first().waitFor();
-      await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
-      await opened.screenshot(
-        `${place.split(/\W/, 1)[0]}-${heading.split(' ')[0]}-${colorScheme}-${viewport.width}`,
-        {
-          fullPage: true,
-        },
-      );
-      const sideways = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect([place, sideways, await opened.violations()]).toEqual([place, 0, []]);
-    }
-    expect(opened.troubles).toEqual([]);
-  });
 
   it('keep every filter in the address, and show the same list to another person', async () => {
     const world = await reused();
@@ -96,7 +62,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     expect(opened.troubles).toEqual([]);
   });
 
-  it('approve, change, deprecate and delete a term, and tell its history', async () => {
+  it('approve, deprecate and delete a term with the keyboard alone, and tell its history', async () => {
     const world = await reused();
     const source = { source_kind: 'manual', observed_unix_seconds: 1_767_225_600 };
     const term = {
@@ -109,20 +75,20 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const opened = await openAs(world, 'review', '#/glossary/school');
     const { page } = opened;
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'Approve 校舎' }).click();
-    await dialog.getByRole('button', { name: 'Approve term' }).click();
+    await pressOn(page, page.getByRole('button', { name: 'Approve 校舎' }));
+    await pressOn(page, dialog.getByRole('button', { name: 'Approve term' }));
     await dialog.getByText('is needed').waitFor();
-    await dialog.getByLabel(/^Reviewer/).fill('rin');
+    await typeInto(page, dialog.getByLabel(/^Reviewer/), 'rin');
     await confirm(page, /^Approve term$/, /Approve term 校舎: done/);
-    await page.getByRole('button', { name: 'Deprecate 校舎' }).click();
-    await dialog.getByLabel(/^Reviewer/).fill('rin');
-    await dialog.getByLabel(/^Reason/).fill('the game says 教学楼');
-    await dialog.getByRole('button', { name: 'Continue …' }).click();
+    await pressOn(page, page.getByRole('button', { name: 'Deprecate 校舎' }));
+    await typeInto(page, dialog.getByLabel(/^Reviewer/), 'rin');
+    await typeInto(page, dialog.getByLabel(/^Reason/), 'the game says 教学楼');
+    await pressOn(page, dialog.getByRole('button', { name: 'Continue …' }));
     await dialog.getByRole('region', { name: 'Effect' }).getByText('校舍').waitFor();
     await confirm(page, /^Yes, deprecate term 校舎$/, /Deprecate term 校舎: done/);
     await page.getByRole('cell', { name: 'the game says 教学楼' }).waitFor();
-    await page.getByRole('button', { name: 'Delete 校舎' }).click();
-    await dialog.getByRole('button', { name: 'Continue …' }).click();
+    await pressOn(page, page.getByRole('button', { name: 'Delete 校舎' }));
+    await pressOn(page, dialog.getByRole('button', { name: 'Continue …' }));
     await confirm(page, /^Yes, delete term 校舎$/, /Delete term 校舎: done/);
     await page.getByText('No such term').waitFor();
     expect(opened.troubles).toEqual([]);
@@ -158,7 +124,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     await world.act('review', 'translation-glossary-delete', { term_id: 'roof' });
   });
 
-  it('settle a conflict with the translation that the reviewer keeps', async () => {
+  it('settle a conflict with the translation that the reviewer keeps, with the keyboard alone', async () => {
     const world = await reused();
     const { groups } = await world.read('translation.memory.conflicts');
     const [group] = groups;
@@ -166,18 +132,121 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const { page } = opened;
     const conflict = page.locator('.memory-conflict').first();
     const dialog = page.getByRole('dialog');
-    await conflict
-      .getByRole('button', { name: /^Keep this/ })
-      .first()
-      .click();
-    await dialog.getByLabel(/^Reviewer/).fill('rin');
-    await dialog.getByLabel(/^Reason/).fill('the usual word');
-    await dialog.getByRole('button', { name: 'Continue …' }).click();
+    await pressOn(page, conflict.getByRole('button', { name: /^Keep this/ }).first());
+    await typeInto(page, dialog.getByLabel(/^Reviewer/), 'rin');
+    await typeInto(page, dialog.getByLabel(/^Reason/), 'the usual word');
+    await pressOn(page, dialog.getByRole('button', { name: 'Continue …' }));
     await dialog.getByText('Supersedes').first().waitFor();
     await dialog.getByText('Keeps', { exact: true }).waitFor();
     await confirm(page, /^Yes, resolve a memory conflict/, /Resolve a memory conflict .*done/);
     const after = await world.read('translation.memory.conflicts');
     expect(after.groups.some(({ identity }) => identity === group?.identity)).toBe(false);
+    expect(opened.troubles).toEqual([]);
+  });
+
+  it('find what is like a text and what contains it, and confirm a candidate', async () => {
+    const world = await reused();
+    const candidate = await until(async () => {
+      for (const unit of (await world.units(CONSOLE_FILES.drafts)).slice(5, 60)) {
+        // The field of the search has one line.
+        if (unit.source_text.includes('\n')) continue;
+        const { matches } = await world.read('translation.memory.query', { source_text: unit.source_text });
+        const found = matches.find(
+          ({ record }) => record.state === 'candidate' && record.source_text === unit.source_text,
+        );
+        if (found !== undefined) return { unit, ...found };
+      }
+      return null;
+    });
+    const { source_text: source } = candidate.unit;
+    const opened = await openAs(world, 'review', '#/memory');
+    const { page } = opened;
+    const search = page.getByRole('search', { name: 'Search the Translation Memory' });
+    await search.getByLabel('Text').fill(source);
+    const row = (text: string): ReturnType<Page['locator']> =>
+      page.getByRole('table', { name: 'Matches, the best first' }).getByRole('row').filter({ hasText: text });
+    const exact = row(candidate.record.target_text).filter({ hasText: source }).first();
+    await exact.getByText(`${Math.min(100, candidate.score)} % · same`).waitFor();
+    await search.getByText(/^[1-9]\d* match(?:es)?$/).waitFor();
+    await exact.getByRole('button', { name: `Confirm ${candidate.record.target_text}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Reviewer/).fill('rin');
+    await dialog
+      .getByRole('button', { name: /^Confirm/ })
+      .last()
+      .click();
+    await page
+      .getByText(/^Confirm .*: done\.$/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await exact.getByText('Trusted').waitFor();
+
+    // A word out of the middle is like no text, and several contain it.
+    await search.getByLabel('Text').fill('先生');
+    await row('contains it').filter({ hasText: '先生' }).first().waitFor();
+    expect(page.url()).toContain(`text=${encodeURIComponent('先生')}`);
+    await search.getByLabel('Text').fill('qqqqqqqq');
+    await page.getByText('Nothing like it is known').waitFor();
+    expect(opened.troubles).toEqual([]);
+  });
+
+  it('help beside a unit: its place, its earlier source, matches with their differences, and terms', async () => {
+    const world = await reused();
+    const units = await world.units(CONSOLE_FILES.stale);
+    const at = units.findIndex(({ translation }) => (translation?.previous_source ?? null) !== null);
+    const [before, stale, after] = [units[at - 1], units[at], units[at + 1]];
+    if (before === undefined || stale === undefined || after === undefined) throw new Error('no stale unit');
+    const opened = await openAs(world, 'review', '#/overview');
+    const { page } = opened;
+    const editor = async ({ destination, unit_id: id }: ConsoleUnit): Promise<void> => {
+      await page.goto(`${world.url}#/translate-task/${await world.task(destination)}?unit=${id}`);
+      await page.locator('#target').waitFor();
+    };
+    await editor(stale);
+    const pane = page.getByRole('region', { name: 'Unit', exact: true });
+    await pane.getByRole('heading', { name: 'The source has changed' }).waitFor();
+    expect(await pane.locator('.previous').locator('del, ins').count()).toBeGreaterThan(0);
+    await pane.locator('.previous').getByText('Target then: ').waitFor();
+    await pane.locator('.neighbour').first().getByText(before.source_text.slice(0, 300)).waitFor();
+    await pane.locator('.neighbour').last().getByText(after.source_text.slice(0, 300)).waitFor();
+    await pane.locator('.unit-head').getByText(`Speaker ${stale.speaker}`).waitFor();
+    // The text before is like the text now, so that the memory has its translation.
+    const match = page
+      .locator('.matches li')
+      .filter({ has: page.locator('.match-source del, .match-source ins') });
+    expect(await match.first().locator('.badge').textContent()).toMatch(/^[5-9]\d %$/);
+
+    // The world has left a target in which a term of the Glossary is missing.
+    const wrong = await until(async () => {
+      for (const file of Object.values(CONSOLE_FILES)) {
+        const found = (await world.units(file)).find(({ translation }) =>
+          (translation?.findings ?? []).some(
+            ({ origin, severity }) => origin === 'glossary' && severity === 'error',
+          ),
+        );
+        if (found !== undefined) return found;
+      }
+      return null;
+    });
+    await editor(wrong);
+    const term = page
+      .locator('.terms li')
+      .filter({ has: page.locator('.bad') })
+      .first();
+    const found = (await term.getByRole('link').textContent()) ?? '';
+    expect(wrong.source_text).toContain(found);
+    await pane.locator('.source-text mark').filter({ hasText: found }).first().waitFor();
+    const decide = page.getByRole('button', { name: 'Accept what the Glossary says …' });
+    await pressOn(page, decide);
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the speaker has another name for it');
+    await page.keyboard.press('Control+Enter');
+    await page
+      .locator('.decisions')
+      .getByText('accepted what the Glossary says: the speaker has another name')
+      .waitFor();
+    await decide.waitFor({ state: 'detached' });
+    expect(await opened.violations()).toEqual([]);
     expect(opened.troubles).toEqual([]);
   });
 

@@ -1,21 +1,15 @@
+import type { Locator } from 'playwright-core';
 import type { z } from 'zod';
 import { describe, expect, it } from 'vitest';
 import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
-import { ADMIN_TOKEN, startAdminServer } from '../../support/admin-client.ts';
-import { cspReports, openPage } from '../../support/browser.ts';
+import { CONTROL_ACTIONS } from '../../../src/contract/actions/actions.ts';
+import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../support/admin-client.ts';
+import { cspReports, DESKTOP, openPage, PHONE } from '../../support/browser.ts';
+import { roomAddresses, showPage } from '../../support/console-pages.ts';
 import { logIn } from '../../support/console-system.ts';
+import { HOSTILE, hostileReport, LONG_HOSTILE } from '../../support/hostile-reports.ts';
 import { hasTool } from '../../support/tools.ts';
 
-const ATTACKS = [
-  '<img src=x onerror=alert(1)>',
-  '<script>alert(2)</script>',
-  '"><svg/onload=alert(3)>',
-  "javascript:alert(4)//'",
-  '{{constructor.constructor("alert(5)")()}}',
-  '</td></table><iframe srcdoc="<script>parent.alert(6)</script>">',
-  '\u202eevil\u0000\u0007 \u2028 😀',
-];
-const HOSTILE = ATTACKS.join(' ');
 /** Beyond the exact range of a JavaScript number. */
 const WIDE = '9007199254740993';
 
@@ -28,184 +22,122 @@ function reportLike<N extends ReportName>(
   return change(structuredClone(example));
 }
 
-/** Members of reports whose values people and other programs write. */
-const WRITTEN: ReadonlySet<string> = new Set([
-  'source_text',
-  'target_text',
-  'proposed_text',
-  'term_id',
-  'source_term',
-  'recommended_translation',
-  'aliases',
-  'allowed_translations',
-  'category',
-  'reviewer',
-  'reason',
-  'token_id',
-  'provider',
-  'source_ref',
-  'source_author',
-  'source_note',
-  'context',
-  'scope',
-]);
+/** What hostile text would have made of the page: elements, addresses of scripts, and a page that is wider than its window. */
+const HARM = `({
+  made: document.querySelectorAll('#app script, #app iframe, #app [onerror], #app [onload], #app svg:not([role], [aria-hidden], [aria-hidden] *), #app img:not([src="icon.svg"])').length,
+  addresses: [...new Set([...document.querySelectorAll('a')].map((link) => new URL(link.getAttribute('href'), location).protocol))].filter((each) => !/^https?:$/.test(each)),
+  sideways: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+})`;
+const HARMLESS = { made: 0, addresses: [], sideways: 0 };
 
-/** A report with hostile text in each member that somebody writes. */
-function hostileReport(value: unknown, name = ''): unknown {
-  if (Array.isArray(value)) {
-    return WRITTEN.has(name) ? ATTACKS : value.map((each) => hostileReport(each));
+/** Fields that hold any text. */
+const FIELDS = 'textarea, input:not([type=checkbox], [type=radio], [type=number], [type=datetime-local])';
+
+/** A server whose daemon answers every report and every action with hostile text. */
+async function startHostileServer(): Promise<AdminServer> {
+  const server = await startAdminServer();
+  for (const name of Object.keys(REPORTS) as ReportName[]) {
+    const body = JSON.stringify(hostileReport(name)).replace('"args":{', `"args":{"path_id":${WIDE},`);
+    server.daemon.setAnswer(`/v1/reports/${name}`, { status: 200, body });
   }
-  if (typeof value !== 'object' || value === null)
-    return WRITTEN.has(name) && value !== null ? HOSTILE : value;
-  if (WRITTEN.has(name)) return { [HOSTILE]: HOSTILE };
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, hostileReport(each, key)]));
+  for (const action of CONTROL_ACTIONS) {
+    const body = { code: HOSTILE, message: LONG_HOSTILE };
+    server.daemon.setAnswer(`/v1/control/${action}`, { status: 409, body });
+  }
+  return server;
+}
+
+/** Types hostile text into every field that is visible and open. @returns how many there were */
+async function fillFields(place: Locator): Promise<number> {
+  const fields = place.locator(FIELDS).filter({ visible: true });
+  let filled = 0;
+  for (const field of await fields.all()) {
+    if (!(await field.isEditable())) continue;
+    await field.fill(LONG_HOSTILE);
+    filled += 1;
+  }
+  return filled;
 }
 
 describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
-  it('is only shown as text', async () => {
-    const server = await startAdminServer();
-    const task = (REPORTS['task.status'].answer.example as { task: object }).task;
-    const hostileTask = {
-      ...task,
-      task_id: HOSTILE.slice(0, 60),
-      kind: HOSTILE,
-      args: { [HOSTILE]: HOSTILE },
-      result: { path_id: 'WIDE', note: HOSTILE },
-      failure_code: HOSTILE,
-      failure_reason: HOSTILE,
-      schedule_id: HOSTILE,
-      reviewer: HOSTILE,
-      reason: HOSTILE,
-      progress: { done: 1, total: 3, unit: HOSTILE, phase: HOSTILE },
-    };
-    const lines = ATTACKS.map((msg, seq) => ({
-      seq,
-      ts: 1_763_683_200 + seq,
-      level: 'error',
-      msg,
-      task_id: msg,
-      fields: { msg },
-    }));
-    const reports: Partial<Record<ReportName, object>> = {
-      'task.list': reportLike('task.list', (body) => ({ ...body, items: [hostileTask] })),
-      'task.status': reportLike('task.status', (body) => ({ ...body, task: hostileTask })),
-      'task.logs': reportLike('task.logs', (body) => ({ ...body, lines })),
-      'daemon.logs': reportLike('daemon.logs', (body) => ({ ...body, lines })),
-      'daemon.doctor': reportLike('daemon.doctor', (body) => ({
-        ...body,
-        checks: ATTACKS.map((text) => ({ id: text, status: 'failing', message: text, since: 1 })),
-      })),
-      'release.status': reportLike('release.status', (body) => {
-        const { official } = body as { official: object };
-        return {
-          ...body,
-          official: {
-            ...official,
-            release_id: HOSTILE,
-            snapshot_id: HOSTILE,
-            integrity: 'damaged',
-            damaged: ATTACKS,
-            damaged_count: 7,
-          },
-        };
-      }),
-      'release.list': reportLike('release.list', (body) => {
-        const [first] = (body as { releases: object[] }).releases;
-        return { ...body, releases: [{ ...first, release_id: HOSTILE }] };
-      }),
-      'schedule.list': reportLike('schedule.list', (body) => {
-        const [first] = (body as { items: object[] }).items;
-        return {
-          ...body,
-          items: [
-            {
-              ...first,
-              id: HOSTILE,
-              action: HOSTILE,
-              args: ATTACKS,
-              last_status: HOSTILE,
-              last_task_id: HOSTILE,
-            },
-          ],
-        };
-      }),
-    };
-    for (const name of [
-      'translation.memory.summary',
-      'translation.memory.query',
-      'translation.memory.conflicts',
-      'translation.glossary.summary',
-      'translation.glossary.query',
-    ] as const) {
-      reports[name] = hostileReport(REPORTS[name].answer.example) as object;
-    }
-    for (const [name, body] of Object.entries(reports)) {
-      server.daemon.setAnswer(`/v1/reports/${name}`, {
-        status: 200,
-        body: JSON.stringify(body).replaceAll('"WIDE"', WIDE),
-      });
-    }
-    server.daemon.setAnswer('/v1/control/verify', {
-      status: 202,
-      body: `{"accepted":true,"action":"verify","task_id":"01KAJ2X6V5Q0E8T9R3W7Y1Z4BC","status":"succeeded","deduplicated":false,"ignored_fields":[],"result":{"path_id":-9180874206900030759,"note":${JSON.stringify(HOSTILE)}}}`,
-    });
-
-    const opened = await openPage();
+  it.each([DESKTOP, PHONE])('is only shown as text, on every page ($width px)', async (viewport) => {
+    const server = await startHostileServer();
+    const url = `${server.url}/admin/dashboard/`;
+    const opened = await openPage({ viewport });
     const { page } = opened;
-    const home = `${server.url}/admin/dashboard/`;
-    await page.goto(home);
+    await page.goto(url);
     await logIn(opened, ADMIN_TOKEN);
+    const name = encodeURIComponent(HOSTILE);
+    const long = encodeURIComponent(LONG_HOSTILE);
     const addresses = [
-      ['overview', '.incident h2'],
-      ['releases', '[role="gridcell"]'],
-      [`releases/${encodeURIComponent(HOSTILE)}`, '.facts dd'],
-      [
-        `compare?left=${encodeURIComponent(HOSTILE)}&right=${encodeURIComponent(HOSTILE)}`,
-        '.note, .difference',
-      ],
-      ['tasks', 'td'],
-      [`tasks/${encodeURIComponent(HOSTILE.slice(0, 60))}`, '.log li'],
-      ['schedules', 'td'],
-      ['diagnostics', '.log li'],
-      ['memory?text=x', '.memory-conflict'],
-      ['memory?text=y', 'td'],
-      ['glossary', 'td'],
-      [`glossary/${encodeURIComponent(HOSTILE)}`, '.facts dd'],
-      [HOSTILE, '.incident h2'],
-    ] as const;
-    for (const [address, proof] of addresses) {
-      await page.goto(`${home}#/${address}`);
-      await page.locator(proof).first().waitFor();
-      await opened.screenshot(`hostile-${address.slice(0, 11).replaceAll(/\W/g, '')}`);
+      ...(await roomAddresses(page, { url })),
+      `tasks/${name}`,
+      `releases/${long}`,
+      `compare?left=${long}&right=${long}`,
+      `schedules?runs=${long}`,
+      `translate?folder=${name}`,
+      `translate-task/${name}`,
+      `review?task=${name}`,
+      `publish?dry=${name}`,
+      `memory?text=${name}`,
+      `glossary/${long}`,
+      `glossary?check=${name}`,
+      name,
+    ].map((address) => (address.startsWith('#') ? address : `#/${address}`));
+    const harm: Record<string, unknown> = {};
+    let filled = 0;
+    for (const hash of addresses) {
+      await showPage(page, { url }, hash);
+      filled += await fillFields(page.locator('main'));
+      const found = await page.evaluate(HARM);
+      if (JSON.stringify(found) !== JSON.stringify(HARMLESS)) harm[hash.slice(0, 40)] = found;
+      await opened.screenshot(`hostile-${hash.slice(0, 14).replaceAll(/\W/g, '')}-${viewport.width}`);
     }
-    await page.goto(`${home}#/tasks/x`);
+    expect(harm).toEqual({});
+    expect(filled).toBeGreaterThan(10);
+    await showPage(page, { url }, '#/tasks/x');
     await page.getByRole('button', { name: 'JSON of Task', exact: true }).click();
     await page.getByRole('region', { name: 'JSON of Task' }).getByText(`"path_id": ${WIDE},`).waitFor();
-    await page.keyboard.press('Escape');
-    await page.goto(`${home}#/schedules`);
-    await page.getByRole('button', { name: /^Edit/ }).click();
-    expect(await page.getByRole('combobox', { name: /^Schedule/ }).inputValue()).toContain('<img src=x');
-    await page.keyboard.press('Escape');
-    await page.goto(`${home}#/actions`);
-    await page.getByRole('button', { name: 'Run … verify', exact: true }).click();
-    await page.getByRole('button', { name: 'Verify releases' }).click();
-    await page
-      .getByRole('region', { name: 'Results' })
-      .getByText(/: done\.$/)
-      .first()
-      .waitFor();
-
-    const made = await page.evaluate(
-      'document.querySelectorAll(\'#app script, #app iframe, #app [onerror], #app [onload], #app svg:not([role], [aria-hidden]), #app img:not([src="icon.svg"])\').length',
-    );
-    expect(made).toBe(0);
-    const links = (await page.evaluate(
-      "[...document.querySelectorAll('a')].map((a) => a.protocol)",
-    )) as string[];
-    expect(new Set(links)).toEqual(new Set(['http:']));
     expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
     const origins = new Set(opened.requests.map((request) => new URL(request.url()).origin));
     expect(origins).toEqual(new Set([server.url]));
+  });
+
+  it('that a person types is text in every form, and in the refusal of the daemon', async () => {
+    const server = await startHostileServer();
+    const url = `${server.url}/admin/dashboard/`;
+    const opened = await openPage();
+    const { page } = opened;
+    await page.goto(url);
+    await logIn(opened, ADMIN_TOKEN);
+    await showPage(page, { url }, '#/schedules');
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    expect(await page.getByRole('combobox', { name: /^Schedule/ }).inputValue()).toContain('<img src=x');
+    await page.keyboard.press('Escape');
+    await showPage(page, { url }, '#/actions');
+    const dialog = page.getByRole('dialog');
+    const harm: Record<string, unknown> = {};
+    let refused = 0;
+    for (const action of CONTROL_ACTIONS) {
+      await page.getByRole('button', { name: `Run … ${action}`, exact: true }).click();
+      await dialog.waitFor();
+      for (const more of await dialog.locator('summary').all()) await more.click();
+      expect([action, await fillFields(dialog)]).toEqual([action, expect.any(Number)]);
+      await dialog
+        .getByRole('button')
+        .filter({ hasNotText: /Cancel|Close|JSON/ })
+        .last()
+        .click();
+      await dialog.locator('[aria-invalid=true], [role=alert], button.danger').first().waitFor();
+      refused += await dialog.locator('[aria-invalid=true], [role=alert]').count();
+      const found = await page.evaluate(HARM);
+      if (JSON.stringify(found) !== JSON.stringify(HARMLESS)) harm[action] = found;
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+    expect(harm).toEqual({});
+    expect(refused).toBeGreaterThan(10);
+    expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
   it('that makes no sense breaks one view, not the page', async () => {

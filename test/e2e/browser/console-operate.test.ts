@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { tellState } from '../../support/console-answers.ts';
 import {
   logIn,
   openConsoleSystem,
@@ -88,23 +89,55 @@ const STATES = [
   },
 ] as const;
 
-/**
- * Replaces members of the state that the server tells.
- *
- * @param stale whether the localized channel is not served, and the official one is as the server tells it
- */
-async function tellState(page: Page, change: object, stale = false): Promise<void> {
-  await page.route('**/healthz', async (route) => {
-    const response = await route.fetch();
-    const body = (await response.json()) as { readonly service: { readonly channels: object } };
-    const { channels, ...service } = body.service;
-    const told = { ...service, ...change };
-    const changed = stale ? { localized: { ...told, state: 'stale' } } : { official: told };
-    await route.fulfill({
-      response,
-      json: { ...body, service: { ...told, channels: { ...channels, ...changed } } },
-    });
-  });
+const GIB = 1024 ** 3;
+const MIB = 1024 ** 2;
+
+/** Tells a day that a server needs a day for: traffic, one bad minute, a scrub, a volume in use and a long sync. */
+async function tellDay(page: Page): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  const minutes = 1440;
+  const each = <T>(usual: T, bad: T): T[] =>
+    Array.from({ length: minutes }, (_, minute) => (minute === 700 ? bad : usual));
+  await changeJson(page, '/admin/', () => ({
+    history: {
+      server: 'server-of-a-day',
+      from: now - minutes * 60,
+      requests: each(100, 100),
+      server_errors: each(0, 50),
+      sent_bytes: each(2400 * MIB, 60 * MIB),
+      states: { official: each('healthy', 'damaged'), localized: each('unpublished', 'unpublished') },
+    },
+    scrub: { pass: 3, share: 0.78, damage_found: 0, completed_at: now - 43_200 },
+  }));
+  await changeJson(page, '/admin/diagnostics', () => ({
+    storage: {
+      measured_at: now,
+      total_bytes: 120 * GIB,
+      free_bytes: 61 * GIB,
+      current_bytes: 41 * GIB,
+      retained_bytes: 12 * GIB,
+      reclaimable_bytes: 3 * GIB,
+      quarantine_bytes: 0,
+    },
+  }));
+  const samples = Array.from({ length: 42 }, (_, second) => ({
+    at: now - 60 + second,
+    done: second * 30 * MIB,
+  }));
+  await changeJson(page, '/admin/tasks/status', () => ({
+    course: [{ phase: 'fetch', unit: 'bytes', total: 41 * 30 * MIB, samples }],
+  }));
+}
+
+/** Replaces members of the answer to a path. */
+async function changeJson(page: Page, path: string, change: () => object): Promise<void> {
+  await page.route(
+    ({ pathname }) => pathname === path,
+    async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), ...change() } });
+    },
+  );
 }
 
 /** Expects no violation, and nothing that makes the page wider. */
@@ -143,6 +176,40 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
     await page.getByText(/^\d+ of \d+ checks are ok\./).waitFor();
     expect(await page.locator('.incident').count()).toBe(0);
     expect(troubles).toEqual([]);
+  });
+
+  it('that has worked for a day: the traffic, the failures, the space, the scrub, the sync and what comes next', async () => {
+    const { consoleUrl } = await reused();
+    const opened = await openPage();
+    const { page } = opened;
+    await tellDay(page);
+    await page.goto(consoleUrl);
+    await logIn(opened);
+    await page
+      .getByRole('img', { name: /^Bytes served, since .+: last 40\.0 MiB\/s, lowest .+, highest / })
+      .waitFor();
+    await page
+      .getByRole('img', { name: /^Client answers with 5xx, since .+: last 0 %, .+, highest 50 %/ })
+      .waitFor();
+    await page.getByRole('img', { name: /^Official, last 24 hours: .*damaged/i }).waitFor();
+    await page.getByText(/^Recorded by server-of-a-day since .+: 144,000 requests .+, 50 of them/).waitFor();
+    await page
+      .getByText(/61\.0 GiB/)
+      .first()
+      .waitFor();
+    await page.getByText(/3\.0 GiB more can be freed/).waitFor();
+    await page.getByRole('button', { name: 'Clean up …' }).waitFor();
+    const scrub = page.getByRole('region', { name: 'Scrub' });
+    expect(await scrub.getByRole('progressbar').getAttribute('value')).toBe('0.78');
+    await scrub.getByText(/^78 % of pass 3 · 0 damaged/).waitFor();
+    await page
+      .getByRole('img', { name: /^Speed of the fetch: mean .+\/s, highest .+\/s, over 4\d s/ })
+      .waitFor();
+    const next = page.getByRole('region', { name: 'Next runs' }).getByRole('listitem');
+    await next.first().waitFor();
+    expect(await next.locator('time').count()).toBe(await next.count());
+    await expectSound(opened, 'a day');
+    expect(opened.troubles).toEqual([]);
   });
 
   it('with the keyboard alone: its history as a table, and its data as JSON with the command for it', async () => {

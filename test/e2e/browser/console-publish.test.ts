@@ -3,12 +3,13 @@ import { PHONE } from '../../support/browser.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { CONSOLE_RELEASES } from '../../support/console-release.ts';
 import { startConsoleWorld } from '../../support/console-world.ts';
+import { pressOn, tabTo, typeInto } from '../../support/keyboard.ts';
 import { hasTool } from '../../support/tools.ts';
 
 const [, BASE] = CONSOLE_RELEASES;
 
 describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
-  it('leads from the blockers over a trial to a publication, and back', async () => {
+  it('leads from the blockers over a trial to a publication, and back, with the keyboard alone', async () => {
     const world = await startConsoleWorld();
     const { page, troubles, violations, screenshot } = await openConsole(world, '#/publish');
     const publishing = page.getByRole('region', { name: 'Publish', exact: true });
@@ -25,23 +26,25 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     expect(await violations()).toEqual([]);
 
     // A trial that has drafts too is blocked, so nothing can be published.
-    await publishing.getByLabel('Lowest state').selectOption('draft');
-    await publishing.getByRole('button', { name: 'Start a dry run' }).click();
+    await tabTo(page, publishing.getByLabel('Lowest state'));
+    await page.keyboard.type('draft');
+    expect(await publishing.getByLabel('Lowest state').inputValue()).toBe('draft');
+    await pressOn(page, publishing.getByRole('button', { name: 'Start a dry run' }));
     await publishing.getByText('4 units have blocking findings').waitFor();
     expect(await publishing.getByRole('button', { name: 'Publish', exact: true }).count()).toBe(0);
     expect(await violations()).toEqual([]);
 
     // A choice of files without them is not.
-    await publishing.getByLabel('Lowest state').selectOption('');
-    await publishing.getByLabel('Files').fill('Scenario/Main/**');
-    await publishing.getByLabel('Files').press('Tab');
+    await pressOn(page, publishing.getByLabel('Lowest state'), 'Home');
+    await typeInto(page, publishing.getByLabel('Files'), 'Scenario/Main/**');
+    await page.keyboard.press('Tab');
     await publishing.getByText('has changed since the dry run').waitFor();
-    await publishing.getByRole('button', { name: 'Start a dry run' }).click();
-    await publishing.getByText('Files with translations').click();
+    await pressOn(page, publishing.getByRole('button', { name: 'Start a dry run' }));
+    await pressOn(page, publishing.locator('summary').filter({ hasText: 'Files with translations' }));
     await publishing.getByText('120 units').waitFor();
-    await publishing.getByLabel('Your name').fill('lead');
-    await publishing.getByLabel('Reason').fill('only the main story');
-    await publishing.getByRole('button', { name: 'Publish', exact: true }).click();
+    await typeInto(page, publishing.getByLabel('Your name'), 'lead');
+    await typeInto(page, publishing.getByLabel('Reason'), 'only the main story');
+    await pressOn(page, publishing.getByRole('button', { name: 'Publish', exact: true }));
     await publishing.getByText('Published.').waitFor();
     await publishing.getByText('For the next publication, start another dry run.').waitFor();
     await page
@@ -51,7 +54,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await screenshot('publish-done', { fullPage: true });
 
     // The way back shows the lines that readers will see change.
-    await published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }).click();
+    await pressOn(page, published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }));
     await published.getByText('Readers will see').waitFor();
     const changes = published.getByRole('list', { name: 'Lines that readers will see change' });
     expect(await changes.getByRole('listitem').count()).toBeGreaterThan(60);
@@ -60,9 +63,9 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     expect(await violations()).toEqual([]);
     await screenshot('publish-rollback', { fullPage: true });
     expect(await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(true);
-    await published.getByLabel('Your name').fill('lead');
-    await published.getByLabel('Reason of the rollback').fill('the side stories are missing');
-    await published.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await typeInto(page, published.getByLabel('Your name'), 'lead');
+    await typeInto(page, published.getByLabel('Reason of the rollback'), 'the side stories are missing');
+    await pressOn(page, published.getByRole('button', { name: 'Roll back', exact: true }));
     await published.getByText('Rolled back.').waitFor();
     await published.getByText('lead: the side stories are missing').waitFor();
     await page

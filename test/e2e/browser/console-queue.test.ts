@@ -1,23 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import { DESKTOP, openPage, PHONE, type Look, type TestPage } from '../../support/browser.ts';
-import { CONSOLE_FILES } from '../../support/console-release.ts';
+import { REPORTS } from '../../../src/contract/reports/reports.ts';
+import { openPage, type TestPage } from '../../support/browser.ts';
+import { CONSOLE_FILES, CONSOLE_RELEASES } from '../../support/console-release.ts';
 import { consoleToken, startConsoleWorld } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
-const LOOKS: ReadonlyArray<readonly [string, Look]> = [
-  ['light-desktop', { viewport: DESKTOP, colorScheme: 'light' }],
-  ['dark-desktop', { viewport: DESKTOP, colorScheme: 'dark' }],
-  ['light-phone', { viewport: PHONE, colorScheme: 'light' }],
-  ['dark-phone', { viewport: PHONE, colorScheme: 'dark' }],
-];
+/** Parameters of the report that select rows of the page, and not tasks. */
+const PAGES: ReadonlySet<string> = new Set(['offset', 'limit']);
+
+const FILTER_LABELS: Readonly<Record<string, string>> = {
+  status: 'Status',
+  worker_status: 'Worker',
+  destination: 'File',
+  has_reason: 'Reason',
+  has_failure_reason: 'Failure reason',
+  parse_status: 'Parsed',
+  format: 'Format',
+  archive_entry: 'Entry of an archive',
+  release_id: 'Release',
+  task_id: 'Task',
+};
 
 describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
   const shared = sharedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
 
-  async function open(hash: string, look: Look = {}): Promise<TestPage> {
-    const opened = await openPage(look);
+  async function open(hash: string): Promise<TestPage> {
+    const opened = await openPage();
     await opened.page.goto(`${shared().url}${hash}`);
     await logIn(opened, consoleToken('translate'));
     return opened;
@@ -71,14 +81,43 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(await unit.getAttribute('href')).toMatch(/^#\/translate-task\/tt_[^?]+\?unit=tu1_/);
   });
 
-  it.each(LOOKS)('violates no rule, and does not scroll sideways: %s', async (name, look) => {
-    const { page, violations, troubles, screenshot } = await open('#/translate', look);
-    await page.getByRole('link', { name: CONSOLE_FILES.pending }).first().waitFor();
-    await page.getByText('units have findings that block them.').waitFor();
-    await screenshot(`${name}-queue`, { fullPage: true });
-    const sideways = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    expect([sideways, await violations(), troubles]).toEqual([0, [], []]);
+  it('has every filter of the report, alone and in the address', async () => {
+    const world = shared();
+    const { page, troubles } = await open('#/translate');
+    const form = page.getByRole('search', { name: 'Filter translation tasks' });
+    const [first] = (await world.read('translation.tasks', { destination: CONSOLE_FILES.pending })).items;
+    const values: Readonly<Record<string, string>> = {
+      status: 'translated',
+      worker_status: first?.worker_status ?? '',
+      destination: CONSOLE_FILES.pending,
+      has_reason: 'true',
+      has_failure_reason: 'true',
+      parse_status: first?.parse_status ?? '',
+      format: 'csv',
+      archive_entry: 'nowhere.bytes',
+      release_id: CONSOLE_RELEASES[0],
+      task_id: first?.task_id ?? '',
+    };
+    const parameters = Object.keys(REPORTS['translation.tasks'].query.shape);
+    expect(Object.keys(values).toSorted()).toEqual(parameters.filter((name) => !PAGES.has(name)).toSorted());
+    const all = (await world.read('translation.tasks')).total;
+    for (const [name, value] of Object.entries(values)) {
+      const named = { name: new RegExp(`^${FILTER_LABELS[name] ?? name}`) };
+      const field = form.getByRole('combobox', named).or(form.getByRole('searchbox', named));
+      if ((await field.count()) === 0) await form.getByText(/^More filters/).click();
+      const isChoice = (await form.getByRole('combobox', named).count()) > 0;
+      await (isChoice ? field.selectOption(value) : field.fill(value));
+      await expect
+        .poll(() => new URL(page.url()).hash)
+        .toBe(`#/translate?${new URLSearchParams({ [name]: value }).toString()}`);
+      const answer = await world.read('translation.tasks', { [name]: value });
+      const shown = answer.total - (name === 'status' ? 0 : (answer.counts['superseded'] ?? 0));
+      await form.getByText(shown === 1 ? '1 task' : `${shown} tasks`, { exact: true }).waitFor();
+      // A filter that selects everything would prove nothing.
+      if (name !== 'parse_status') expect([name, answer.total]).not.toEqual([name, all]);
+      await form.getByRole('button', { name: 'Clear filters' }).click();
+      await expect.poll(() => new URL(page.url()).hash).toBe('#/translate');
+    }
+    expect(troubles).toEqual([]);
   });
 });

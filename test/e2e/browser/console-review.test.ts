@@ -9,6 +9,7 @@ import {
   type ConsoleWorld,
 } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
+import { pressOn, typeInto } from '../../support/keyboard.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
@@ -48,7 +49,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
       }),
   );
 
-  it('accepts and returns units together, and says at each unit why it was refused', async () => {
+  it('accepts and returns units together with the keyboard alone, and says at each unit why it was refused', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.proofread;
     const units = await world.units(destination);
@@ -78,7 +79,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     await logIn(opened, consoleToken('review'));
     await page.goto(`${world.url}#/review`);
     await page.getByText('the tone is too formal').first().waitFor();
-    await page.getByRole('button', { name: new RegExp(destination) }).click();
+    await pressOn(page, page.getByRole('button', { name: new RegExp(destination) }));
     const rows = page.locator('.waiting-units > li');
     await rows.nth(units.length - 1).waitFor();
     await page.keyboard.press('j');
@@ -87,20 +88,20 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     expect(await opened.violations()).toEqual([]);
     await opened.screenshot('review');
 
-    await page.getByLabel(`All ${units.length}`).check();
-    await page.getByRole('button', { name: `Accept ${units.length}`, exact: true }).click();
+    await pressOn(page, page.getByLabel(`All ${units.length}`), 'Space');
+    await pressOn(page, page.getByRole('button', { name: `Accept ${units.length}`, exact: true }));
     const refusal = page.locator('.decision-bar + .note').getByText('Nothing was changed');
     await refusal.waitFor();
     await rows.nth(1).locator('.waiting-refusal').waitFor();
     expect(await page.locator('.waiting-refusal').count()).toBe(1);
-    await page.getByRole('button', { name: 'Leave out 1' }).click();
+    await pressOn(page, page.getByRole('button', { name: 'Leave out 1' }));
     await page.keyboard.press('Control+Enter');
     await rows.nth(1).waitFor({ state: 'detached' });
     expect(await rows.count()).toBe(1);
 
-    await rows.first().getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Return 1 …' }).click();
-    await page.getByLabel(/^Reason, as rin/).fill('somebody else must accept it');
+    await pressOn(page, rows.first().getByRole('checkbox'), 'Space');
+    await pressOn(page, page.getByRole('button', { name: 'Return 1 …' }));
+    await typeInto(page, page.getByLabel(/^Reason, as rin/), 'somebody else must accept it');
     // The keys of a form send the form: nothing is accepted.
     await page.keyboard.press('Control+Enter');
     await page.getByText('No unit of this task waits').waitFor();
