@@ -155,7 +155,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await until(async () => (await done()) > first, 60_000);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await row(page, 'sync')
+    await row(page, 'Fetch the upstream release')
       .getByRole('button', { name: /^Cancel/ })
       .click();
     await page.getByLabel('Reason').fill('the wrong hour');
@@ -165,8 +165,8 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       .getByText(/^Cancel task .*: done\.$/)
       .first()
       .waitFor();
-    await row(page, 'sync').getByText('Cancelled').waitFor();
-    await row(page, 'sync').getByRole('link').click();
+    await row(page, 'Fetch the upstream release').getByText('Cancelled').waitFor();
+    await row(page, 'Fetch the upstream release').getByRole('link').click();
     await page.getByText('the wrong hour', { exact: true }).waitFor();
     expect(troubles).toEqual([]);
   });
