@@ -9,9 +9,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { Browser, Page } from 'playwright-core';
-import { CONSOLE_FILES } from '../test/support/console-release.ts';
 import { consoleToken, startConsoleWorld, type ConsoleWorld } from '../test/support/console-world.ts';
 import { launchBrowser } from '../test/support/launch-browser.ts';
+import { PICTURES, type Picture } from './screenshots/pictures.ts';
+import { rewordChapter } from './screenshots/reword-chapter.ts';
+import { showSampleDay } from './screenshots/sample-day.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../docs/how-to/images');
 const DESKTOP = { width: 1280, height: 800 };
@@ -19,56 +21,14 @@ const PHONE = { width: 360, height: 740 };
 const MOST_BYTES = 200 * 1024;
 const PATIENCE_MS = 90_000;
 
-/** A picture: the address of its page, and how it looks. */
-interface Picture {
-  readonly hash: (world: ConsoleWorld) => string | Promise<string>;
-  readonly isDark?: boolean;
-  readonly isPhone?: boolean;
-  /** Brings the page into the state of the picture. */
-  readonly prepare?: (page: Page) => Promise<void>;
-}
-
-const editor = async (world: ConsoleWorld): Promise<string> =>
-  `#/translate-task/${await world.task(CONSOLE_FILES.stale)}`;
-
-/** By the name of their files. */
-const PICTURES: Readonly<Record<string, Picture>> = {
-  overview: { hash: () => '#/overview' },
-  'overview-dark': { hash: () => '#/overview', isDark: true },
-  tasks: { hash: () => '#/tasks' },
-  schedules: { hash: () => '#/schedules' },
-  diagnostics: { hash: () => '#/diagnostics' },
-  releases: { hash: () => '#/releases' },
-  queue: { hash: () => '#/translate' },
-  editor: { hash: editor },
-  'editor-dark': { hash: editor, isDark: true },
-  review: { hash: () => '#/review' },
-  glossary: { hash: () => '#/glossary' },
-  memory: { hash: () => `#/memory?text=${encodeURIComponent('先生、おはようございます。')}` },
-  publish: {
-    hash: () => '#/publish',
-    prepare: async (page) => {
-      await page
-        .getByRole('button', { name: /^Roll back to this/ })
-        .first()
-        .click();
-      const changes = page.getByRole('list', { name: 'Lines that readers will see change' });
-      await changes.waitFor();
-      await page.getByRole('region', { name: 'Published releases' }).scrollIntoViewIfNeeded();
-    },
-  },
-  actions: { hash: () => '#/actions' },
-  'overview-phone': { hash: () => '#/overview', isPhone: true },
-  'tasks-phone': { hash: () => '#/tasks', isDark: true, isPhone: true },
-};
-
 await main(process.argv.slice(2));
 
 async function main(names: readonly string[]): Promise<void> {
   const ends: (() => Promise<void> | void)[] = [];
   const atEnd = (end: () => Promise<void> | void): void => void ends.push(end);
   try {
-    const world = await startConsoleWorld({ atEnd });
+    const world = await startConsoleWorld({ atEnd, server: { scrub: { enabled: true, restSeconds: 600 } } });
+    await rewordChapter(world);
     const browser = await launchBrowser();
     atEnd(async () => await browser.close());
     await mkdir(FOLDER, { recursive: true });
@@ -92,14 +52,16 @@ async function take(browser: Browser, world: ConsoleWorld, name: string, picture
   try {
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
+    await showSampleDay(page);
     const hash = await picture.hash(world);
     await page.goto(`${world.url}${hash}`);
     await page.getByLabel('Admin token').fill(consoleToken('admin'));
     await page.getByRole('button', { name: 'Open the console' }).click();
     await page.locator('main .view').waitFor();
-    await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' });
-    await picture.prepare?.(page);
-    await page.waitForLoadState('networkidle').catch(() => undefined);
+    await untilQuiet(page);
+    await picture.prepare?.(page, world);
+    await untilQuiet(page);
+    await leaveAlone(page);
     const bytes = await smaller(page, await page.screenshot({ animations: 'disabled', caret: 'hide' }));
     if (bytes.length > MOST_BYTES)
       throw new Error(`${name} has ${bytes.length} bytes, more than ${MOST_BYTES}`);
@@ -108,6 +70,19 @@ async function take(browser: Browser, world: ConsoleWorld, name: string, picture
   } finally {
     await context.close();
   }
+}
+
+async function untilQuiet(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle').catch(() => undefined);
+  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' });
+}
+
+/** Takes the pointer and, outside of a dialog, the focus from everything that shows them. */
+async function leaveAlone(page: Page): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.evaluate(
+    `document.activeElement?.closest('.palette, textarea') ?? document.activeElement?.blur()`,
+  );
 }
 
 /** The same picture as WebP, made by the browser. Nearly lossless. */

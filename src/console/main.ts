@@ -1,6 +1,6 @@
 /** The entry point of the page. */
 
-import type { ConsoleContract } from '../contract/console/console-contract.ts';
+import type { ConsoleForms, ConsoleOutline } from '../contract/console/console-contract.ts';
 import { createTokenVault } from './api/token-vault.ts';
 import { startApp } from './shell/start-app.tsx';
 import { hasExactJson } from './text/exact-json.ts';
@@ -11,12 +11,22 @@ try {
   if (!hasExactJson) throw new Error('This browser is too old for the console. Use one from 2025 or later.');
   // A token in the address would stay in the history; it may travel only in the header.
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
-  const response = await fetch('contract.json', { credentials: 'omit' });
-  if (!response.ok)
-    throw new Error(`The server answered ${response.status} to the request for the contract.`);
-  const contract = (await response.json()) as ConsoleContract;
+  const outline = await load<ConsoleOutline>('outline.json');
   root.replaceChildren();
-  startApp({ window, root, vault: createTokenVault(() => sessionStorage), contract });
+  startApp({
+    window,
+    root,
+    vault: createTokenVault(() => sessionStorage),
+    outline,
+    loadForms: async () => await load<ConsoleForms>('forms.json'),
+  });
 } catch (error) {
   root.textContent = `The console did not start. ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Loads a public file of this server that has the shape of its version. */
+async function load<T>(name: string): Promise<T> {
+  const response = await fetch(name, { credentials: 'omit' });
+  if (!response.ok) throw new Error(`The server answered ${response.status} to the request for ${name}.`);
+  return (await response.json()) as T;
 }

@@ -47,10 +47,15 @@ const ROOMS: readonly string[] = `
 
 /** Pure modules of the domain that the browser loads, so that it reads a text as the daemon's checks do. */
 const IN_BROWSER: ReadonlySet<string> = new Set([
+  'src/domain/glossary/import-decision.ts',
+  'src/domain/glossary/scope.ts',
+  'src/domain/glossary/term-columns.ts',
+  'src/domain/glossary/term-meaning.ts',
   'src/domain/release/destination.ts',
   'src/domain/release/tried-body.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',
+  'src/domain/text/spreadsheet-guard.ts',
 ]);
 
 interface Import {

@@ -1,5 +1,6 @@
 import { dialogLine } from '../../src/cli/dev/demo/dialog-line.ts';
 import type { DialogRow } from '../../src/cli/dev/demo/dialog-row.ts';
+import { translateDemoLine } from '../../src/cli/dev/demo/translate-line.ts';
 import { csvTable, jsonRows } from '../../src/cli/dev/demo/text-tables.ts';
 import { createRandom } from '../../src/cli/dev/seeded-random.ts';
 import type { ReleaseFiles } from './release-tree.ts';
@@ -84,9 +85,17 @@ function linesOf(script: string, count: number): DialogRow[] {
   return Array.from({ length: count }, (_, at) => dialogLine(script, at));
 }
 
+/** Said at another time, as an editor changes a line; a line that says no time becomes another one. */
+function editedText(script: string, at: number, text: string): string {
+  const edited = ['放課後', '雨の日'].map((time) => text.replace(/^[^、]+/, time));
+  return (
+    edited.find((each) => each !== text && translateDemoLine(each) !== null) ?? dialogLine(script, at, 1).text
+  );
+}
+
 function editedLines(script: string, lines: readonly DialogRow[]): DialogRow[] {
   const changed = lines.map((line, at) =>
-    at % 16 === 3 ? { ...line, text: dialogLine(script, at, 1).text } : line,
+    at % 16 === 3 ? { ...line, text: editedText(script, at, line.text) } : line,
   );
   const inserted = Array.from({ length: 8 }, (_, at) => dialogLine(script, 500 + at));
   // Another id, and the same neighbours.

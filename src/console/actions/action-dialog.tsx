@@ -38,6 +38,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 interface DialogProps {
   readonly app: App;
+  readonly contract: ConsoleContract;
   readonly request: ActionRequest;
   readonly onClosed: () => void;
 }
@@ -73,8 +74,11 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   constructor(props: DialogProps) {
     super(props);
     const { app, request } = props;
-    this.action = app.contract.actions[request.action] as ConsoleAction;
-    const contract = permittedContract(app);
+    this.action = props.contract.actions[request.action] as ConsoleAction;
+    const contract = permittedContract({
+      contract: props.contract,
+      hasScope: (scope) => app.hasScope(scope),
+    });
     const first = { ...firstBody(request.action, contract, app.now()), ...request.body };
     const given = {
       ...actionValues(contract, request.action, first).values,
@@ -125,8 +129,9 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   }
 
   fields(): readonly Field[] {
-    const { app, request } = this.props;
-    return actionFields(permittedContract(app), request.action, this.state.values);
+    const { app, contract, request } = this.props;
+    const permitted = permittedContract({ contract, hasScope: (scope) => app.hasScope(scope) });
+    return actionFields(permitted, request.action, this.state.values);
   }
 
   layout(): FormLayout {
@@ -141,7 +146,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
 
   /** Shows the fields as JSON, or the JSON in the fields if they can hold it. */
   switchJson(): void {
-    const { app, request } = this.props;
+    const { contract, request } = this.props;
     const { json } = this.state;
     if (json === null) {
       this.setState({ json: renderExact(this.read().body, 2), problems: [], failure: null });
@@ -151,7 +156,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     if (json === renderExact(this.read().body, 2)) this.setState({ json: null, problems: [] });
     else if (body === null) this.setState({ problems: [NO_OBJECT] });
     else {
-      const { values, lost } = actionValues(app.contract, request.action, body);
+      const { values, lost } = actionValues(contract, request.action, body);
       if (lost.length === 0) this.setState({ json: null, problems: [], values });
       else this.setState({ problems: [{ path: '', message: `The form cannot show ${lost.join(', ')}.` }] });
     }

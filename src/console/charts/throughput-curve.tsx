@@ -7,6 +7,8 @@ import { meanRate, speedsOf, type ProgressSample, type Speed } from './throughpu
 import { useWidth } from './use-width.ts';
 
 const HEIGHT = 64;
+/** Shorter courses are not drawn. */
+const LEAST_SECONDS = 1;
 /** Columns of a curve before it is folded to the width. */
 const COLUMNS = 240;
 
@@ -42,7 +44,8 @@ export function ThroughputCurve({
   const [box, width] = useWidth<HTMLDivElement>();
   const speeds = speedsOf(samples);
   const [first, last] = [speeds[0], speeds.at(-1)];
-  if (first === undefined || last === undefined) return null;
+  // A moment has no course.
+  if (first === undefined || last === undefined || last.to - first.from < LEAST_SECONDS) return null;
   const greatest = speeds.reduce((most, { rate }) => Math.max(most, rate), 0);
   const mean = meanRate(speeds, Infinity) ?? 0;
   const rates = foldMean(evenRates(speeds), width / LINE_STEP);

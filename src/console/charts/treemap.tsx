@@ -11,6 +11,8 @@ const FIGURE_ROOM = 40;
 /** Of a character of the text, pixels. */
 const CHARACTER = 6.5;
 const GAP = 1;
+/** The last shade; charts.css has a colour for each. */
+const SHADES = 11;
 /** Beside the text, pixels. */
 const PADDING = 5;
 
@@ -110,9 +112,10 @@ function TileLink({
 }): JSX.Element | null {
   if (tile === undefined) return null;
   const { x, y, width, height } = tile;
-  const hasText = width >= TEXT_ROOM.width && height >= TEXT_ROOM.height;
-  // The end of a path tells more than its beginning.
-  const isCut = item.text.length * CHARACTER > width - 2 * PADDING;
+  const fits = (text: string): boolean => text.length * CHARACTER <= width - 2 * PADDING;
+  // The name of a file or folder tells more than the path before it.
+  const shown = fits(item.text) ? item.text : item.text.slice(item.text.lastIndexOf('/') + 1);
+  const hasText = width >= TEXT_ROOM.width && height >= TEXT_ROOM.height && fits(shown);
   return (
     <a href={item.href} aria-label={`${item.text}: ${text}`} class={`shade-${shadeOf(item.share)}`}>
       <title>{`${item.text}: ${text}`}</title>
@@ -124,9 +127,7 @@ function TileLink({
       />
       {hasText ? (
         <svg x={x + PADDING} y={y} width={width - 2 * PADDING} height={height} aria-hidden="true">
-          <text x={isCut ? '100%' : 0} y={15} text-anchor={isCut ? 'end' : 'start'}>
-            {item.text}
-          </text>
+          <text y={15}>{shown}</text>
           {/* Separate words, for the name that the tile has to begin with. */ ' '}
           {height < FIGURE_ROOM ? null : <text y={32}>{figure}</text>}
         </svg>
@@ -139,8 +140,8 @@ function ShareLegend(): JSX.Element {
   return (
     <p class="legend" aria-hidden="true">
       0 %
-      <svg width={60} height={10}>
-        {[0, 1, 2, 3, 4].map((shade) => (
+      <svg width={12 * (SHADES + 1)} height={10}>
+        {Array.from({ length: SHADES + 1 }, (_, shade) => (
           <g key={shade} class={`shade-${shade}`}>
             <rect x={shade * 12} width={12} height={10} />
           </g>
@@ -151,8 +152,8 @@ function ShareLegend(): JSX.Element {
   );
 }
 
-/** One of five shades; the last one only for everything. @param share from 0 to 1 */
-export function shadeOf(share: number): 0 | 1 | 2 | 3 | 4 {
-  if (share >= 1) return 4;
-  return Math.max(0, Math.min(3, Math.floor(share * 4))) as 0 | 1 | 2 | 3;
+/** The shade of a share: the first one only for nothing, the last one only for everything. @param share from 0 to 1 */
+export function shadeOf(share: number): number {
+  if (share <= 0) return 0;
+  return share >= 1 ? SHADES : Math.min(SHADES - 1, 1 + Math.floor(share * (SHADES - 1)));
 }

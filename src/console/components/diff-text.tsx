@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { diffTexts } from '../text/diff-texts.ts';
 import { tokensOf } from '../text/text-tokens.ts';
 
@@ -47,13 +47,16 @@ function drawDiff(before: string, after: string, lang: string | undefined): JSX.
   );
 }
 
-/** The text with names in place of characters that nothing shows. */
-function visible(text: string): string {
-  return tokensOf(text.slice(0, MAX_CHARACTERS))
-    .map(({ kind, label, start, end }) => {
-      if (kind === 'invisible') return `⟦${label}⟧`;
-      if (kind === 'break' && label === '↵') return '↵\n';
-      return text.slice(start, end);
-    })
-    .join('');
+/** The text with tags and placeholders as chips, and names in place of characters that nothing shows. */
+function visible(text: string): ComponentChildren {
+  return tokensOf(text.slice(0, MAX_CHARACTERS)).map(({ kind, label, start, end }) => {
+    if (kind === 'invisible') return `⟦${label}⟧`;
+    if (kind === 'break' && label === '↵') return '↵\n';
+    if (kind === 'text' || kind === 'break') return text.slice(start, end);
+    return (
+      <span class={`chip ${kind}`} key={start}>
+        {label}
+      </span>
+    );
+  });
 }

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import type { ApiFailure } from '../api/api-client.ts';
-import { useApp } from '../state/app.ts';
+import { useApp, useWholeContract } from '../state/app.ts';
 import { Prose } from './text.tsx';
 
 /** A failure with its code, and the words of the daemon about it. */
 export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
-  const { contract } = useApp();
+  const { runbooks } = useApp().contract;
+  const contract = useWholeContract();
   const { code, daemon, documentation } = failure.problem;
-  const meaning = contract.problems[daemon?.code ?? ''];
+  const meaning = contract?.problems[daemon?.code ?? ''];
   return (
     <>
       <strong>{failure.message}</strong>
@@ -30,7 +31,7 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
         </span>
       )}
       {/* Only to the runbooks of the project: the text comes from another machine. */}
-      {documentation?.startsWith(contract.runbooks) === true ? (
+      {documentation?.startsWith(runbooks) === true ? (
         <>
           {' '}
           <a href={documentation} rel="noreferrer">

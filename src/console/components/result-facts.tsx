@@ -35,7 +35,7 @@ export function JsonDetails({
 }): JSX.Element {
   return (
     <details class="json-view">
-      <summary>{'</> JSON'}</summary>
+      <summary>{`</> JSON · ${label}`}</summary>
       <RawText label={label} text={renderExact(value, 2)} />
     </details>
   );

@@ -5,6 +5,11 @@ export interface Column<R> {
   readonly head: string;
   readonly cell: (row: R) => ComponentChildren;
   readonly class?: string;
+  /**
+   * Its place on a narrow screen, whose rows have two lines: in the first line at the left or at the right, in the second one,
+   * or nowhere. By default the first column is the title and the others are details.
+   */
+  readonly narrow?: 'title' | 'aside' | 'detail' | 'none';
 }
 
 /** The content of a cell that has none. */
@@ -20,8 +25,8 @@ interface TableProps<R> {
 }
 
 /**
- * A table that becomes a list of cards on a narrow screen. The roles are explicit because that layout removes the
- * native ones in some browsers.
+ * A table whose rows have two lines on a narrow screen. The roles are explicit because that layout removes the native
+ * ones in some browsers.
  */
 export function Table<R>({ caption, columns, rows, keyOf }: TableProps<R>): JSX.Element {
   return (
@@ -47,19 +52,18 @@ export function Table<R>({ caption, columns, rows, keyOf }: TableProps<R>): JSX.
   );
 }
 
-function cellOf<R>({ head, cell, class: name = '' }: Column<R>, row: R, index: number): JSX.Element {
+function cellOf<R>(column: Column<R>, row: R, index: number): JSX.Element {
+  const { head, cell, class: name = '', narrow = index === 0 ? 'title' : 'detail' } = column;
   const value = cell(row);
-  // Narrow screens leave out an empty cell, because its head would say nothing.
-  const classes = value === NOTHING ? `${name} none` : name;
-  // One box around any content, so that the cards of narrow screens have two columns.
-  const content = <div>{value}</div>;
+  // Narrow screens leave out an empty cell.
+  const classes = `${name} ${value === NOTHING ? 'none' : narrow}`;
   return index === 0 ? (
-    <th key={head} class={name} data-head={head} role="rowheader" scope="row">
-      {content}
+    <th key={head} class={classes} role="rowheader" scope="row">
+      {value}
     </th>
   ) : (
-    <td key={head} class={classes} data-head={head} role="cell">
-      {content}
+    <td key={head} class={classes} role="cell">
+      {value === NOTHING ? <span class="muted">{NOTHING}</span> : value}
     </td>
   );
 }

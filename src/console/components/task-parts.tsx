@@ -24,9 +24,19 @@ export function TaskBadge({ status }: { readonly status: string }): JSX.Element 
   return <Badge tone={TASK_TONES[status] ?? 'idle'}>{words(status)}</Badge>;
 }
 
-/** A link to the page of a task. */
+/** The work of a task in words, such as "Verify releases" of `verify`. */
+export function taskTitle({ contract }: Pick<App, 'contract'>, kind: string): string {
+  return contract.actions[kind]?.title ?? contract.jobs[kind]?.title ?? words(kind);
+}
+
+/** A link to the page of a task. Its tooltip has the kind as the command line names it. */
 export function TaskLink({ task }: { readonly task: Pick<Task, 'task_id' | 'kind'> }): JSX.Element {
-  return <a href={taskAddress(task.task_id)}>{task.kind}</a>;
+  const { task_id: id, kind } = task;
+  return (
+    <a href={taskAddress(id)} title={kind}>
+      {taskTitle(useApp(), kind)}
+    </a>
+  );
 }
 
 /** How far a task is; nothing before it tells. */
@@ -68,8 +78,8 @@ export function TaskFailure({
   );
 }
 
-/** Whether {@link CancelButton} shows anything, for tables that mark empty cells. */
-export function canCancel(app: App, task: Task): boolean {
+/** Whether {@link CancelButton} shows anything. */
+function canCancel(app: App, task: Task): boolean {
   return isActive(task) && task.status !== 'cancelling' && mayRunOn(app, 'task-cancel', task.kind);
 }
 

@@ -18,26 +18,26 @@ export function Badge({
 }
 
 /**
- * An instant, relative to now and by the clock.
+ * An instant relative to now, and by the clock in its tooltip.
  *
- * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `isBrief`: the clock only on hover, for narrow columns
+ * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `withClock`: the clock beside it, for single facts
  */
 export function Time({
   at,
   otherwise = '–',
-  isBrief = false,
+  withClock = false,
 }: {
   readonly at: number | null | undefined;
   readonly otherwise?: string;
-  readonly isBrief?: boolean;
+  readonly withClock?: boolean;
 }): JSX.Element {
   const app = useApp();
   if (at === null || at === undefined) return <span class="muted">{otherwise}</span>;
   const now = app.now();
   return (
-    <time dateTime={utc(at)} title={utc(at)}>
+    <time dateTime={utc(at)} title={`${absolute(at, now)} · ${utc(at)}`}>
       <span>{relative(at, now)}</span>
-      {isBrief ? null : (
+      {!withClock ? null : (
         <>
           {' '}
           <span class="clock">{absolute(at, now)}</span>

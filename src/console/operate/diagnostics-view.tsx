@@ -10,11 +10,12 @@ import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
+import { counted } from '../text/counted.ts';
 import { duration, withReadersTimes, words } from '../text/format.ts';
 import { actionsIn } from './named-actions.ts';
 
 const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;
-const WORST_FIRST = ['failing', 'degraded', 'ok'];
+const WORST_FIRST = ['failing', 'degraded'];
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const LONG_TAIL = '2000';
 const TAILS = ['100', '500', LONG_TAIL];
@@ -47,26 +48,58 @@ function Doctor(): JSX.Element {
     feed.value === null ? null : <Badge tone={TONES[feed.value.status]}>{words(feed.value.status)}</Badge>;
   return (
     <Panel title="Doctor" feed={feed} tools={overall} report="daemon.doctor">
-      {({ checks }) => (
-        <Table
-          caption="Checks of the daemon, the worst first"
-          rows={checks.toSorted(
-            (left, right) => WORST_FIRST.indexOf(left.status) - WORST_FIRST.indexOf(right.status),
-          )}
-          keyOf={({ id }) => id}
-          columns={[
-            { head: 'Check', cell: ({ id }) => <code>{id}</code> },
-            { head: 'Status', cell: (check) => <CheckStatus check={check} /> },
-            {
-              head: 'Found, and what to do',
-              class: 'wide widest',
-              cell: (check) => <Finding check={check} />,
-            },
-            { head: 'Since', cell: ({ since }) => <Time at={since} /> },
-          ]}
-        />
-      )}
+      {({ checks }) => {
+        const troubled = checks.filter(({ status }) => status !== 'ok');
+        const passed = checks.filter(({ status }) => status === 'ok');
+        return (
+          <>
+            {troubled.length === 0 ? null : (
+              <CheckTable
+                caption="Checks that found something, the worst first"
+                checks={troubled.toSorted(
+                  (left, right) => WORST_FIRST.indexOf(left.status) - WORST_FIRST.indexOf(right.status),
+                )}
+              />
+            )}
+            {passed.length === 0 ? null : (
+              <details>
+                <summary>
+                  {counted(passed.length, 'check is ok', 'checks are ok')}
+                  <span class="muted">{`: ${passed.map(({ id }) => id).join(', ')}`}</span>
+                </summary>
+                <CheckTable caption="Checks that are ok" checks={passed} />
+              </details>
+            )}
+          </>
+        );
+      }}
     </Panel>
+  );
+}
+
+function CheckTable({
+  caption,
+  checks,
+}: {
+  readonly caption: string;
+  readonly checks: readonly DoctorCheck[];
+}): JSX.Element {
+  return (
+    <Table
+      caption={caption}
+      rows={checks}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: 'Check', class: 'whole', cell: ({ id }) => <code>{id}</code> },
+        { head: 'Status', narrow: 'aside', cell: (check) => <CheckStatus check={check} /> },
+        {
+          head: 'Found, and what to do',
+          class: 'wide widest',
+          cell: (check) => <Finding check={check} />,
+        },
+        { head: 'Since', class: 'whole', cell: ({ since }) => <Time at={since} /> },
+      ]}
+    />
   );
 }
 
@@ -151,13 +184,13 @@ function Server(): JSX.Element {
             ['Running for', duration(health.uptime_seconds)],
             [
               'Last answer of the daemon',
-              <Time key="answer" at={health.refresh.last_success_at} otherwise="never" />,
+              <Time withClock key="answer" at={health.refresh.last_success_at} otherwise="never" />,
             ],
             ['Consecutive failures', String(health.refresh.consecutive_failures)],
             ['Last failure', health.refresh.last_error_code],
             ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
-            ['Issued', <Time key="issued" at={health.attestation?.issued_at} />],
-            ['Expires', <Time key="expires" at={health.attestation?.expires_at} />],
+            ['Issued', <Time withClock key="issued" at={health.attestation?.issued_at} />],
+            ['Expires', <Time withClock key="expires" at={health.attestation?.expires_at} />],
           ]}
         />
       )}

@@ -15,11 +15,8 @@ import { count, duration, words } from '../text/format.ts';
 import { Took } from './took.tsx';
 import { taskAddress } from '../text/addresses.ts';
 
-const ORIGINS: Record<Schedule['origin'], string> = {
-  configured: 'configuration',
-  manual: 'a person',
-  controller: 'a ReleaseChannel',
-};
+/** The origins that neither the name of a schedule nor its buttons tell. */
+const ORIGINS: Partial<Record<Schedule['origin'], string>> = { controller: 'a ReleaseChannel' };
 const GROUPS = [
   ['', 'All'],
   ['res', 'Releases'],
@@ -80,10 +77,15 @@ function Schedules(): JSX.Element {
               { head: 'Schedule', class: 'name', cell: ({ id }) => <ScheduleId id={id} /> },
               { head: 'Runs', cell: (row) => what(app, row) },
               { head: 'When', class: 'whole', cell: when },
-              { head: 'State', cell: (row) => <State row={row} /> },
-              { head: 'Next run', cell: (row) => <NextRun row={row} /> },
-              { head: 'Last run', cell: (row) => (row.last_status === null ? '–' : <LastRun row={row} />) },
-              { head: 'Done', class: 'whole', cell: done },
+              { head: 'State', narrow: 'aside', cell: (row) => <State row={row} /> },
+              { head: 'Next run', class: 'whole', cell: (row) => <NextRun row={row} /> },
+              {
+                head: 'Last run',
+                class: 'whole',
+                narrow: 'none',
+                cell: (row) => (row.last_status === null ? '–' : <LastRun row={row} />),
+              },
+              { head: 'Done', class: 'whole', narrow: 'none', cell: done },
               { head: 'Actions', class: 'tools', cell: (row) => <RowActions row={row} /> },
             ]}
           />
@@ -115,7 +117,6 @@ function when({ origin, every_seconds: every }: Schedule): JSX.Element {
   return (
     <>
       {every === null ? 'Once' : `Every ${duration(Number(every))}`}
-      {/* A daemon of the previous version leaves it out. */}
       {ORIGINS[origin] === undefined ? null : <div class="muted">{`by ${ORIGINS[origin]}`}</div>}
     </>
   );
@@ -184,11 +185,10 @@ function LastRun({
     <>
       {task === null ? <TaskBadge status={status} /> : <a href={taskAddress(task)}>{words(status)}</a>}{' '}
       <Time at={asNumber(at)} />
-      <div>
-        <a href={`#/schedules?runs=${encodeURIComponent(id)}`}>
-          History<span class="unseen">{` of ${id}`}</span>
-        </a>
-      </div>
+      {' · '}
+      <a href={`#/schedules?runs=${encodeURIComponent(id)}`}>
+        History<span class="unseen">{` of ${id}`}</span>
+      </a>
     </>
   );
 }
@@ -259,9 +259,9 @@ function Runs({ id }: { readonly id: string }): JSX.Element {
             keyOf={({ task_id: task }) => task}
             columns={[
               { head: 'Task', cell: (task) => <TaskLink task={task} /> },
-              { head: 'Result', cell: ({ status }) => <TaskBadge status={status} /> },
+              { head: 'Result', narrow: 'aside', cell: ({ status }) => <TaskBadge status={status} /> },
               { head: 'Began', cell: (task) => <Time at={task.created_at} /> },
-              { head: 'Took', cell: (task) => <Took task={task} /> },
+              { head: 'Took', narrow: 'none', cell: (task) => <Took task={task} /> },
               { head: 'Why', class: 'wide', cell: (task) => <TaskFailure task={task} /> },
             ]}
           />

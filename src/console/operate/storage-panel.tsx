@@ -37,10 +37,26 @@ export function StoragePanel(): JSX.Element {
         storage === undefined || storage === null ? (
           <Empty>Not measured yet.</Empty>
         ) : (
-          <StorageBar label="Use of the volume" parts={storageParts(storage)} format={bytes} />
+          <Volume storage={storage} />
         )
       }
     </Panel>
+  );
+}
+
+/** The releases and the room for more. Other files would only make both unreadable, so they are said in words. */
+function Volume({ storage }: { readonly storage: Storage }): JSX.Element {
+  const parts = storageParts(storage);
+  const other = parts.find(({ kind }) => kind === 'other')?.size ?? 0;
+  return (
+    <>
+      <StorageBar
+        label="Use of the volume"
+        parts={parts.filter(({ kind }) => kind !== 'other')}
+        format={bytes}
+      />
+      <p class="muted">{`Other files take ${bytes(other)} of the ${bytes(storage.total_bytes)} of the volume.`}</p>
+    </>
   );
 }
 

@@ -5,9 +5,9 @@ import { ActionButton } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Stepper } from '../components/stepper.tsx';
-import { CancelButton, TaskBadge, TaskProgress } from '../components/task-parts.tsx';
+import { CancelButton, TaskBadge, TaskProgress, taskTitle } from '../components/task-parts.tsx';
 import { Badge, Empty, Facts, Prose, Time } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
+import { useApp, useWholeContract } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
 import { Took } from './took.tsx';
 import { resultRows } from './result-rows.ts';
@@ -16,7 +16,8 @@ import { mainPhase, samplesOf, speedText, taskSteps, type TaskStatus } from './t
 
 /** One task: its steps, its outcome and its log. */
 export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
-  const { pool } = useApp();
+  const app = useApp();
+  const { pool } = app;
   const feed = pool.state<TaskStatus>(`task:${id}`);
   const logs = pool.state<Report<'task.logs'>>(`task.logs:${id}`);
   const query = { task_id: id };
@@ -30,7 +31,8 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
         {(status) => (
           <>
             <p class="task-head">
-              <strong>{status.task.kind}</strong> <TaskBadge status={status.task.status} />
+              <strong>{taskTitle(app, status.task.kind)}</strong>{' '}
+              <code class="muted">{status.task.kind}</code> <TaskBadge status={status.task.status} />
             </p>
             <Failure task={status.task} />
             <Course status={status} />
@@ -55,8 +57,8 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
 }
 
 function TaskActions({ task }: { readonly task: Task }): JSX.Element {
-  const { contract } = useApp();
-  const again = retryRequest(task, contract.actions);
+  const contract = useWholeContract();
+  const again = contract === null ? null : retryRequest(task, contract.actions);
   return (
     <>
       <CancelButton task={task} />
@@ -71,10 +73,10 @@ function TaskActions({ task }: { readonly task: Task }): JSX.Element {
 
 /** Why the task failed, and what the code means. The reason of the daemon says what to do. */
 function Failure({ task }: { readonly task: Task }): JSX.Element | null {
-  const { contract } = useApp();
+  const contract = useWholeContract();
   const { failure_code: code, failure_reason: reason } = task;
   if (code === null) return null;
-  const meaning = contract.problems[code];
+  const meaning = contract?.problems[code];
   return (
     <div class="note bad">
       <p>
@@ -122,9 +124,9 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       <Facts
         rows={[
           ['Id', <code key="id">{task.task_id}</code>],
-          ['Asked for', <Time key="created" at={task.created_at} />],
-          ['Started', <Time key="started" at={task.started_at} otherwise="not yet" />],
-          ['Ended', <Time key="ended" at={task.finished_at} otherwise="not yet" />],
+          ['Asked for', <Time withClock key="created" at={task.created_at} />],
+          ['Started', <Time withClock key="started" at={task.started_at} otherwise="not yet" />],
+          ['Ended', <Time withClock key="ended" at={task.finished_at} otherwise="not yet" />],
           ['Took', <Took key="took" task={task} />],
           ['Attempt', `${task.attempt} of ${task.max_attempts}`],
           ['Lane', task.lane],
@@ -133,7 +135,9 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
           ['Reason', task.reason],
           [
             'Cancel asked',
-            task.cancel_requested_at === null ? null : <Time key="asked" at={task.cancel_requested_at} />,
+            task.cancel_requested_at === null ? null : (
+              <Time withClock key="asked" at={task.cancel_requested_at} />
+            ),
           ],
           ['Cancel reason', task.cancel_reason],
           ['Request', task.correlation_id === null ? null : <code key="request">{task.correlation_id}</code>],

@@ -1,16 +1,17 @@
 import { untracked } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Report, Task } from '../api/wire.ts';
-import { Button, Select } from '../components/controls.tsx';
+import { Button } from '../components/controls.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
 import {
-  canCancel,
   CancelButton,
   TaskBadge,
   TaskFailure,
   TaskLink,
   TaskProgress,
+  taskTitle,
 } from '../components/task-parts.tsx';
 import { Empty, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
@@ -54,15 +55,25 @@ function List(): JSX.Element {
   const feed = app.pool.state<Report<'task.list'>>('task.list');
   const shown = Number(app.query('rows')) || FIRST_ROWS;
   return (
-    <Panel title="Tasks, newest first" feed={feed} tools={<Filters feed={feed.value} />} report="task.list">
-      {({ items }) => {
+    <Panel title="Tasks, newest first" feed={feed} report="task.list">
+      {(report) => {
+        const { items } = report;
         const rows = items.filter(matcherOf(app));
         if (items.length === 0) {
           return <Empty>No tasks. Every action and every scheduled run creates one.</Empty>;
         }
-        if (rows.length === 0) return <NoMatch />;
+        const filters = <Filters report={report} shown={rows.length} />;
+        if (rows.length === 0) {
+          return (
+            <>
+              {filters}
+              <Empty>No task matches the filters.</Empty>
+            </>
+          );
+        }
         return (
           <>
+            {filters}
             <TaskTable rows={rows.slice(0, shown)} />
             {rows.length > shown ? (
               <Button onClick={() => app.setQuery({ rows: String(shown + FIRST_ROWS) })}>
@@ -85,53 +96,45 @@ function matcherOf(app: App): (task: Task) => boolean {
     (by === '' || (by === 'schedule') === (task.schedule_id !== null));
 }
 
-function NoMatch(): JSX.Element {
-  const app = useApp();
-  return (
-    <>
-      <Empty>No task matches the filters.</Empty>
-      <Button onClick={() => app.setQuery({ status: null, kind: null, by: null })}>Show all tasks</Button>
-    </>
-  );
-}
-
 const ORIGINS = [
-  ['', 'Anybody'],
   ['schedule', 'A schedule'],
   ['person', 'A person or a job'],
 ] as const;
 
-function Filters({ feed }: { readonly feed: Report<'task.list'> | null }): JSX.Element {
+function Filters({
+  report: { items, counts },
+  shown,
+}: {
+  readonly report: Report<'task.list'>;
+  readonly shown: number;
+}): JSX.Element {
   const app = useApp();
-  const [wanted, kind, by] = [app.query('status'), app.query('kind'), app.query('by')];
-  const kinds = [
-    ...new Set([...(feed?.items ?? []).map((task) => task.kind), ...(kind === '' ? [] : [kind])]),
-  ];
-  const statuses = Object.entries(feed?.counts ?? (wanted === '' ? {} : { [wanted]: 0 }));
+  const kind = app.query('kind');
+  const kinds = [...new Set([...items.map((task) => task.kind), ...(kind === '' ? [] : [kind])])];
+  const titled = kinds.map((each) => [each, taskTitle(app, each)] as const);
   return (
-    <>
-      <Select
-        label="Status"
-        value={wanted}
-        options={[
-          ['', 'All'],
-          ...statuses.map(([status, some]) => [status, `${words(status)} (${count(some)})`] as const),
-        ]}
-        onChange={(value) => app.setQuery({ status: value })}
-      />
-      <Select
-        label="Kind"
-        value={kind}
-        options={[['', 'All'], ...kinds.sort().map((each) => [each, each] as const)]}
-        onChange={(value) => app.setQuery({ kind: value })}
-      />
-      <Select
-        label="Started by"
-        value={by}
-        options={ORIGINS}
-        onChange={(value) => app.setQuery({ by: value })}
-      />
-    </>
+    <FilterBar
+      label="Filter the tasks"
+      filters={[
+        {
+          kind: 'choice',
+          name: 'status',
+          label: 'Status',
+          options: Object.entries(counts).map(([status, some]) => [
+            status,
+            `${words(status)} (${count(some)})`,
+          ]),
+        },
+        {
+          kind: 'choice',
+          name: 'kind',
+          label: 'Kind',
+          options: titled.toSorted(([, left], [, right]) => left.localeCompare(right)),
+        },
+        { kind: 'choice', name: 'by', label: 'Started by', options: ORIGINS },
+      ]}
+      count={`${count(shown)} of ${count(items.length)}`}
+    />
   );
 }
 
@@ -144,7 +147,7 @@ function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
       keyOf={({ task_id: id }) => id}
       columns={[
         { head: 'Task', cell: (task) => <TaskLink task={task} /> },
-        { head: 'Status', cell: ({ status }) => <TaskBadge status={status} /> },
+        { head: 'Status', narrow: 'aside', cell: ({ status }) => <TaskBadge status={status} /> },
         {
           head: 'Outcome',
           class: 'wide',
@@ -154,21 +157,34 @@ function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
               untracked(() => app.now()),
             ),
         },
-        { head: 'Asked for', cell: (task) => <Time at={task.created_at} /> },
-        { head: 'Took', cell: (task) => <Took task={task} /> },
-        { head: 'By', cell: (task) => task.schedule_id ?? task.reviewer ?? '–' },
-        {
-          head: 'Actions',
-          class: 'tools',
-          cell: (task) => (canCancel(app, task) ? <CancelButton task={task} /> : '–'),
-        },
+        { head: 'Asked for', class: 'whole', cell: (task) => <Asked task={task} /> },
+        { head: 'Took', class: 'whole', narrow: 'none', cell: (task) => <Took task={task} /> },
       ]}
     />
   );
 }
 
+/** When a task was asked for, and by which schedule or person. */
+function Asked({ task }: { readonly task: Task }): JSX.Element {
+  const by = task.schedule_id ?? task.reviewer;
+  return (
+    <>
+      <Time at={task.created_at} />
+      {by === null ? null : <span class="muted">{` by ${by}`}</span>}
+    </>
+  );
+}
+
+/** How far a task is with the button that cancels it, why it failed, or what it has done. */
 function outcome(task: Task, now: number): JSX.Element | string {
-  if (isActive(task)) return task.progress === null ? '–' : <TaskProgress task={task} />;
+  if (isActive(task)) {
+    return (
+      <span class="active-task">
+        <TaskProgress task={task} />
+        <CancelButton task={task} />
+      </span>
+    );
+  }
   if (task.failure_code !== null) return <TaskFailure task={task} />;
   return (task.result === null ? '' : resultBrief(task.result, now, SHOWN_RESULTS)) || '–';
 }

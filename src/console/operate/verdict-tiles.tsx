@@ -191,12 +191,18 @@ function SpaceTile(): JSX.Element {
         <p class="muted">{feed.value === null ? '…' : 'not measured yet'}</p>
       ) : (
         <>
-          <p class="figure">{bytes(storage.free_bytes)}</p>
+          <p class="figure">
+            {bytes(storage.free_bytes)} <span class="muted">{`of ${bytes(storage.total_bytes)}`}</span>
+          </p>
+          <progress
+            aria-label="Used space of the volume"
+            max={storage.total_bytes || 1}
+            value={storage.total_bytes - storage.free_bytes}
+          />
           <p class="muted">
-            {`of ${bytes(storage.total_bytes)}`}
             {storage.reclaimable_bytes === 0
-              ? null
-              : `, ${bytes(storage.reclaimable_bytes)} more can be freed`}
+              ? 'A cleanup would free nothing now'
+              : `A cleanup frees ${bytes(storage.reclaimable_bytes)} more`}
           </p>
         </>
       )}

@@ -58,7 +58,7 @@ export function releaseColumns(
       grow: 1,
       narrow: 'detail',
       isSortable: true,
-      cell: ({ published_at: at }) => <Time at={at} otherwise="never" isBrief />,
+      cell: ({ published_at: at }) => <Time at={at} otherwise="never" />,
     },
     ...measuredColumns(translation),
   ];
@@ -94,7 +94,7 @@ function measuredColumns(
       least: 170,
       grow: 1,
       narrow: 'none',
-      cell: (row) => <Integrity release={row} isBrief />,
+      cell: (row) => <Integrity release={row} />,
     },
     {
       id: 'coverage',

@@ -66,15 +66,15 @@ function Summary({ release, status }: PartProps): JSX.Element {
         rows={[
           ['Channel', words(release.channel)],
           ['State', <StateBadge key="state" release={release} translation={translation} />],
-          ['Served', <ServedBadge key="served" release={release} status={status} />],
+          ['May be served', <ServedBadge key="served" release={release} status={status} />],
           ['Entries', manifest === null ? 'not known yet' : count(manifest.entry_count)],
           ['Size', manifest === null ? null : bytes(manifest.total_bytes)],
         ]}
       />
       <Facts
         rows={[
-          ['Made', <Time key="made" at={created} />],
-          ['Published', <Time key="published" at={published} otherwise="never" />],
+          ['Made', <Time withClock key="made" at={created} />],
+          ['Published', <Time withClock key="published" at={published} otherwise="never" />],
           [
             'Base',
             base === undefined ? null : (
@@ -126,8 +126,14 @@ function Provenance({ release, status }: PartProps): JSX.Element {
               <code key="keys">{attestation.key_ids.join(', ')}</code>
             ),
           ],
-          ['Signed', attestation === null ? null : <Time key="signed" at={attestation.issued_at} />],
-          ['Valid until', attestation === null ? null : <Time key="until" at={attestation.expires_at} />],
+          [
+            'Signed',
+            attestation === null ? null : <Time withClock key="signed" at={attestation.issued_at} />,
+          ],
+          [
+            'Valid until',
+            attestation === null ? null : <Time withClock key="until" at={attestation.expires_at} />,
+          ],
         ]}
       />
     </section>
@@ -169,12 +175,17 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
           [
             'Oldest check',
             current === undefined || current === null ? null : (
-              <Time key="oldest" at={current.verified_at} otherwise="not every file was checked" />
+              <Time withClock key="oldest" at={current.verified_at} otherwise="not every file was checked" />
             ),
           ],
           [
             'This server',
-            !isJudged ? null : verdict.distributable ? 'serves it' : `does not serve it: ${verdict.message}`,
+            !isJudged ? null : (
+              <>
+                {verdict.distributable ? 'serves it' : `does not serve it: ${verdict.message}`}
+                <div class="muted">Other servers and edges tell it in their own consoles.</div>
+              </>
+            ),
           ],
         ]}
       />

@@ -31,19 +31,13 @@ export function StateBadge({
 }
 
 /** Whether the bytes of a release were whole when they were last read. Those that it shares may be older than it. */
-export function Integrity({
-  release,
-  isBrief = false,
-}: {
-  readonly release: ReleaseRow;
-  readonly isBrief?: boolean;
-}): JSX.Element {
+export function Integrity({ release }: { readonly release: ReleaseRow }): JSX.Element {
   const { checked_at: at, ok, damaged } = release.artifact_integrity;
   if (at === null) return <Badge tone="idle">Not verified</Badge>;
   return (
     <>
       {ok ? <Badge tone="ok">Whole</Badge> : <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>}{' '}
-      <Time at={at} isBrief={isBrief} />
+      <Time at={at} />
     </>
   );
 }

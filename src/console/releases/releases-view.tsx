@@ -39,7 +39,7 @@ function Releases(): JSX.Element {
   const translation = app.pool.state<Report<'translation.status'>>('translation.status').value;
   const tools = <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>;
   return (
-    <Panel title="Releases" feed={feed} tools={tools}>
+    <Panel title="Both channels" feed={feed} tools={tools}>
       {({ releases }) => <ReleaseList all={releases} status={status} translation={translation} />}
     </Panel>
   );

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { ActionButton } from '../components/controls.tsx';
-import { useTypedQuery } from '../components/use-typed-query.ts';
+import { FilterBar } from '../components/filter-bar.tsx';
 import { Badge, Empty, Prose } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import type { View } from '../state/view.ts';
@@ -23,7 +23,6 @@ export const actionsView: View = { feeds: () => [], Body: AllActions };
 
 function AllActions(): JSX.Element {
   const app = useApp();
-  const { typed, onInput, onChange } = useTypedQuery('text');
   if (app.index() === null) return <Empty>Loading …</Empty>;
   if (!app.canControl()) {
     return (
@@ -36,21 +35,17 @@ function AllActions(): JSX.Element {
   const allowed = Object.keys(app.contract.actions).filter((action) => app.mayRun(action));
   if (allowed.length === 0)
     return <Empty>This token only reads. A token with a scope can run actions.</Empty>;
-  const found = allowed.filter((action) => matchScore(wordsOf(app, action), typed) > 0);
+  const found = allowed.filter((action) => matchScore(wordsOf(app, action), app.query('text')) > 0);
   const byGroup = Map.groupBy(found, groupOf);
   return (
     <>
-      <div class="inline">
-        <label for="action-search">Containing</label>
-        <input
-          id="action-search"
-          type="search"
-          value={typed}
-          onInput={(event) => onInput(event.currentTarget.value)}
-          onChange={(event) => onChange(event.currentTarget.value)}
-        />
-        <span role="status">{`${found.length} of ${allowed.length} actions`}</span>
-      </div>
+      <FilterBar
+        label="Filter the actions"
+        filters={[
+          { kind: 'text', name: 'text', label: 'Containing', hint: 'A word such as release or term' },
+        ]}
+        count={`${found.length} of ${allowed.length} actions`}
+      />
       {found.length === 0 ? <Empty>No action matches. Try a word such as “release” or “term”.</Empty> : null}
       {[OTHERS, ...GROUPS.map(([title]) => title)].map((title) => (
         <ActionList key={title} title={title} actions={byGroup.get(title) ?? []} />

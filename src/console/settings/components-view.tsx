@@ -10,18 +10,24 @@ import {
   treemapSample,
 } from './component-samples/chart-sample.tsx';
 import { chipTextSample } from './component-samples/chip-text-sample.tsx';
+import { dialogSample } from './component-samples/dialog-sample.tsx';
 import { controlSample } from './component-samples/control-sample.tsx';
 import { formSample } from './component-samples/form-sample.tsx';
 import { listAndTreeSample } from './component-samples/list-and-tree-sample.tsx';
 import { longTableSample } from './component-samples/long-table-sample.tsx';
+import { logSample, panelSample, taskSample } from './component-samples/panel-sample.tsx';
 import { jsonSample, stepperSample } from './component-samples/work-sample.tsx';
 import type { ComponentSample } from './component-samples/sample.ts';
 
-/** Add a row here for a new component. */
+/** Add a row here for a new component; a test finds components without one. */
 const SAMPLES: readonly ComponentSample[] = [
   badgeSample,
   controlSample,
   formSample,
+  dialogSample,
+  panelSample,
+  taskSample,
+  logSample,
   longTableSample,
   listAndTreeSample,
   stepperSample,

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { useApp } from '../state/app.ts';
+import { Empty } from '../components/text.tsx';
+import { useApp, useWholeContract } from '../state/app.ts';
 import type { View } from '../state/view.ts';
 import { ReportViewer } from './report-viewer.tsx';
 
@@ -8,5 +9,7 @@ export const reportsView: View = { feeds: () => [], Body: Reports };
 
 function Reports(): JSX.Element {
   const app = useApp();
-  return <ReportViewer app={app} reports={app.contract.reports} />;
+  const contract = useWholeContract();
+  if (contract === null) return <Empty>Loading …</Empty>;
+  return <ReportViewer app={app} reports={contract.reports} />;
 }

@@ -8,7 +8,9 @@ export function PageHead(): JSX.Element {
   const tabs = tabsOf(entry.section);
   return (
     <div class="page-head">
-      <h1 tabIndex={-1}>{entry.title}</h1>
+      <h1 tabIndex={-1} class={entry.hasOwnHead === true ? 'unseen' : ''}>
+        {entry.title}
+      </h1>
       {tabs.length < 2 ? null : (
         <nav class="tabs" aria-label="Pages of this section">
           {tabs.map(({ id, title }) => (

@@ -1,5 +1,9 @@
 import { batch, signal } from '@preact/signals';
-import type { ConsoleContract } from '../../contract/console/console-contract.ts';
+import type {
+  ConsoleContract,
+  ConsoleForms,
+  ConsoleOutline,
+} from '../../contract/console/console-contract.ts';
 import { ApiFailure, createApiClient, type ApiClient } from '../api/api-client.ts';
 import { createFeedPool, type FeedPool } from '../api/feed-pool.ts';
 import type { TokenVault } from '../api/token-vault.ts';
@@ -14,6 +18,7 @@ import { duration } from '../text/format.ts';
 import { readRoute, writeRoute } from './address.ts';
 import { createAnnouncer } from './announcer.ts';
 import { createPageClock } from './clock.ts';
+import { createLazyContract, type LazyContract } from './lazy-contract.ts';
 import { createRecentEntries } from './recent-entries.ts';
 import { createToasts } from './toasts.tsx';
 import { viewOf } from './views.ts';
@@ -22,10 +27,13 @@ const INDEX_EVERY_MS = 60_000;
 const NOT_LOADED =
   'This page could not be loaded. The server does not answer, or it was replaced by another version.';
 
+const NOT_LOADED_FORM = 'The form could not be loaded, because the server does not answer.';
+
 export interface PageParts {
   readonly fetch: typeof globalThis.fetch;
   readonly vault: TokenVault;
-  readonly contract: ConsoleContract;
+  readonly outline: ConsoleOutline;
+  readonly loadForms: () => Promise<ConsoleForms>;
   /** The part of the address after `#`, with it. */
   readonly hash: string;
   readonly setTitle: (title: string) => void;
@@ -40,7 +48,8 @@ export interface PageParts {
 
 /** The state of the page and everything that changes it. */
 export class Page implements App {
-  readonly contract: ConsoleContract;
+  readonly contract: ConsoleOutline;
+  readonly #contract: LazyContract;
   readonly api: ApiClient;
   readonly pool: FeedPool;
   readonly clock = createPageClock();
@@ -71,10 +80,11 @@ export class Page implements App {
   #watched: string | null = null;
 
   constructor(parts: PageParts) {
-    const { fetch, vault, contract, hash, setTitle, replaceHash, navigate, isMac, themes } = parts;
+    const { fetch, vault, outline, hash, setTitle, replaceHash, navigate, isMac, themes } = parts;
     this.keyboard = createKeyboard({ isMac });
     this.themes = themes;
-    this.contract = contract;
+    this.contract = outline;
+    this.#contract = createLazyContract(outline, parts.loadForms);
     this.isOpen = signal(vault.get() !== null);
     this.#route = signal<Route>(readRoute(hash));
     this.#vault = vault;
@@ -103,6 +113,10 @@ export class Page implements App {
   get route(): Route {
     return this.#route.value;
   }
+
+  wholeContract = (): ConsoleContract | null => this.#contract.value();
+
+  loadContract = async (): Promise<ConsoleContract> => await this.#contract.load();
 
   now = this.clock.now;
   localNow = this.clock.localNow;
@@ -137,6 +151,10 @@ export class Page implements App {
   openAction = (request: ActionRequest): void => {
     this.announcer.forget('action');
     this.request.value = request;
+    this.loadContract().catch(() => {
+      this.request.value = null;
+      this.toast(`${NOT_LOADED_FORM} Try it again.`, 'bad');
+    });
   };
 
   watchTask = (id: string): void => {

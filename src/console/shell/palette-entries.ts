@@ -5,12 +5,16 @@ import type { App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { editorAddress, releaseAddress, taskAddress } from '../text/addresses.ts';
 import { words } from '../text/format.ts';
+import { readableText } from '../text/readable-text.ts';
 import { SECTIONS, VIEWS } from './views.ts';
 
 /** Rows of a report that the palette searches. */
 const MAX_ROWS = 200;
 /** Units that it shows. */
 const MAX_UNITS = 8;
+
+/** Longest beginning of a text, characters. */
+const MAX_TEXT = 60;
 
 /** One thing that the palette can open. */
 export interface PaletteEntry {
@@ -73,22 +77,75 @@ export async function loadEntries(app: App, signal: AbortSignal): Promise<readon
   return lists.flat();
 }
 
-/** Units in files whose path contains a text. */
+/** Asks the Translation Memory for texts that contain the words, in place of similar ones. */
+const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
+/** A field path has a mark between its parts, such as `rows[3]/TextJp`. */
+const FIELD_PATH = /^\S*[/.#[=]\S*$/;
+const TASK_ID = /^tt_\w+$/;
+
+/**
+ * Units by what the reports can find: a part of the path of their file, their field path, and a part of their source or target as
+ * far as the Translation Memory has it. No report finds a unit by its id; a translation task is found by its id.
+ */
 export async function findUnits(
   app: App,
   text: string,
   signal: AbortSignal,
 ): Promise<readonly PaletteEntry[]> {
-  // The characters of a glob would ask for something else.
-  const name = text.replaceAll(/[*?[\]{}\\]/g, '?');
-  const query = { path_pattern: `**/*${name}*`, limit: String(MAX_UNITS) };
-  const answer = await readOrNull(app, 'parse.text_units', query, signal);
-  return (answer?.items ?? []).flatMap(({ unit_id: id, destination, source_text: source, translation }) => {
+  const found = await Promise.all([
+    TASK_ID.test(text) ? findTask(app, text, signal) : [],
+    findInMemory(app, text, signal),
+    FIELD_PATH.test(text) ? findListed(app, { field_path: text }, signal) : [],
+    // The characters of a glob would ask for something else.
+    findListed(app, { path_pattern: `**/*${text.replaceAll(/[*?[\]{}\\]/g, '?')}*` }, signal),
+  ]);
+  return [...new Map(found.flat().map((entry) => [entry.id, entry])).values()].slice(0, MAX_UNITS);
+}
+
+async function findTask(app: App, id: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  const answer = await readOrNull(app, 'translation.tasks', { task_id: id }, signal);
+  return (answer?.items ?? []).map(({ task_id: task, destination }) =>
+    entryOf(app, `translation:${task}`, 'Translation', destination, editorAddress(task)),
+  );
+}
+
+/** Records whose source or target contains the text; one that was imported leads to the memory, because it has no unit. */
+async function findInMemory(app: App, text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  const query = { source_text: text, source_context: CONCORDANCE, limit: String(MAX_UNITS) };
+  const answer = await readOrNull(app, 'translation.memory.query', query, signal);
+  return (answer?.matches ?? []).map(({ record }) => {
+    const { source_text: source, target_text: target, provenance } = record;
+    const { task_id: task, unit_id: unit } = provenance;
+    const texts = `${beginningOf(source)} → ${beginningOf(target)}`;
+    return task === null || unit === null
+      ? entryOf(
+          app,
+          `memory:${source}`,
+          'Memory',
+          texts,
+          `#/memory?${new URLSearchParams({ text: source }).toString()}`,
+        )
+      : entryOf(app, `unit:${unit}`, 'Unit', texts, editorAddress(task, { unit }));
+  });
+}
+
+/** Units that the index lists. */
+async function findListed(
+  app: App,
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly PaletteEntry[]> {
+  const answer = await readOrNull(app, 'parse.text_units', { ...query, limit: String(MAX_UNITS) }, signal);
+  return (answer?.items ?? []).flatMap(({ unit_id: unit, destination, source_text: source, translation }) => {
     const task = translation?.task_id ?? null;
     if (task === null) return [];
-    const address = editorAddress(task, { unit: id });
-    return [entryOf(app, `unit:${id}`, 'Unit', `${source.slice(0, 80)} – ${destination}`, address)];
+    const address = editorAddress(task, { unit });
+    return [entryOf(app, `unit:${unit}`, 'Unit', `${beginningOf(source)} – ${destination}`, address)];
   });
+}
+
+function beginningOf(text: string): string {
+  return readableText(text).slice(0, MAX_TEXT);
 }
 
 function entryOf(app: App, id: string, kind: string, text: string, address: string): PaletteEntry {

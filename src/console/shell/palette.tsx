@@ -56,7 +56,7 @@ export function Palette({
         aria-controls="palette-list"
         aria-autocomplete="list"
         {...(current < 0 ? {} : { 'aria-activedescendant': `palette-${current}` })}
-        placeholder="Page, action, release, task, unit"
+        placeholder="Page, action, release, task, text"
         autocomplete="off"
         spellcheck={false}
         value={text}
@@ -82,6 +82,10 @@ export function Palette({
       </ul>
       <p class="empty" role="status">
         {isLoading ? 'Searching …' : found.length === 0 ? 'No results.' : ''}
+      </p>
+      <p class="palette-note muted">
+        Units are found by a part of their file’s path, by their field path, and by a part of a text that the
+        Translation Memory has.
       </p>
     </dialog>
   );

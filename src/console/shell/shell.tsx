@@ -5,7 +5,7 @@ import type { Page } from './page.ts';
 import { Guard } from './guard.tsx';
 import { PageHead } from './page-head.tsx';
 import { PageKeysDialog } from './page-keys-dialog.tsx';
-import { Palette } from './palette.tsx';
+import { LazyPalette } from './lazy-palette.tsx';
 import { Rail } from './rail.tsx';
 import { ToastList } from './toasts.tsx';
 import { VersionNote } from './version-note.tsx';
@@ -78,7 +78,7 @@ function AnswerGuard({
 function Overlay({ page }: { readonly page: Page }): JSX.Element | null {
   switch (page.overlay.value) {
     case 'palette':
-      return <Palette recent={page.recent} onClosed={page.closeOverlay} />;
+      return <LazyPalette recent={page.recent} onClosed={page.closeOverlay} />;
     case 'keys':
       return <PageKeysDialog onClosed={page.closeOverlay} />;
     default:

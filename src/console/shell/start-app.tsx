@@ -1,5 +1,5 @@
 import { render, type JSX } from 'preact';
-import type { ConsoleContract } from '../../contract/console/console-contract.ts';
+import type { ConsoleForms, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { ActionDialog } from '../actions/action-dialog.tsx';
 import type { TokenVault } from '../api/token-vault.ts';
 import { AppContext } from '../state/app.ts';
@@ -14,18 +14,21 @@ export function startApp({
   window,
   root,
   vault,
-  contract,
+  outline,
+  loadForms,
 }: {
   readonly window: Window & typeof globalThis;
   readonly root: HTMLElement;
   readonly vault: TokenVault;
-  readonly contract: ConsoleContract;
+  readonly outline: ConsoleOutline;
+  readonly loadForms: () => Promise<ConsoleForms>;
 }): void {
   const { document } = window;
   const page = new Page({
     fetch: window.fetch.bind(window),
     vault,
-    contract,
+    outline,
+    loadForms,
     hash: window.location.hash,
     setTitle: (title) => {
       document.title = title;
@@ -93,11 +96,18 @@ function Root({ page }: { readonly page: Page }): JSX.Element {
   );
 }
 
-/** The dialog of the action that is open. */
+/** The dialog of the action that is open, as soon as the contract of its form is here. */
 function OpenDialog({ page }: { readonly page: Page }): JSX.Element | null {
   const request = page.request.value;
-  if (request === null) return null;
+  const contract = page.wholeContract();
+  if (request === null || contract === null) return null;
   return (
-    <ActionDialog app={page} request={request} key={JSON.stringify(request)} onClosed={page.closeDialog} />
+    <ActionDialog
+      app={page}
+      contract={contract}
+      request={request}
+      key={JSON.stringify(request)}
+      onClosed={page.closeDialog}
+    />
   );
 }

@@ -22,6 +22,8 @@ export interface ViewEntry {
   readonly section: SectionId;
   /** Reached from another page; no tab of the section leads to it. */
   readonly isInner?: boolean;
+  /** Its content begins with the name of its object, so the title is only for screen readers. */
+  readonly hasOwnHead?: boolean;
   readonly load: () => Promise<View>;
 }
 
@@ -76,6 +78,7 @@ export const VIEWS: readonly ViewEntry[] = [
     title: 'Translate a task',
     section: 'translate',
     isInner: true,
+    hasOwnHead: true,
     load: async () => (await import('../translate/editor/editor-view.tsx')).editorView,
   },
   {

@@ -1,8 +1,8 @@
 /** The state and the functions that every part of the page may use. */
 
 import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
-import type { ConsoleContract } from '../../contract/console/console-contract.ts';
+import { useContext, useEffect } from 'preact/hooks';
+import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { FeedPool } from '../api/feed-pool.ts';
 import type { AdminIndex, ControlScope } from '../api/wire.ts';
@@ -39,7 +39,12 @@ export interface ActionRequest {
  * when that member changes.
  */
 export interface App {
-  readonly contract: ConsoleContract;
+  /** The names and places of the contract. The rest comes on demand: {@link App.wholeContract}. */
+  readonly contract: ConsoleOutline;
+  /** The contract with its forms and the meaning of problems; `null` until {@link App.loadContract} has loaded it. */
+  wholeContract(): ConsoleContract | null;
+  /** Loads the whole contract, once. */
+  loadContract(): Promise<ConsoleContract>;
   readonly api: ApiClient;
   readonly pool: FeedPool;
   readonly route: Route;
@@ -88,4 +93,14 @@ export function useApp(): App {
   const app = useContext(AppContext);
   if (app === null) throw new Error('A component of the console is drawn outside of the page.');
   return app;
+}
+
+/** The whole contract in a component that needs its forms or problems; `null` until it has arrived. */
+export function useWholeContract(): ConsoleContract | null {
+  const app = useApp();
+  useEffect(() => {
+    // Without it, the component shows less; the next one that is opened asks again.
+    app.loadContract().catch(() => undefined);
+  }, [app]);
+  return app.wholeContract();
 }

@@ -1,7 +1,7 @@
 /** The jobs that a token may schedule, run and cancel; pure. */
 
 import type { JobScope } from '../../contract/actions/control-scopes.ts';
-import type { ConsoleContract } from '../../contract/console/console-contract.ts';
+import type { ConsoleOutline } from '../../contract/console/console-contract.ts';
 import type { App } from './app.ts';
 
 /**
@@ -22,7 +22,9 @@ export function mayRunOn(
 }
 
 /** The contract with the jobs that the token may schedule. */
-export function permittedContract(app: Pick<App, 'contract' | 'hasScope'>): ConsoleContract {
+export function permittedContract<Contract extends ConsoleOutline>(
+  app: Pick<App, 'hasScope'> & { readonly contract: Contract },
+): Contract {
   const jobs = Object.entries(app.contract.jobs).filter(([, { scope }]) => hasScope(app, scope));
   return { ...app.contract, jobs: Object.fromEntries(jobs) };
 }

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { ActionButton } from '../components/controls.tsx';
 import { useApp } from '../state/app.ts';
 
@@ -8,7 +8,14 @@ const KINDS = {
 } as const;
 
 /** How files come in and go out: through the exchange folder of the daemon, by a job that runs once. */
-export function ExchangeHelp({ kind }: { readonly kind: keyof typeof KINDS }): JSX.Element {
+export function ExchangeHelp({
+  kind,
+  children,
+}: {
+  readonly kind: keyof typeof KINDS;
+  /** Another way in, which needs no folder. */
+  readonly children?: ComponentChildren;
+}): JSX.Element {
   const { name, file, formats } = KINDS[kind];
   const app = useApp();
   const once = { group: 'i18n', delay_seconds: 0, max_runs: 1, args: [`file=${file}`] };
@@ -17,6 +24,8 @@ export function ExchangeHelp({ kind }: { readonly kind: keyof typeof KINDS }): J
       <summary>
         <h2>Import and export files</h2>
       </summary>
+      {children}
+      <h3>Through the exchange folder of the daemon</h3>
       <ol class="steps">
         <li>
           {`Put a ${formats} file into the exchange folder of the daemon. Its configuration names the folder in `}

@@ -71,7 +71,7 @@ function TermFacts({ term }: { readonly term: Term }): JSX.Element {
           [words(source.source_kind), source.source_ref, source.source_author].filter(Boolean).join(', '),
         ],
         ['Note', source.source_note],
-        ['Changed', <Time key="changed" at={term.updated_at} />],
+        ['Changed', <Time withClock key="changed" at={term.updated_at} />],
         ['Id', <code key="id">{term.term_id}</code>],
       ]}
     />

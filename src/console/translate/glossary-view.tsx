@@ -11,9 +11,11 @@ import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/report-feed.ts';
 import type { View } from '../state/view.ts';
 import { termAddress } from '../text/addresses.ts';
+import { counted } from '../text/counted.ts';
 import { count, words } from '../text/format.ts';
 import { GlossaryCheck } from './glossary-check.tsx';
 import { ExchangeHelp } from './exchange-help.tsx';
+import { ImportPanel } from './glossary-import/import-panel.tsx';
 import { GlossaryTerm } from './glossary-term.tsx';
 import { TERM_TONES, TermActions, duplicatesOf, type Term } from './term-parts.tsx';
 
@@ -75,9 +77,29 @@ function Glossary(): JSX.Element {
       <Summary />
       <Terms />
       <GlossaryCheck />
-      <ExchangeHelp kind="glossary" />
+      <ExchangeHelp kind="glossary">
+        <LocalImport />
+      </ExchangeHelp>
     </>
   );
+}
+
+/** The import of a file of this computer, for a token that may add terms; the Glossary tells the languages. */
+function LocalImport(): JSX.Element | null {
+  const app = useApp();
+  const summary = app.pool.state<Report<'translation.glossary.summary'>>(
+    'translation.glossary.summary',
+  ).value;
+  if (summary === null || !app.mayRun('translation-glossary-add')) return null;
+  const [pair] = summary.pairs;
+  if (pair === undefined || summary.pairs.length > 1) {
+    return (
+      <p class="muted">
+        {`The Glossary has ${counted(summary.pairs.length, 'pair')} of languages. A file of this computer can be imported when it has one; add a first term for that.`}
+      </p>
+    );
+  }
+  return <ImportPanel pair={pair} />;
 }
 
 function Summary(): JSX.Element {
@@ -200,6 +222,7 @@ function TermTable({ items }: { readonly items: readonly Term[] }): JSX.Element 
         },
         {
           head: 'State',
+          narrow: 'aside',
           cell: (term) => (
             <>
               <Badge tone={TERM_TONES[term.review_status]}>{words(term.review_status)}</Badge>{' '}

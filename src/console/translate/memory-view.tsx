@@ -12,6 +12,8 @@ import type { View } from '../state/view.ts';
 import { counted } from '../text/counted.ts';
 import { count, words } from '../text/format.ts';
 import { ExchangeHelp } from './exchange-help.tsx';
+import { MATCH_WORDS } from './match-words.ts';
+import { mergeMatches, type MergedMatch } from './merge-matches.ts';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
 type Group = Report<'translation.memory.conflicts'>['groups'][number];
@@ -23,14 +25,6 @@ const STATE_TONES = {
   superseded: 'idle',
   rejected: 'idle',
 } as const satisfies Record<MemoryRecord['state'], Tone>;
-const MATCHES: Readonly<Record<Match['match_type'], string>> = {
-  context: 'same text and place',
-  exact: 'same text',
-  normalized: 'same, in another form',
-  numbers: 'same, with other numbers',
-  fuzzy: 'similar',
-  concordance: 'contains it',
-};
 
 /** The Translation Memory: a search by source text, conflicts, and counts by pair of languages. */
 export const memoryView: View = {
@@ -75,7 +69,7 @@ function Search(): JSX.Element {
   const app = useApp();
   const feed = app.pool.state<Report<'translation.memory.query'>>(searchKey(app));
   const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value?.matches ?? [];
-  const found = matchesOf(feed.value?.matches ?? [], parts);
+  const found = mergeMatches([...(feed.value?.matches ?? []), ...parts]);
   const isAsked = app.query('text') !== '';
   return (
     <div class="filtered-list">
@@ -103,13 +97,7 @@ function Search(): JSX.Element {
   );
 }
 
-/** Similar texts, then the other ones that contain the text. */
-function matchesOf(similar: readonly Match[], parts: readonly Match[]): readonly Match[] {
-  const known = new Set(similar.map(({ record }) => record.record_id));
-  return [...similar, ...parts.filter(({ record }) => !known.has(record.record_id))];
-}
-
-function Matches({ matches }: { readonly matches: readonly Match[] }): JSX.Element {
+function Matches({ matches }: { readonly matches: readonly MergedMatch[] }): JSX.Element {
   return (
     <Table
       caption="Matches, the best first"
@@ -127,14 +115,25 @@ function Matches({ matches }: { readonly matches: readonly Match[] }): JSX.Eleme
         {
           head: 'Match',
           cell: ({ score, match_type: type }) =>
-            type === 'concordance' ? MATCHES[type] : `${Math.min(score, 100)} % · ${MATCHES[type]}`,
+            type === 'concordance' ? MATCH_WORDS[type] : `${Math.min(score, 100)} % · ${MATCH_WORDS[type]}`,
         },
         {
           head: 'State',
+          narrow: 'aside',
           cell: ({ record: { state } }) => <Badge tone={STATE_TONES[state]}>{words(state)}</Badge>,
         },
-        { head: 'From', cell: ({ record }) => <Origin record={record} /> },
-        { head: 'Used', cell: ({ record }) => count(record.use_count) },
+        {
+          head: 'From',
+          cell: ({ record, more }) => (
+            <>
+              <Origin record={record} />
+              {more === 0 ? null : (
+                <div class="muted">{`and ${counted(more, 'other place', 'other places')}`}</div>
+              )}
+            </>
+          ),
+        },
+        { head: 'Used', class: 'number', narrow: 'none', cell: ({ used }) => count(used) },
         {
           head: 'Actions',
           class: 'tools',

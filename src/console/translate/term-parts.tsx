@@ -1,6 +1,7 @@
 /** The parts of a term that the list and its page show. */
 
 import type { JSX } from 'preact';
+import { canonicalScope } from '../../domain/glossary/scope.ts';
 import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import type { Tone } from '../components/text.tsx';
@@ -24,16 +25,13 @@ export function duplicatesOf(term: Term, terms: readonly Term[]): readonly Term[
       sameText(each.source_term, term.source_term) &&
       each.source_language === term.source_language &&
       each.target_language === term.target_language &&
-      scopeOf(each) === scopeOf(term),
+      canonicalScope(each.scope) === canonicalScope(term.scope),
   );
 }
 
-function sameText(left: string, right: string): boolean {
+/** Whether two source terms are one term for the Glossary: case and width do not count. */
+export function sameText(left: string, right: string): boolean {
   return left.normalize('NFKC').toLowerCase() === right.normalize('NFKC').toLowerCase();
-}
-
-function scopeOf({ scope }: Term): string {
-  return JSON.stringify(Object.entries(scope).toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** The body that gives a term the spellings and translations of its duplicate. */

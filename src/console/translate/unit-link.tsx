@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { editorAddress } from '../text/addresses.ts';
+import { readableText } from '../text/readable-text.ts';
 
 /** A unit in a list of a report. */
 interface ListedUnit {
@@ -20,9 +21,9 @@ export function UnitLink({
   return (
     <>
       <a href={editorAddress(task, mode === undefined ? { unit } : { unit, mode })}>
-        {source === null ? <code>{unit.slice(0, 16)}</code> : <bdi>{source}</bdi>}
+        {source === null ? <code>{unit.slice(0, 16)}</code> : <bdi>{readableText(source)}</bdi>}
       </a>{' '}
-      <bdi class="muted">{destination}</bdi>
+      <bdi class="muted unit-place">{destination}</bdi>
     </>
   );
 }

@@ -77,6 +77,21 @@ export interface ConsoleContract {
   readonly switches: readonly string[];
 }
 
+/** The part of the contract that every page needs before it can be shown: names and places, and no form. */
+export interface ConsoleOutline extends Omit<ConsoleContract, 'actions' | 'reports' | 'jobs' | 'problems'> {
+  readonly actions: Readonly<Record<string, Omit<ConsoleAction, 'schema' | 'pairs'>>>;
+  readonly reports: ReadonlyArray<Pick<ConsoleReport, 'report' | 'path'>>;
+  readonly jobs: Readonly<Record<string, Omit<ConsoleJob, 'schema'>>>;
+}
+
+/** The rest of the contract: the forms, and the meaning of problems. */
+export interface ConsoleForms extends Pick<ConsoleContract, 'problems'> {
+  readonly actions: Readonly<Record<string, Pick<ConsoleAction, 'schema' | 'pairs'>>>;
+  /** In the order of the outline. */
+  readonly reports: ReadonlyArray<Pick<ConsoleReport, 'summary' | 'schema'>>;
+  readonly jobs: Readonly<Record<string, Pick<ConsoleJob, 'schema'>>>;
+}
+
 const VOCABULARY = {
   translation_status: TRANSLATION_STATUSES,
   worker_status: WORKER_STATUSES,
@@ -110,6 +125,37 @@ export function renderConsoleContract(): ConsoleContract {
     runbooks: RUNBOOK_BASE,
     switches: ['force', ...CONTROL_SWITCHES],
   };
+}
+
+/** The outline of a contract. It is small, so that the first view need not wait for the forms. */
+export function outlineOf(contract: ConsoleContract): ConsoleOutline {
+  const { actions, reports, jobs, vocabulary, states, runbooks, switches } = contract;
+  return {
+    vocabulary,
+    states,
+    runbooks,
+    switches,
+    actions: mapValues(actions, ({ schema: _schema, pairs: _pairs, ...action }) => action),
+    reports: reports.map(({ report, path }) => ({ report, path })),
+    jobs: mapValues(jobs, ({ schema: _schema, ...job }) => job),
+  };
+}
+
+/** The forms of a contract, without what its outline has. */
+export function formsOf({ actions, reports, jobs, problems }: ConsoleContract): ConsoleForms {
+  return {
+    problems,
+    actions: mapValues(actions, ({ schema, pairs }) => ({ schema, pairs })),
+    reports: reports.map(({ summary, schema }) => ({ summary, schema })),
+    jobs: mapValues(jobs, ({ schema }) => ({ schema })),
+  };
+}
+
+function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  change: (value: From) => To,
+): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
 function renderAction(

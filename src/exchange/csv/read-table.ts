@@ -1,7 +1,7 @@
 import { createStreamDecoder } from '../decode-stream.ts';
 import { ExchangeFileError } from '../exchange-file-error.ts';
 import { createCsvScanner, type CsvLine } from './scan-csv.ts';
-import { withoutGuard } from './spreadsheet-guard.ts';
+import { withoutGuard } from '../../domain/text/spreadsheet-guard.ts';
 
 /** How the rows of one kind of tables are read. */
 export interface TableOptions<C extends string, T> {

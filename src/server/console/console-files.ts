@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 
-import { renderConsoleContract } from '../../contract/console/console-contract.ts';
+import { formsOf, outlineOf, renderConsoleContract } from '../../contract/console/console-contract.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
@@ -40,8 +41,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** A name with a digest of the content, as scripts/console.ts gives them. */
 const HASHED = /-[0-9A-Z]{8}\.(?:js|css)$/;
 
-/** The contract is compressed at each start, and the best quality would take ten times as long for a tenth of the bytes. */
-const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+/** The best quality takes a tenth of a second, on a thread of its own. */
+const COMPACT = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
 
 /** Name of the list of the files; scripts/console/build-console.ts writes it. */
 const MANIFEST = 'manifest.json';
@@ -73,8 +74,8 @@ export async function loadConsole(
 }
 
 /**
- * Reads every file of the console, in every coding, and the contract from which its forms are made. It reads them once,
- * so that a request touches neither disk nor path.
+ * Reads every file of the console, in every coding, and the contract in two files: the outline, which every page needs, and the
+ * forms. It reads them once, so that a request touches neither disk nor path.
  *
  * @param folder of the build
  * @returns files by name below `/admin/dashboard/`; the page has the empty name
@@ -93,17 +94,24 @@ export async function readConsoleFiles(folder = BUILT): Promise<ReadonlyMap<stri
     });
   }
   if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
-  const contract = Buffer.from(JSON.stringify(renderConsoleContract()));
-  files.set('contract.json', {
+  const contract = renderConsoleContract();
+  const [outline, forms] = await Promise.all([jsonFile(outlineOf(contract)), jsonFile(formsOf(contract))]);
+  files.set('outline.json', outline);
+  files.set('forms.json', forms);
+  return files;
+}
+
+async function jsonFile(value: object): Promise<ConsoleFile> {
+  const body = Buffer.from(JSON.stringify(value));
+  return {
     mediaType: `${JSON_MEDIA_TYPE}; charset=utf-8`,
     isImmutable: false,
     encodings: {
-      identity: encoded(contract),
-      br: encoded(brotliCompressSync(contract, QUICKLY)),
-      gzip: encoded(gzipSync(contract)),
+      identity: encoded(body),
+      br: encoded(await promisify(brotliCompress)(body, COMPACT)),
+      gzip: encoded(await promisify(gzip)(body)),
     },
-  });
-  return files;
+  };
 }
 
 /** The names of all files of the build, without those of their encodings. */

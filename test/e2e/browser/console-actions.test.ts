@@ -137,10 +137,10 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await until(async () => (await done()) > first, 60_000);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await row(page, 'sync')
+    await row(page, 'Fetch the upstream release')
       .getByRole('button', { name: /^Cancel/ })
       .waitFor();
-    await row(page, 'sync').getByRole('link', { name: 'sync' }).click();
+    await row(page, 'Fetch the upstream release').getByRole('link').click();
     // The step that runs says how much there is, how fast it is and how long it will take.
     const step = page.getByRole('list', { name: 'Steps of sync' }).locator('[aria-current=step]');
     await step.getByText(/ of .+ · .+\/s · about .+ left$/).waitFor();
@@ -160,7 +160,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       .getByText(/^Cancel task .*: done\.$/)
       .first()
       .waitFor();
-    await page.getByText('sync cancelled', { exact: true }).waitFor();
+    await page.locator('.task-head').getByText('Cancelled').waitFor();
     await page.getByText('the wrong hour', { exact: true }).waitFor();
     await page.getByRole('list', { name: 'Steps of sync' }).getByText('(stopped)').waitFor();
     expect(troubles).toEqual([]);

@@ -250,6 +250,27 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     expect(opened.troubles).toEqual([]);
   });
 
+  it('import a file of the computer term by term, with a preview and a report', async () => {
+    const world = await reused();
+    const opened = await openAs(world, 'translate', '#/glossary');
+    const { page } = opened;
+    await page.getByText('Import and export files').click();
+    const text = 'term,translation,priority,category\n港,港口,0,\n先生,教师,0,person\n灯台,灯塔,high,\n';
+    const file = { name: 'terms.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
+    await page.getByLabel('CSV file').setInputFiles(file);
+    await page.getByText('terms.csv has 2 terms, 1 row cannot be read.').waitFor();
+    await page.getByText('the priority is not a whole number').waitFor();
+    expect(await opened.violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Import 2 terms' }).click();
+    await page.getByText('The import has ended: 1 added, 1 decided otherwise.').waitFor();
+    await page.getByText('先生: the Glossary has it as approved').waitFor();
+    const { items } = await world.read('translation.glossary.query', { source_text: '港' });
+    expect(
+      items.map((term) => [term.source_term, term.review_status, term.source.source_ref]),
+    ).toContainEqual(['港', 'draft', 'terms.csv']);
+    expect(opened.troubles).toEqual([]);
+  });
+
   it('export the Glossary through the exchange folder by a job that runs once', async () => {
     const world = await reused();
     const { page } = await openAs(world, 'admin', '#/glossary');
@@ -261,6 +282,6 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     await dialog.getByRole('button', { name: 'Add a schedule' }).click();
     await page.getByText('Export the Glossary to a file: done.').first().waitFor();
     await page.goto(`${world.url}#/tasks`);
-    await page.getByRole('row').filter({ hasText: 'glossary-export' }).getByText('Succeeded').waitFor();
+    await page.getByRole('row').filter({ hasText: 'Export the Glossary' }).getByText('Succeeded').waitFor();
   });
 });

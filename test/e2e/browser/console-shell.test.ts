@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { logIn, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
 import { reusedFixture } from '../../support/shared-fixture.ts';
@@ -49,6 +50,23 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     await page.keyboard.press('Control+k');
     expect(await search.count()).toBe(0);
     expect(troubles).toEqual([]);
+  });
+
+  it('fetches nothing before the first view but what counts for it, and the forms with the first form', async () => {
+    const system = await reused();
+    const { page, requests } = await openConsoleSystem(system.consoleUrl);
+    await page.getByText('Last sync').waitFor();
+    const fetched = (): readonly string[] =>
+      requests.flatMap((request) =>
+        request.url().startsWith(system.consoleUrl) ? [request.url().slice(system.consoleUrl.length)] : [],
+      );
+    const { first } = JSON.parse(readFileSync('.console/manifest.json', 'utf8')) as { first: string[] };
+    const counted = new Set([...first.filter((name) => name !== 'index.html'), '', 'outline.json']);
+    expect(fetched().length).toBeGreaterThan(10);
+    expect(fetched().filter((name) => !counted.has(name))).toEqual([]);
+    await page.getByRole('button', { name: 'Sync now' }).click();
+    await page.getByRole('dialog', { name: 'Fetch the upstream release' }).waitFor();
+    expect(fetched()).toContain('forms.json');
   });
 
   it('lists its keys, and takes none from a field', async () => {

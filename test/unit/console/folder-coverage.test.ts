@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   countFiles,
   partsOf,
+  tilesOf,
   type CountedTask,
 } from '../../../src/console/translate/queue/folder-coverage.ts';
 
@@ -35,6 +36,20 @@ describe('the coverage of folders', () => {
 
   it('opens a folder that holds only one folder', () => {
     expect(partsOf(FILES.values(), '')).toEqual(partsOf(FILES.values(), 'a'));
+  });
+
+  it('shows the largest folder by its parts while there are few tiles', () => {
+    const tiles = (files: readonly string[]): readonly string[] =>
+      tilesOf(
+        countFiles(
+          new Map(),
+          files.map((path) => task(path, { draft: 1 })),
+        ).values(),
+        '',
+      ).map(({ path }) => path);
+    expect(tiles(['s/a/1', 's/a/2', 's/b/1', 't/1'])).toEqual(['s/a/1', 's/a/2', 's/b/1', 't/1']);
+    const many = Array.from({ length: 6 }, (_, at) => `f${at}/1`);
+    expect(tiles(many)).toEqual(many.map((path) => path.slice(0, 2)));
   });
 
   it('counts all tasks of a file, and leads to the first', () => {

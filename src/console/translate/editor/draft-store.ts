@@ -1,5 +1,6 @@
 /** Keeps unsent drafts in the browser, so that they outlive a reload, a lost connection and the end of the browser. */
 
+import { DRAFT_PREFIX } from './draft-prefix.ts';
 import type { DraftConflict, SaveAttempt, UnitBase, UnitDraft } from './unit-draft.ts';
 
 /** The kept part of a draft. */
@@ -43,8 +44,6 @@ export interface DraftStoreParts {
   readonly tab: string;
 }
 
-/** Begins the key of every kept draft. */
-export const DRAFT_PREFIX = 'slipway.draft.';
 /** Most drafts that are kept, and the longest text of one, UTF-16 code units. */
 const MAX_DRAFTS = 500;
 const MAX_TEXT = 262_144;

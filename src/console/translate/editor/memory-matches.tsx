@@ -4,6 +4,7 @@ import { DiffText } from '../../components/diff-text.tsx';
 import { useApp } from '../../state/app.ts';
 import type { Report } from '../../api/wire.ts';
 import { AnswerNote } from './answer-note.tsx';
+import { MATCH_WORDS } from '../match-words.ts';
 import type { Answer } from './use-answer.ts';
 
 /** Matches of the Translation Memory. */
@@ -33,13 +34,14 @@ export function MemoryMatches({
     <ol class="matches">
       {value.matches.slice(0, MATCH_LIMIT).map((match, at) => (
         <li key={match.record.record_id}>
-          <Match match={match} source={source} />
-          {canInsert ? (
-            <button type="button" class="plain" onClick={() => onInsert(match.proposed_text)}>
-              Insert <kbd>{keyboard.nameOf(`Alt+${at + 1}`)}</kbd>
-              <span class="unseen"> match {at + 1}</span>
-            </button>
-          ) : null}
+          <Match match={match} source={source}>
+            {canInsert ? (
+              <button type="button" class="plain" onClick={() => onInsert(match.proposed_text)}>
+                Insert <kbd>{keyboard.nameOf(`Alt+${at + 1}`)}</kbd>
+                <span class="unseen"> match {at + 1}</span>
+              </button>
+            ) : null}
+          </Match>
         </li>
       ))}
     </ol>
@@ -49,17 +51,24 @@ export function MemoryMatches({
 function Match({
   match: { record, score, match_type: type, penalties, proposed_text: proposed },
   source,
+  children,
 }: {
   readonly match: MemoryMatch;
   readonly source: string;
+  /** The button that inserts it. */
+  readonly children: JSX.Element | null;
 }): JSX.Element {
   const tone = score >= 100 ? 'ok' : score >= 85 ? 'info' : 'idle';
-  const codes = penalties.map(({ code }) => code.replaceAll('_', ' '));
-  const why = [...new Set([record.state, type, ...codes])].join(', ');
+  const codes = penalties
+    .filter(({ code }) => code !== 'candidate')
+    .map(({ code }) => code.replaceAll('_', ' '));
+  const judged = record.state === 'trusted' ? [] : ['nobody has accepted it'];
+  const why = [...new Set([MATCH_WORDS[type], ...judged, ...codes])].join(', ');
   return (
     <>
       <p class="match-head">
         <span class={`badge ${tone}`}>{Math.min(100, score)} %</span> <span class="muted">{why}</span>
+        {children}
       </p>
       <p class="match-target">
         <ChipText text={proposed} source={source} lang={record.target_language} />

@@ -43,8 +43,14 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
             ‹ All units
           </button>
         )}
-        <UnitPane work={work} before={placed.before} after={placed.after}>
-          <UnitActions work={work} mode={mode} finish={finish} onMove={onMove} />
+        <UnitPane
+          work={work}
+          index={placed.index}
+          before={placed.before}
+          after={placed.after}
+          moves={<UnitMoves onMove={onMove} />}
+        >
+          <UnitActions work={work} mode={mode} finish={finish} />
         </UnitPane>
       </section>
       <aside class="help-pane" aria-label="Help for this unit">
@@ -123,16 +129,30 @@ function useFinish(work: UnitWork, mode: EditorMode, goOn: () => void): Finish {
   };
 }
 
+function UnitMoves({ onMove }: Pick<UnitDeskProps, 'onMove'>): JSX.Element {
+  const { keyboard } = useApp();
+  return (
+    <span class="unit-moves">
+      <button type="button" class="plain" title={keyboard.nameOf('Alt+ArrowUp')} onClick={() => onMove(-1)}>
+        <span aria-hidden="true">↑</span>
+        <span class="unseen">Previous</span>
+      </button>
+      <button type="button" class="plain" title={keyboard.nameOf('Alt+ArrowDown')} onClick={() => onMove(1)}>
+        <span aria-hidden="true">↓</span>
+        <span class="unseen">Next</span>
+      </button>
+    </span>
+  );
+}
+
 function UnitActions({
   work,
   mode,
   finish,
-  onMove,
 }: {
   readonly work: UnitWork;
   readonly mode: EditorMode;
   readonly finish: Finish;
-  readonly onMove: UnitDeskProps['onMove'];
 }): JSX.Element {
   const app = useApp();
   const [isReturning, setReturning] = useState(false);
@@ -156,14 +176,6 @@ function UnitActions({
         <button type="button" disabled={isOff} onClick={work.copySource}>
           Copy source <kbd>{app.keyboard.nameOf('Alt+C')}</kbd>
         </button>
-        <span class="unit-moves">
-          <button type="button" class="plain" onClick={() => onMove(-1)}>
-            <span aria-hidden="true">↑</span> Previous
-          </button>
-          <button type="button" class="plain" onClick={() => onMove(1)}>
-            <span aria-hidden="true">↓</span> Next
-          </button>
-        </span>
       </div>
       {isReturning ? (
         <DecisionForm

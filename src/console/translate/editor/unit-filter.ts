@@ -39,7 +39,7 @@ export const UNIT_FILTERS: readonly Filter[] = [
       ...STATES.map((state) => [state, capital(lookOf(state).word)] as const),
     ],
   },
-  { kind: 'text', name: 'q', label: 'Text', hint: 'Source, target or key' },
+  { kind: 'text', name: 'q', label: 'Text', hint: 'Text or key' },
 ];
 
 /** Whether a filter leaves units out. */

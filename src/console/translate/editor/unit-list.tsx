@@ -5,6 +5,7 @@ import { FilterBar } from '../../components/filter-bar.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted } from '../../text/counted.ts';
+import { readableText } from '../../text/readable-text.ts';
 import { sessionOf } from './editor-session.ts';
 import { findingMark, lookOf, returnOf, stateOf, type Unit } from './unit.ts';
 import { ScanNote } from './scan-note.tsx';
@@ -14,8 +15,6 @@ import type { ShownUnits } from './use-shown-units.ts';
 
 /** Pixels: two lines of text. */
 const ROW_HEIGHT = 52;
-/** Longest beginning of a text in a row. */
-const SHOWN = 160;
 
 /** The units of a task with their states, all or those of the filters; one of them is worked on. */
 export function UnitList({
@@ -79,8 +78,8 @@ function UnitRow({ unit, index }: { readonly unit: Unit; readonly index: number 
         {look.sign}
       </span>
       <span class="unit-texts">
-        <bdi class="clip">{unit.source_text.slice(0, SHOWN)}</bdi>
-        <bdi class="clip muted">{target.slice(0, SHOWN)}</bdi>
+        <bdi class="clip">{readableText(unit.source_text)}</bdi>
+        <bdi class="clip muted">{readableText(target)}</bdi>
       </span>
       <span class="unit-marks">
         {conflict ? (

@@ -5,6 +5,7 @@ import { DiffText } from '../../components/diff-text.tsx';
 import { useApp } from '../../state/app.ts';
 import { invisibleTokens } from '../../text/text-tokens.ts';
 import { counted } from '../../text/counted.ts';
+import { readableText } from '../../text/readable-text.ts';
 import { ConflictView } from './conflict-view.tsx';
 import { sessionOf } from './editor-session.ts';
 import { fieldOffset, sizeOf, toField } from './field-text.ts';
@@ -18,13 +19,19 @@ import type { UnitWork } from './use-unit-work.ts';
 /** One unit: where it is, its source, its target and what is wrong between them. */
 export function UnitPane({
   work,
+  index,
   before,
   after,
+  moves,
   children,
 }: {
   readonly work: UnitWork;
+  /** Position in the task. */
+  readonly index: number;
   readonly before: Unit | undefined;
   readonly after: Unit | undefined;
+  /** The buttons that lead to the units beside it. */
+  readonly moves: JSX.Element;
   /** The buttons under the target. */
   readonly children: JSX.Element;
 }): JSX.Element {
@@ -34,7 +41,9 @@ export function UnitPane({
   const sourceLanguage = detail?.sourceLanguage ?? undefined;
   return (
     <>
-      <UnitHead unit={unit} />
+      <UnitHead unit={unit} index={index}>
+        {moves}
+      </UnitHead>
       <Returned review={returnOf(unit, draft)} />
       {translation === null ? null : (
         <LeaseNote translation={translation} person={sessionOf(app).claimant(unit.unit_id)} />
@@ -106,14 +115,20 @@ function Returned({ review }: { readonly review: ReturnType<typeof returnOf> }):
   );
 }
 
-function UnitHead({ unit }: { readonly unit: Unit }): JSX.Element {
+function UnitHead({
+  unit,
+  index,
+  children,
+}: {
+  readonly unit: Unit;
+  readonly index: number;
+  readonly children: JSX.Element;
+}): JSX.Element {
   const { speaker, scene, field_path: field, translation } = unit;
   const look = lookOf(translation?.state ?? 'unknown');
   return (
     <div class="unit-head">
-      <h2 title={field ?? ''}>
-        <bdi>{keyOf(unit)}</bdi>
-      </h2>
+      <h2>{`Unit ${index + 1}`}</h2>
       <span class={`badge ${look.tone}`}>
         <span aria-hidden="true">{look.sign} </span>
         {look.word}
@@ -133,6 +148,10 @@ function UnitHead({ unit }: { readonly unit: Unit }): JSX.Element {
       {(translation?.propagated_from ?? null) === null ? null : (
         <span class="muted">Copied from a unit with the same text</span>
       )}
+      <code class="unit-key muted" title={field ?? ''}>
+        {keyOf(unit)}
+      </code>
+      {children}
     </div>
   );
 }
@@ -150,8 +169,8 @@ function Neighbour({
   return (
     <div class="neighbour muted">
       <span class="neighbour-label">{label}</span>
-      <bdi class="clip">{unit.source_text.slice(0, 300)}</bdi>
-      <bdi class="clip">{target === '' ? '–' : target.slice(0, 300)}</bdi>
+      <bdi class="clip">{readableText(unit.source_text)}</bdi>
+      <bdi class="clip">{target === '' ? '–' : readableText(target)}</bdi>
     </div>
   );
 }

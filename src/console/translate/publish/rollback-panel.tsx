@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Report } from '../../api/wire.ts';
+import { ChipText } from '../../components/chip-text.tsx';
 import { Button } from '../../components/controls.tsx';
 import { DiffText } from '../../components/diff-text.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -210,25 +211,25 @@ function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
         <code>{change.destination}</code>
       </p>
       {change.source === null || before.isOfficial || after.isOfficial ? null : (
-        <p class="source">{change.source}</p>
+        <p class="source muted">
+          <ChipText text={change.source} />
+        </p>
       )}
       {before.text !== null && after.text !== null && !before.isOfficial && !after.isOfficial ? (
         <p>
           <DiffText before={before.text} after={after.text} />
         </p>
       ) : (
-        <>
-          <p>
-            <del>
-              <Read text={before} />
-            </del>
-          </p>
-          <p>
-            <ins>
-              <Read text={after} />
-            </ins>
-          </p>
-        </>
+        <dl class="before-after">
+          <dt>Now</dt>
+          <dd>
+            <Read text={before} />
+          </dd>
+          <dt>Then</dt>
+          <dd>
+            <Read text={after} />
+          </dd>
+        </dl>
       )}
     </li>
   );
@@ -237,9 +238,12 @@ function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
 function Read({ text: { isOfficial, text } }: { readonly text: ReadText }): JSX.Element {
   return (
     <>
-      <span class="unseen">{isOfficial ? 'official: ' : 'translation: '}</span>
-      <span>{text ?? (isOfficial ? 'the official text' : 'a text that is not stored any longer')}</span>
-      {isOfficial ? <Badge tone="idle">official</Badge> : null}
+      {text === null ? (
+        <span class="muted">{isOfficial ? 'the official text' : 'a text that is not stored any longer'}</span>
+      ) : (
+        <ChipText text={text} />
+      )}{' '}
+      <Badge tone={isOfficial ? 'idle' : 'info'}>{isOfficial ? 'Official' : 'Translation'}</Badge>
     </>
   );
 }

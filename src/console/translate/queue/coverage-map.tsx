@@ -9,7 +9,7 @@ import { readReport } from '../../state/read-report.ts';
 import { editorAddress } from '../../text/addresses.ts';
 import { counted } from '../../text/counted.ts';
 import { count, percent } from '../../text/format.ts';
-import { countFiles, partsOf, type FileCoverage } from './folder-coverage.ts';
+import { countFiles, tilesOf, type FileCoverage } from './folder-coverage.ts';
 
 /** Tasks of one answer, and answers of one count. */
 const PAGE_TASKS = 1000;
@@ -41,7 +41,7 @@ export function CoverageMap({
   const found = useCounted(app, release, round);
   const folder = app.query('folder');
   const parts = useMemo(
-    () => (found === null || found instanceof ApiFailure ? [] : partsOf(found.files.values(), folder)),
+    () => (found === null || found instanceof ApiFailure ? [] : tilesOf(found.files.values(), folder)),
     [found, folder],
   );
   if (found === null) {

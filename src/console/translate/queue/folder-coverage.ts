@@ -66,6 +66,22 @@ export function partsOf(files: Iterable<FileCoverage>, folder: string): readonly
   }
 }
 
+/** A map of fewer tiles says little. */
+const LEAST_TILES = 6;
+
+/** The tiles of a folder: its parts, or while these are few, the parts of the largest folders among them. */
+export function tilesOf(files: Iterable<FileCoverage>, folder: string): readonly PartCoverage[] {
+  const all = [...files];
+  let tiles = partsOf(all, folder);
+  for (;;) {
+    const [largest] = tiles
+      .filter(({ taskId }) => taskId === null)
+      .toSorted((left, right) => right.units - left.units);
+    if (largest === undefined || tiles.length >= LEAST_TILES) return tiles;
+    tiles = tiles.flatMap((tile) => (tile === largest ? partsOf(all, largest.path) : [tile]));
+  }
+}
+
 function directPartsOf(files: readonly FileCoverage[], folder: string): readonly PartCoverage[] {
   const prefix = folder === '' ? '' : `${folder}/`;
   const parts = new Map<string, PartCoverage>();

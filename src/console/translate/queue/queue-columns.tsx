@@ -78,7 +78,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     least: 96,
     grow: 0,
     narrow: 'none',
-    cell: ({ updated_at: at }) => <Time at={at} isBrief />,
+    cell: ({ updated_at: at }) => <Time at={at} />,
   },
 ];
 

@@ -16,11 +16,15 @@ export function HeldList({ release }: { readonly release: HandoffRelease | undef
       <ul class="rows">
         {held.map((unit) => (
           <li key={unit.unit_id}>
-            <UnitLink unit={unit} mode="review" />{' '}
-            <span class="muted">
-              {unit.reason === null ? 'without a reason' : <bdi>{unit.reason}</bdi>}, by{' '}
-              <bdi>{unit.reviewer ?? 'a rollback'}</bdi>, <Time at={unit.since} />
-            </span>
+            <UnitLink unit={unit} mode="review" />
+            {unit.reason === null ? null : (
+              <p>
+                “<bdi>{unit.reason}</bdi>”
+              </p>
+            )}
+            <p class="muted">
+              <bdi>{unit.reviewer ?? 'A rollback'}</bdi>, <Time at={unit.since} />
+            </p>
           </li>
         ))}
       </ul>

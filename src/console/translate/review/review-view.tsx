@@ -26,10 +26,10 @@ const EVERY_MS = 15_000;
 const TASK_LIMIT = '200';
 
 const STATUSES = [
-  ['translated', 'handed in'],
-  ['in_progress', 'in progress'],
-  ['blocked', 'blocked'],
-  ['proofread', 'proofread'],
+  ['translated', 'Handed in'],
+  ['in_progress', 'In progress'],
+  ['blocked', 'Blocked'],
+  ['proofread', 'Proofread'],
 ] as const;
 
 function statusOf(app: App): string {

@@ -25,9 +25,9 @@ import { WaitingUnit } from './waiting-unit.tsx';
 const MOST_AT_ONCE = 900;
 
 const SCOPES = [
-  ['translated', 'handed in'],
-  ['drafts', 'handed in and drafts'],
-  ['findings', 'with findings'],
+  ['translated', 'Handed in'],
+  ['drafts', 'Handed in and drafts'],
+  ['findings', 'With findings'],
 ] as const;
 
 /** The end of the last decision. */
@@ -178,20 +178,20 @@ function DecisionBar({
   return (
     <>
       <div class="decision-bar">
-        <label>
+        <label class="tick">
           <input
             type="checkbox"
             checked={units.length > 0 && ticked.size === units.length}
             disabled={units.length === 0}
             onChange={(event) => desk.checkAll(event.currentTarget.checked)}
-          />{' '}
-          All {count(units.length)}
+          />
+          <span>All {count(units.length)}</span>
         </label>
         <button type="button" class="primary" disabled={isOff} onClick={() => void desk.accept()}>
-          Accept {count(ticked.size)}
+          {ticked.size === 0 ? 'Accept' : `Accept ${count(ticked.size)}`}
         </button>
         <button type="button" disabled={isOff} onClick={() => setReturning(true)}>
-          Return {count(ticked.size)} …
+          {ticked.size === 0 ? 'Return …' : `Return ${count(ticked.size)} …`}
         </button>
       </div>
       {outcome === null ? null : (

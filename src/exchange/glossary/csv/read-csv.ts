@@ -3,7 +3,12 @@ import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.t
 import { isSameLanguage } from '../../../domain/text/language-tag.ts';
 import { createTableReader } from '../../csv/read-table.ts';
 import { MAX_TERM_PARTS, priorityOf, type ReadTermResult, type TermReader } from '../exchanged-term.ts';
-import { TERM_COLUMN_ALIASES, TERM_COLUMNS, WORDING_SEPARATOR, type TermColumn } from './term-columns.ts';
+import {
+  TERM_COLUMN_ALIASES,
+  TERM_COLUMNS,
+  WORDING_SEPARATOR,
+  type TermColumn,
+} from '../../../domain/glossary/term-columns.ts';
 
 type Cells = Readonly<Partial<Record<TermColumn, string>>>;
 

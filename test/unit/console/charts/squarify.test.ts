@@ -65,7 +65,7 @@ describe('a tree map', () => {
     expect(treemapItems(items, '#/all').map(({ weight }) => weight)).toEqual([4, 3, 2, 1]);
   });
 
-  it('shades only complete items with the last shade', () => {
-    expect([0, 0.24, 0.25, 0.5, 0.75, 0.999, 1].map(shadeOf)).toEqual([0, 0, 1, 2, 3, 3, 4]);
+  it('tells nothing, a little, a fifth and almost everything by different shades, and only everything by the last', () => {
+    expect([0, 0.001, 0.09, 0.2, 0.25, 0.5, 0.999, 1].map(shadeOf)).toEqual([0, 1, 1, 3, 3, 6, 10, 11]);
   });
 });

@@ -4,7 +4,7 @@ import { renderJsonSchema, type JsonSchema } from '../../../../src/contract/json
 import { EVERY_JOB } from '../../../../scripts/reference/tables.ts';
 import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
-import { renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
+import { outlineOf, renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
 
 const CONTRACT = renderConsoleContract();
 
@@ -20,6 +20,18 @@ describe("the console's copy of the contract", () => {
       );
       expect(Object.values(schema.properties).every((property) => 'type' in property)).toBe(true);
     }
+  });
+
+  it('has an outline with every name and place, and without forms', () => {
+    const outline = outlineOf(CONTRACT);
+    expect(Object.keys(outline.actions)).toEqual(Object.keys(CONTRACT.actions));
+    expect(outline.actions['sync']).toMatchObject({ title: CONTRACT.actions['sync']!.title });
+    expect(Object.keys(outline.jobs)).toEqual(Object.keys(CONTRACT.jobs));
+    expect(outline.reports.map(({ report, path }) => [report, path])).toEqual(
+      CONTRACT.reports.map(({ report, path }) => [report, path]),
+    );
+    expect(outline.vocabulary).toEqual(CONTRACT.vocabulary);
+    expect(JSON.stringify(outline)).not.toMatch(/"(?:schema|pairs|problems)":/);
   });
 
   it('has every report, with its path and its parameters', () => {

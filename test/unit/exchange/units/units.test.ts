@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
-import { withGuard, withoutGuard } from '../../../../src/exchange/csv/spreadsheet-guard.ts';
+import { withGuard, withoutGuard } from '../../../../src/domain/text/spreadsheet-guard.ts';
 import {
   readUnits,
   UNIT_FORMATS,

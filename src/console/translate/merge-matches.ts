@@ -1,0 +1,30 @@
+import type { Report } from '../api/wire.ts';
+
+type Match = Report<'translation.memory.query'>['matches'][number];
+
+/** A match that stands for all records of the same texts. */
+export interface MergedMatch extends Match {
+  /** Other records with the same source and the same translation, such as of other places in the game. */
+  readonly more: number;
+  /** How often all of these records were used. */
+  readonly used: number;
+}
+
+/**
+ * Puts the matches with the same texts together: the first one of them stands for all. A record that is listed twice counts once.
+ *
+ * @param matches the best first
+ */
+export function mergeMatches(matches: readonly Match[]): readonly MergedMatch[] {
+  const records = new Map(matches.toReversed().map((match) => [match.record.record_id, match]));
+  const groups = Map.groupBy(
+    matches.filter((match) => records.get(match.record.record_id) === match),
+    ({ record, proposed_text: text }) => JSON.stringify([record.source_text, text]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const used = group.reduce((sum, { record }) => sum + record.use_count, 0);
+    return [{ ...first, more: group.length - 1, used }];
+  });
+}
