@@ -160,7 +160,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       .getByText(/^Cancel task .*: done\.$/)
       .first()
       .waitFor();
-    await page.getByText('sync cancelled', { exact: true }).waitFor();
+    await page.locator('.task-head').getByText('Cancelled').waitFor();
     await page.getByText('the wrong hour', { exact: true }).waitFor();
     await page.getByRole('list', { name: 'Steps of sync' }).getByText('(stopped)').waitFor();
     expect(troubles).toEqual([]);
