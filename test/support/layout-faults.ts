@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Finds what does not fit: a document that is wider than the window or goes on below its content, and controls, headings or texts
+ * Finds what does not fit: a document that is wider than the window or continues below its content, and controls, headings or texts
  * of fields that are cut at the side, by the window or by a box around them.
  *
  * @returns one line for each, such as `cut by .tabs: a "Publish"`; texts that end in an ellipsis on purpose are none
@@ -16,7 +16,7 @@ const FIND_FAULTS = `(() => {
   const root = document.documentElement;
   if (root.scrollWidth > root.clientWidth) faults.push('the document is ' + root.scrollWidth + ' px wide');
   const below = root.scrollHeight - Math.max(document.body.offsetHeight, innerHeight);
-  if (below > 0) faults.push('the document goes on for ' + below + ' px below its content');
+  if (below > 0) faults.push('the document continues for ' + below + ' px below its content');
   const context = document.createElement('canvas').getContext('2d');
   const isShown = (element) => {
     const { width, height } = element.getBoundingClientRect();

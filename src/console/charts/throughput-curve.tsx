@@ -30,28 +30,38 @@ export function evenRates(speeds: readonly Speed[], columns = COLUMNS): readonly
   });
 }
 
-/** The speed of a task over its time; nothing before two samples are there. */
-export function ThroughputCurve({
-  label,
-  samples,
-  format,
-}: {
+interface ThroughputProps {
   readonly label: string;
-  readonly samples: readonly ProgressSample[];
   /** A speed per second in words. */
   readonly format: (rate: number) => string;
-}): JSX.Element | null {
-  const [box, width] = useWidth<HTMLDivElement>();
+}
+
+/** The speed of a task over its time; nothing before two samples are there. */
+export function ThroughputCurve({
+  samples,
+  ...props
+}: ThroughputProps & { readonly samples: readonly ProgressSample[] }): JSX.Element | null {
   const speeds = speedsOf(samples);
   const [first, last] = [speeds[0], speeds.at(-1)];
   // A moment has no course.
   if (first === undefined || last === undefined || last.to - first.from < LEAST_SECONDS) return null;
+  // A component of its own, so that its box is there when its width is measured.
+  return <SpeedCurve {...props} speeds={speeds} seconds={last.to - first.from} />;
+}
+
+function SpeedCurve({
+  label,
+  format,
+  speeds,
+  seconds,
+}: ThroughputProps & { readonly speeds: readonly Speed[]; readonly seconds: number }): JSX.Element {
+  const [box, width] = useWidth<HTMLDivElement>();
   const greatest = speeds.reduce((most, { rate }) => Math.max(most, rate), 0);
   const mean = meanRate(speeds, Infinity) ?? 0;
   const rates = foldMean(evenRates(speeds), width / LINE_STEP);
   const room = { width, height: HEIGHT };
   const parts = placeValues(rates, roomOfCurve(room), greatest);
-  const summary = `mean ${format(mean)}, highest ${format(greatest)}, over ${duration(last.to - first.from)}`;
+  const summary = `mean ${format(mean)}, highest ${format(greatest)}, over ${duration(seconds)}`;
   return (
     <figure class="chart throughput info">
       <div class="chart-box" ref={box}>

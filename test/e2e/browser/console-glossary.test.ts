@@ -144,7 +144,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     expect(opened.troubles).toEqual([]);
   });
 
-  it('find what is like a text and what contains it, and confirm a candidate', async () => {
+  it('find similar texts and those that contain a word, and confirm a candidate', async () => {
     const world = await reused();
     const candidate = await until(async () => {
       for (const unit of (await world.units(CONSOLE_FILES.drafts)).slice(5, 60)) {

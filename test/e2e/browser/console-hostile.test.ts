@@ -22,7 +22,7 @@ function reportLike<N extends ReportName>(
   return change(structuredClone(example));
 }
 
-/** What hostile text would have made of the page: elements, addresses of scripts, and a page that is wider than its window. */
+/** The harm of hostile text: elements, addresses of scripts, and a page that is wider than its window. */
 const HARM = `({
   made: document.querySelectorAll('#app script, #app iframe, #app [onerror], #app [onload], #app svg:not([role], [aria-hidden], [aria-hidden] *), #app img:not([src="icon.svg"])').length,
   addresses: [...new Set([...document.querySelectorAll('a')].map((link) => new URL(link.getAttribute('href'), location).protocol))].filter((each) => !/^https?:$/.test(each)),
