@@ -7,7 +7,7 @@ import type { ReleaseRepository } from '../../releases/records/release-repositor
 import { storageTaskError } from '../../tasks/storage-task-error.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
-import { announcedLocalized } from '../published-last.ts';
+import { announcedLocalized } from './published-last.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';
