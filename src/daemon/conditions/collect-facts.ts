@@ -6,7 +6,7 @@ import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { FollowState } from '../localized/automation/follow-rules.ts';
 import type { RollbackRecords } from '../localized/rollback/rollback-records.ts';
-import { announcedLocalized } from '../localized/published-last.ts';
+import { announcedLocalized } from '../localized/rollback/published-last.ts';
 import { stopOf } from '../localized/rollback/rollback-effect.ts';
 import { withdrawnBy } from '../localized/rollback/withdrawal.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';

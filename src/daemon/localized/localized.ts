@@ -8,7 +8,7 @@ import { createPatchedContainers } from './publish/patched-containers.ts';
 import { createPublishAction, type PublishActionOptions } from './publish/publish-action.ts';
 import { createPublishTask, publishAutomatically, type PublishDependencies } from './publish/publish-task.ts';
 import { markTasks } from './publish/publish-texts.ts';
-import { publishedLast } from './published-last.ts';
+import { publishedLast } from './rollback/published-last.ts';
 import { createRollbackAction } from './rollback/rollback-action.ts';
 import { isLive, recordEffect, takenBackBy } from './rollback/rollback-effect.ts';
 import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';

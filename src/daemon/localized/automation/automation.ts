@@ -10,7 +10,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { KindHistory } from '../../tasks/task-reads.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
-import { publishedLast } from '../published-last.ts';
+import { publishedLast } from '../rollback/published-last.ts';
 import { stopOf, type PublishingStop } from '../rollback/rollback-effect.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { withdrawnBy } from '../rollback/withdrawal.ts';

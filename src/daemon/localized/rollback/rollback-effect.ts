@@ -1,6 +1,6 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
-import { announcedLocalized } from '../published-last.ts';
+import { announcedLocalized } from './published-last.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 

@@ -1,7 +1,7 @@
 import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError } from '../../tasks/task.ts';
-import { publishedLast } from '../published-last.ts';
+import { publishedLast } from './published-last.ts';
 import { takenBackBy } from './rollback-effect.ts';
 import type { RollbackRecords } from './rollback-records.ts';
 

@@ -6,7 +6,7 @@ import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
-import { announcedLocalized } from '../published-last.ts';
+import { announcedLocalized } from './published-last.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';

@@ -1,5 +1,5 @@
-import type { Announcement, ReleaseRepository } from '../releases/records/release-repository.ts';
-import type { ReleaseRow } from '../releases/records/release-row.ts';
+import type { Announcement, ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { ReleaseRow } from '../../releases/records/release-row.ts';
 
 /** The announcement of the localized channel, or `null`. */
 export function announcedLocalized(releases: Pick<ReleaseRepository, 'announced'>): Announcement | null {
