@@ -33,13 +33,12 @@ const WAVE = Array.from({ length: 1440 }, (_, minute) =>
 );
 const FOLDERS = ['Scenario', 'TableBundles/Excel.zip', 'MediaCatalog', 'Localize', 'Events/2026', 'Academy'];
 
-/** The states of a day: every state, a gap, an outage of one minute; and a server that has just started. */
+/** The states of a day: every state, a gap, an outage of one minute; and a day without a record. */
 export const ribbonSample: ComponentSample = {
   title: 'Ribbon',
   Body: () => (
     <>
       <Ribbon label="Official" states={DAY} from={FROM} wording={(state) => LOOKS[state] ?? UNKNOWN} />
-      <Ribbon label="Just started" states={['healthy', 'healthy']} from={FROM} wording={() => UNKNOWN} />
       <Ribbon label="No record" states={[]} from={FROM} wording={() => UNKNOWN} />
     </>
   ),
@@ -83,32 +82,17 @@ export const ringSample: ComponentSample = {
   ),
 };
 
-/** A volume with every part, and one that is nearly full. */
+/** A volume with every part. */
 export const storageSample: ComponentSample = {
   title: 'Storage',
   Body: () => (
-    <>
-      <StorageBar
-        label="A volume with room"
-        format={bytes}
-        parts={[
-          { kind: 'current', text: 'Current', size: 41e9 },
-          { kind: 'retained', text: 'Retained', size: 12e9 },
-          { kind: 'reclaimable', text: 'Reclaimable', size: 3e9 },
-          { kind: 'quarantine', text: 'Quarantine', size: 4e6 },
-          { kind: 'other', text: 'Other', size: 8e9 },
-          { kind: 'free', text: 'Free', size: 61e9 },
-        ]}
-      />
-      <StorageBar
-        label="A full volume"
-        format={bytes}
-        parts={[
-          { kind: 'current', text: 'Current', size: 99e9 },
-          { kind: 'free', text: 'Free', size: 1e6 },
-        ]}
-      />
-    </>
+    <StorageBar
+      label="A volume with room"
+      format={bytes}
+      parts={(['current', 'retained', 'reclaimable', 'quarantine', 'other', 'free'] as const).map(
+        (kind, index) => ({ kind, text: kind, size: 41e9 / (index + 1) }),
+      )}
+    />
   ),
 };
 
