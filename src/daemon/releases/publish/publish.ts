@@ -21,7 +21,7 @@ import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { headerOf, newRelease, recordOf } from '../records/release-record-of.ts';
-import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { Announcement, ReleaseRepository } from '../records/release-repository.ts';
 import { documentColumns, documentOfRow, type ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
@@ -72,6 +72,13 @@ export interface Publisher {
    */
   announce(release: ReleaseRow, currentAt: number, context: TaskContext): Promise<number>;
   /**
+   * States another time for an announced release.
+   *
+   * @param currentAt Unix seconds
+   * @returns the version of the new attestation, or `null` when exactly this is not announced any longer
+   */
+  restate(announced: Announcement, currentAt: number, context: TaskContext): Promise<number | null>;
+  /**
    * Takes the announcement of a channel back.
    *
    * @returns the version of the new attestation, or `null` when there is none, for example because nothing was announced
@@ -102,6 +109,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     announceOrSwitch: (release, context) => announceOrSwitch(options, release, context),
     announce: ({ channel, release_id: id }, currentAt, context) =>
       context.commit(() => options.attestor.announce(channel, id, currentAt)),
+    restate: (announced, currentAt, context) =>
+      context.commit(() => options.attestor.restate(announced, currentAt)),
     cancelAnnouncement: (channel, context) =>
       context.commit(() => options.attestor.cancelAnnouncement(channel)),
     withdraw: (channel, context) => context.commit(() => options.attestor.withdraw(channel)),
@@ -149,12 +158,7 @@ async function register(
   hit('release.record.written');
   const verified: ReleaseRow = {
     ...whole,
-    verified_at: await requireSound(
-      options,
-      whole,
-      { registrar: registrarOf(draft), verifiedAt },
-      context,
-    ),
+    verified_at: await requireSound(options, whole, { registrar: registrarOf(draft), verifiedAt }, context),
   };
   recordVerified(options, verified);
   hit('release.database.verified');
