@@ -155,7 +155,7 @@ async function copyInto(
   await writeCopy(target, piecesOf(handle, size, signal), what);
 }
 
-/** Each piece is in the memory of the one before. */
+/** All pieces use the same memory. */
 async function* piecesOf(handle: FileHandle, size: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(size, COPY_BYTES)));
   for (let at = 0; ;) {
@@ -205,7 +205,7 @@ async function writeCopy(
   }
 }
 
-/** @throws BundleError when so many bytes would not leave the reserve free */
+/** @throws BundleError when these bytes would not leave the reserve free */
 async function requireSpace(target: CopyTarget, bytes: number, what: () => string): Promise<void> {
   const { bavail, bsize } = await target.look(target.folder);
   const free = bavail * bsize;

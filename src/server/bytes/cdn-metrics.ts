@@ -5,10 +5,10 @@ import { createTallyCounter, type CounterSeries } from '../../platform/metrics/t
 import { statusesOf } from '../http/declared-statuses.ts';
 
 /** Requests with a wrong token, or with one that has reached a limit, do not come to the byte path. */
-const OF_TOKENS: readonly number[] = [401, 429];
+const OF_TOKENS: ReadonlySet<number> = new Set([401, 429]);
 
 /** The statuses of the byte path. */
-const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource).filter((status) => !OF_TOKENS.includes(status));
+const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource).filter((status) => !OF_TOKENS.has(status));
 
 /** Counters of the byte path. */
 export interface CdnMetrics {

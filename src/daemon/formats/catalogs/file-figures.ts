@@ -16,8 +16,8 @@ export interface FileFigures {
   readonly checksums: Readonly<Record<ChecksumAlgorithm, string>>;
 }
 
-// Making a hasher takes longer than hashing a small file, so all files share these. A call begins them anew and never waits, so no two
-// files meet in one.
+// Making a hasher takes longer than hashing a small file, so all files share these. A call resets them and never waits, so the
+// bytes of two files never meet.
 const [xxh32, xxh64] = [await createXXHash32(), await createXXHash64()];
 
 /** Computes the figures of a file in one pass over its bytes. */

@@ -79,12 +79,12 @@ export interface ReleaseCheck {
   fully(release: ReleaseRow, registrar: Registrar, context: TaskContext): Promise<number>;
 }
 
-/** Who registers a release. Only a sync fetches objects, also for the localized releases of an origin. */
+/** The kind of task that registers a release. Only a sync fetches objects, also for the localized releases of an origin. */
 export type Registrar = 'sync' | 'publish';
 
-/** What happens after a registration that found damage. */
+/** The step after a registration that found damage. */
 const AFTER_REGISTRATION = {
-  sync: { nextStep: 'the next attempt fetches what is missing or damaged', retryable: true },
+  sync: { nextStep: 'the next attempt fetches the missing or damaged objects', retryable: true },
   publish: { nextStep: 'nothing was published. Run repair, then try again', retryable: false },
 } as const satisfies Readonly<Record<Registrar, object>>;
 

@@ -11,7 +11,7 @@ import type { SlipwayConfiguration, UpstreamConfiguration } from '../upstream-co
 import { parseUpstreamLocation, redactUrl, withNewAuthorization } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
-/** What the adapter waits by. */
+/** The clock and the jitter of the adapter's waits. */
 export interface SlipwayAdapterOptions {
   readonly clock: Clock;
   /** In [0, 1). */

@@ -5,7 +5,6 @@ import { migrate } from '../../../../src/daemon/database/migrate.ts';
 import type { DamagedEntry } from '../../../../src/daemon/releases/records/damage-records.ts';
 import { createReleaseRepository } from '../../../../src/daemon/releases/records/release-repository.ts';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
-import type { Destination } from '../../../../src/domain/release/destination.ts';
 import type { ReleaseId } from '../../../../src/domain/release/release-id.ts';
 import { releaseRow } from '../releases/release-row-fixture.ts';
 
@@ -22,7 +21,7 @@ it('damage that an earlier version recorded stays recorded, and a publish can fi
   const entry = (destination: string, found_by: DamagedEntry['found_by']): DamagedEntry => ({
     channel: 'official',
     release_id: '1.0' as ReleaseId,
-    destination: destination as Destination,
+    destination,
     blake3: 'b3' as Blake3Hex,
     status: 'missing',
     found_at: 5,

@@ -80,7 +80,7 @@ test('an origin that says when to ask again is asked then, and each failure is r
   expect([looks, probes, lines]).toEqual([1, [false], ['the origin cannot be followed: later']]);
   await clock.advance(20_000);
   expect(looks).toBe(1);
-  // Edges that were told the same do not come back together.
+  // Edges that get the same answer do not come back together.
   await clock.advance(1000);
   expect(looks).toBe(2);
 });

@@ -55,18 +55,18 @@ describe('a localized release that is damaged when it is registered', () => {
     };
   });
 
-  test('is tried again by the sync of an edge, which fetches the object', async () => {
+  test('is retried by the sync of an edge, which fetches the object', async () => {
     await world.damage('two', null);
     await expect(register(copied)).rejects.toMatchObject({
       code: 'release_damaged',
       retryable: true,
       message:
-        'release 1.0-l1 cannot be registered: 1 missing object; the next attempt fetches what is missing or damaged',
+        'release 1.0-l1 cannot be registered: 1 missing object; the next attempt fetches the missing or damaged objects',
     });
     expect(finders()).toEqual(['sync']);
   });
 
-  test('is not tried again by a publish, which fetches nothing', async () => {
+  test('is not retried by a publish, which fetches nothing', async () => {
     await world.damage('two', null);
     await expect(register(draft)).rejects.toMatchObject({
       code: 'release_damaged',
@@ -82,7 +82,7 @@ describe('a localized release that is damaged when it is registered', () => {
     await expect(register(copied)).rejects.toMatchObject({
       retryable: true,
       message:
-        'release 1.0-l1 cannot be registered: one of its objects was found damaged; the next attempt fetches what is missing or damaged',
+        'release 1.0-l1 cannot be registered: one of its objects was found damaged; the next attempt fetches the missing or damaged objects',
     });
     await expect(register(draft)).rejects.toMatchObject({
       retryable: false,

@@ -41,7 +41,7 @@ const readManifest = async (origin: SeeingServer, deps?: Partial<UpstreamAdapter
 describe('an edge', () => {
   it('waits as long as its origin says, and asks the same again', async () => {
     const origin = await startBusy(2, { 'retry-after': '0' });
-    // The answer that came at last is no page.
+    // The last answer is not a page.
     expect(await readManifest(origin)).toBe('origin_malformed');
     expect(new Set(origin.seen.map(({ line }) => line)).size).toBe(1);
     expect(origin.seen).toHaveLength(3);
