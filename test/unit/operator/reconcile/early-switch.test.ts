@@ -122,7 +122,9 @@ describe('the switch to an announced release', () => {
     const starting = pod('b', null, { current: 'r1' }, 'unready');
     expect(await calls(edgesOf(pod('a', 'r2'), starting))).toEqual(ASKED);
     const leaving = pod('b', null, { current: 'r1' }, 'draining');
-    expect(await calls(await observedEdges(pod('a', 'r2'), leaving))).toEqual(ASKED);
+    const staying = await observedEdges(pod('a', 'r2'), leaving);
+    expect(staying).toMatchObject({ count: 1, ready: 1, asked: [{ name: 'a' }] });
+    expect(await calls(staying)).toEqual(ASKED);
     // It counts as long as it stays.
     expect(await calls(await observedEdges(pod('a', 'r2'), { ...leaving, endpoint: 'ready' }))).toEqual([]);
   });
