@@ -49,6 +49,8 @@ export interface SlipwaySourceOptions {
   /** The same for messages. */
   readonly label: string;
   readonly send: SendHttp;
+  /** Sends the requests of pages of a manifest; default `send`. */
+  readonly sendPage?: SendHttp;
 }
 
 const stateSchema = z.object({
@@ -71,7 +73,12 @@ const pageSchema = z.object({
 type Page = z.output<typeof pageSchema>;
 
 /** Makes the source that reads another Slipway by its public interface. */
-export function createSlipwaySource({ url, label, send }: SlipwaySourceOptions): AttestedSource {
+export function createSlipwaySource({
+  url,
+  label,
+  send,
+  sendPage = send,
+}: SlipwaySourceOptions): AttestedSource {
   const readPage = async (
     { channel, attested }: SourceRelease,
     offset: number,
@@ -86,7 +93,7 @@ export function createSlipwaySource({ url, label, send }: SlipwaySourceOptions):
     const pageUrl = `${url}/v1/distribution?${query.toString()}`;
     // The pages of a release of small files would otherwise be a tenth of what an edge fetches.
     const headers = { 'accept-encoding': PAGE_CODING };
-    const answer = await send({ method: 'GET', url: pageUrl, headers, accept: [200, 409] }, signal);
+    const answer = await sendPage({ method: 'GET', url: pageUrl, headers, accept: [200, 409] }, signal);
     if (answer.status === 409) {
       answer.discard();
       throw new MirrorError(

@@ -5,15 +5,13 @@ import { CHANNELS } from '../domain/release/channel.ts';
 import { REASONS } from '../domain/verdict/reasons.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
 import { createTallyCounter, type CounterSeries } from '../platform/metrics/tally.ts';
+import { statusesOf } from './http/declared-statuses.ts';
 import type { RequestRecord } from './http/observe-request.ts';
 import { REFRESH_OUTCOMES, type RefreshOutcome } from './serving/attestation-poller.ts';
 import type { Serving } from './serving/serving.ts';
 
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
-
-/** The status after a fault of this server, which no operation declares. */
-const UNEXPECTED_STATUS = 500;
 
 /** The series of one route. */
 interface RouteTally {
@@ -115,8 +113,8 @@ function createRequestCounters(registry: Registry): (record: RequestRecord) => v
   };
   // increase() does not count the first sample of a series.
   for (const { method, path, answers } of listOperations()) {
-    const statuses = [...Object.keys(answers).map(Number), UNEXPECTED_STATUS];
-    for (const status of statuses) requestsOf(tallyOf(path), path, method.toUpperCase(), status);
+    for (const status of statusesOf({ answers }))
+      requestsOf(tallyOf(path), path, method.toUpperCase(), status);
   }
   return ({ route, method, status, bytes: sent, seconds }) => {
     const tally = tallyOf(route);

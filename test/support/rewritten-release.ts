@@ -76,11 +76,9 @@ export async function rewriteRelease(
     outputDirectory,
   });
   const bytesOf = new Map(
-    rewritten.map(({ destination, name, size }) => {
-      const bytes = readFileSync(join(outputDirectory, name));
-      if (bytes.length !== size) throw new Error(`${destination} has ${bytes.length} bytes and not ${size}`);
-      return [destination, bytes] as const;
-    }),
+    rewritten.map(
+      ({ destination, name }) => [destination, readFileSync(join(outputDirectory, name))] as const,
+    ),
   );
   return new Map(
     files.flatMap(({ destination, patched: path }) => {

@@ -4,15 +4,25 @@ import { parseOptions } from '../../platform/terminal/parse-options.ts';
 import { DEFAULT_DATA } from '../dev/dev-options.ts';
 
 /** The options of `slipway import`. */
-export interface ImportOptions {
-  /** `null`: the bundle comes on standard input. */
-  readonly file: string | null;
+export type ImportOptions = ImportSettings & (FileImport | PipeImport);
+
+interface ImportSettings {
   /** Files or folders with trusted public keys. */
   readonly keys: readonly string[];
   /** Where the objects may be that an incremental bundle leaves out. */
   readonly data: string;
+}
+
+interface FileImport {
+  readonly file: string;
   /** The folder that the bundle is put into; `null` to check only. */
   readonly to: string | null;
+}
+
+/** The bundle comes on standard input. It can only be checked in the folder that it is put into. */
+interface PipeImport {
+  readonly file: null;
+  readonly to: string;
 }
 
 /** The folder of bundles in a data folder, unless `--to` names another one. */
@@ -62,14 +72,8 @@ export function parseImportOptions(argv: readonly string[]): Result<ImportOption
   }
   if (values.check && values.to !== undefined)
     return failure('--check puts the bundle nowhere; leave --to out');
-  if (values.check && file === '-') {
-    return failure('--check reads the bundle more than once, which a pipe cannot give: name a file');
-  }
-  const to = values.to ?? join(values.data, BUNDLES);
-  return success({
-    file: file === '-' ? null : file,
-    keys: values.keys,
-    data: values.data,
-    to: values.check ? null : to,
-  });
+  const { keys, data, to = join(data, BUNDLES) } = values;
+  if (file !== '-') return success({ file, keys, data, to: values.check ? null : to });
+  if (!values.check) return success({ file: null, keys, data, to });
+  return failure('--check reads the bundle more than once, which a pipe cannot give: name a file');
 }

@@ -13,7 +13,7 @@ import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { createHeldObjects } from './held-objects.ts';
-import { placeBundle, STANDARD_INPUT } from './place-bundle.ts';
+import { placeBundle, STANDARD_INPUT, type BundleInput } from './place-bundle.ts';
 import { IMPORT_USAGE, parseImportOptions, type ImportOptions } from './import-options.ts';
 
 /** A bundle that is sound, and what it is called in a folder of bundles. */
@@ -55,11 +55,14 @@ async function importBundle(
   const { file, to } = options;
   const label = file ?? STANDARD_INPUT;
   const check = async (path: string): Promise<Sound> => await checkFile(path, label, { options, keys, io });
-  if (to === null) return describe(await check(label), 'is sound; it was put nowhere');
-  const { clock, signal, stdin } = io;
-  const source = file ?? stdin;
-  const sound = await placeBundle({ folder: to, source, check, now: () => clock.now(), signal });
-  return describe(sound, `is in ${join(to, sound.name)}`);
+  const place = async (source: BundleInput, folder: string): Promise<string> => {
+    const { clock, signal } = io;
+    const sound = await placeBundle({ folder, source, check, now: () => clock.now(), signal });
+    return describe(sound, `is in ${join(folder, sound.name)}`);
+  };
+  if (file === null) return await place({ kind: 'pipe', pieces: io.stdin }, to);
+  if (to === null) return describe(await check(file), 'is sound; it was put nowhere');
+  return await place({ kind: 'file', path: file }, to);
 }
 
 interface ImportContext {

@@ -30,19 +30,32 @@ const TOUCH_MS = 60_000;
 /** Bytes copied at a time. */
 const COPY_BYTES = 4 * 1024 * 1024;
 
+/** Bytes that an import leaves free: by default its folder is on the volume of the daemon that runs beside it. */
+const RESERVE_BYTES = 64 * 1024 * 1024;
+/** Bytes after which the free space is looked at again. */
+const LOOK_BYTES = 16 * 1024 * 1024;
+
 /** The name of a bundle that comes through a pipe, for messages. */
 export const STANDARD_INPUT = 'standard input';
 
+/** The file of a bundle, or a stream that gives it once. */
+export type BundleInput =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'pipe'; readonly pieces: Readable };
+
 export interface PlaceBundleOptions<T> {
   readonly folder: string;
-  /** The file of the bundle, or a stream that gives it once. */
-  readonly source: string | Readable;
+  readonly source: BundleInput;
   /** Checks the copy. Throws when it is not sound. */
   readonly check: (path: string) => Promise<T & { readonly name: string }>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly signal: AbortSignal;
+  /** Reads the file system; default statfs(2). */
+  readonly look?: LookAtSpace;
 }
+
+type LookAtSpace = (folder: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 
 /**
  * Copies a bundle into a folder, checks the copy, and only then gives it its name: the copy in the folder is the one that was checked.
@@ -57,8 +70,9 @@ export async function placeBundle<T>({
   check,
   now,
   signal,
+  look = statfs,
 }: PlaceBundleOptions<T>): Promise<T & { readonly name: string }> {
-  const file = typeof source === 'string' ? { handle: await openFile(source), path: source } : null;
+  const file = source.kind === 'file' ? { handle: await openFile(source.path), path: source.path } : null;
   const copy = join(folder, `.import.${randomUUID()}.tmp`);
   const touch = setInterval(() => {
     // It fails before the copy exists and after it got its name.
@@ -68,8 +82,9 @@ export async function placeBundle<T>({
   try {
     await mkdir(folder, { recursive: true });
     await removeAbandoned(folder, now());
-    if (file !== null) await copyInto(copy, { ...file, folder, signal });
-    else await spool(copy, { pieces: source as Readable, folder, signal });
+    const target = { copy, folder, look, signal };
+    if (source.kind === 'pipe') await spool(target, source.pieces);
+    else if (file !== null) await copyInto(target, file);
     const checked = await check(copy);
     await syncFile(copy);
     await checkRoom(folder, checked.name);
@@ -111,15 +126,21 @@ async function removeAbandoned(folder: string, nowMs: number): Promise<void> {
   }
 }
 
-interface CopySource {
-  readonly handle: FileHandle;
-  readonly path: string;
+/** Where a copy is made. */
+interface CopyTarget {
+  /** The path of the copy. */
+  readonly copy: string;
   readonly folder: string;
+  readonly look: LookAtSpace;
   readonly signal: AbortSignal;
 }
 
 /** Copies by reference where the file system can, and otherwise in pieces, which a signal ends. */
-async function copyInto(copy: string, { handle, path, folder, signal }: CopySource): Promise<void> {
+async function copyInto(
+  target: CopyTarget,
+  { handle, path }: { readonly handle: FileHandle; readonly path: string },
+): Promise<void> {
+  const { copy, signal } = target;
   try {
     await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
     await chmod(copy, 0o644);
@@ -129,66 +150,75 @@ async function copyInto(copy: string, { handle, path, folder, signal }: CopySour
     await rm(copy, { force: true });
   }
   const { size } = await handle.stat();
-  const what = `${path} has ${textBytes(size)}`;
-  const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < size) throw await fullError(copy, { what, folder, free: bavail * bsize });
-  const target = await open(copy, 'wx', 0o644);
-  try {
-    const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(size, COPY_BYTES)));
-    for (let at = 0; ;) {
-      signal.throwIfAborted();
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
-      if (bytesRead === 0) return;
-      // writeFile writes all of it, however often the system takes only a part.
-      await target.writeFile(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-  } catch (error) {
-    if (errorCode(error) !== 'ENOSPC') throw error;
-    throw await fullError(copy, { what, folder, free: 0 });
-  } finally {
-    await target.close();
+  const what = (): string => `${path} has ${textBytes(size)}`;
+  await requireSpace(target, size, what);
+  await writeCopy(target, piecesOf(handle, size, signal), what);
+}
+
+/** All pieces use the same memory. */
+async function* piecesOf(handle: FileHandle, size: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(size, COPY_BYTES)));
+  for (let at = 0; ;) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
   }
 }
 
-interface PipedSource {
-  readonly pieces: Readable;
-  readonly folder: string;
-  readonly signal: AbortSignal;
+/** Writes the bytes of a pipe, whose end nobody knows before. */
+async function spool(target: CopyTarget, pieces: Readable): Promise<void> {
+  const what = (written: number): string => `${STANDARD_INPUT} has more than ${textBytes(written)}`;
+  // A pipe can be silent for any time, and a signal must end the wait.
+  await writeCopy(target, addAbortSignal(target.signal, pieces), what);
 }
 
-/** Writes the bytes of a pipe, whose end nobody knows before. The free space bounds them. */
-async function spool(copy: string, { pieces, folder, signal }: PipedSource): Promise<void> {
-  const target = await open(copy, 'wx', 0o644);
+/**
+ * Writes pieces into the copy. The free space bounds them.
+ *
+ * @param what describes the bundle for a message
+ */
+async function writeCopy(
+  target: CopyTarget,
+  pieces: AsyncIterable<Uint8Array>,
+  what: (written: number) => string,
+): Promise<void> {
+  const file = await open(target.copy, 'wx', 0o644);
   let written = 0;
+  let lookAt = 0;
   try {
-    // A pipe can be silent for any time, and a signal must end the wait.
-    for await (const piece of addAbortSignal(signal, pieces) as AsyncIterable<Uint8Array>) {
-      await target.writeFile(piece);
+    for await (const piece of pieces) {
+      if (written + piece.length > lookAt) {
+        await requireSpace(target, piece.length, () => what(written));
+        lookAt = written + piece.length + LOOK_BYTES;
+      }
+      // writeFile writes all of it, however often the system takes only a part.
+      await file.writeFile(piece);
       written += piece.length;
     }
   } catch (error) {
     if (errorCode(error) !== 'ENOSPC') throw error;
-    throw await fullError(copy, {
-      what: `${STANDARD_INPUT} has more than ${textBytes(written)}`,
-      folder,
-      free: 0,
-    });
+    throw await fullError(target, what(written), 0);
   } finally {
-    await target.close();
+    await file.close();
   }
 }
 
-interface FullFolder {
-  /** The bundle and its size. */
-  readonly what: string;
-  readonly folder: string;
-  /** Bytes that are free. */
-  readonly free: number;
+/** @throws BundleError when these bytes would not leave the reserve free */
+async function requireSpace(target: CopyTarget, bytes: number, what: () => string): Promise<void> {
+  const { bavail, bsize } = await target.look(target.folder);
+  const free = bavail * bsize;
+  if (free < bytes + RESERVE_BYTES) throw await fullError(target, what(), free);
 }
 
-/** Says how much is missing, and whether copies of other imports take it. */
-async function fullError(copy: string, { what, folder, free }: FullFolder): Promise<BundleError> {
+/**
+ * Says how much is missing, and whether copies of other imports take it.
+ *
+ * @param what the bundle and its size
+ * @param free bytes
+ */
+async function fullError({ copy, folder }: CopyTarget, what: string, free: number): Promise<BundleError> {
   const others = (await readdir(folder)).filter(
     (name) => COPY_NAME.test(name) && join(folder, name) !== copy,
   );
@@ -197,7 +227,7 @@ async function fullError(copy: string, { what, folder, free }: FullFolder): Prom
       ? ''
       : `; ${others.join(', ')} there is of an import that runs, or was killed: then remove it`;
   return new BundleError(
-    `${what}, and ${folder} has ${textBytes(free)} free: remove bundles of releases that are no longer current, or name another folder with --to${left}`,
+    `${what}, and ${folder} has ${textBytes(free)} free, of which ${textBytes(RESERVE_BYTES)} must stay free: remove bundles of releases that are no longer current, or name another folder with --to${left}`,
   );
 }
 

@@ -6,7 +6,6 @@ import { isFreshAt } from '../releases/attest/statement-rules.ts';
 import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
 import type { FollowState } from '../localized/automation/follow-rules.ts';
 import type { RollbackRecords } from '../localized/rollback/rollback-records.ts';
-import { announcedLocalized } from '../localized/rollback/published-last.ts';
 import { stopOf } from '../localized/rollback/rollback-effect.ts';
 import { withdrawnBy } from '../localized/rollback/withdrawal.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
@@ -25,7 +24,7 @@ import { isFollowing, readFollowWork } from './following.ts';
 export interface FactSources {
   readonly releases: Pick<
     ReleaseRepository,
-    'announced' | 'current' | 'pointer' | 'damageOf' | 'damageCounts'
+    'announcedOf' | 'current' | 'pointer' | 'damageOf' | 'damageCounts'
   >;
   readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
@@ -182,7 +181,7 @@ function staleRelease({ releases, automation, engine }: FactSources, now: number
   const { release_id: releaseId, stale_since: since } = current;
   const work = readFollowWork(engine, automation().awaits);
   const isFollowed =
-    announcedLocalized(releases) !== null || isFollowing(work, official?.since ?? since ?? 0, now);
+    releases.announcedOf('localized') !== null || isFollowing(work, official?.since ?? since ?? 0, now);
   return { releaseId, since, isFollowed };
 }
 

@@ -84,6 +84,7 @@ const FINDERS: Readonly<Record<Exclude<DaemonDamageFinder, 'server'>, string>> =
   refresh: 'refresh',
   repair: 'a repair',
   sync: 'a sync',
+  publish: 'a publish',
   boot: 'the start of the daemon',
 };
 

@@ -14,6 +14,7 @@ import { TASK_TRACES_MIGRATION } from './migrations/0011-task-traces.ts';
 import { ORIGIN_MIGRATION } from './migrations/0012-origin.ts';
 import { ANNOUNCED_RELEASE_MIGRATION } from './migrations/0013-announced-release.ts';
 import { ORIGIN_NAMING_MIGRATION } from './migrations/0014-origin-naming.ts';
+import { PUBLISH_FINDER_MIGRATION } from './migrations/0015-publish-finder.ts';
 
 /** The steps of the main database's schema. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
@@ -31,6 +32,7 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
   { version: 12, name: 'origin', sql: ORIGIN_MIGRATION },
   { version: 13, name: 'announced-release', sql: ANNOUNCED_RELEASE_MIGRATION },
   { version: 14, name: 'origin-naming', sql: ORIGIN_NAMING_MIGRATION },
+  { version: 15, name: 'publish-finder', sql: PUBLISH_FINDER_MIGRATION },
 ];
 
 /** "SLPm" */

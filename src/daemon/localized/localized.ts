@@ -8,7 +8,7 @@ import { createPatchedContainers } from './publish/patched-containers.ts';
 import { createPublishAction, type PublishActionOptions } from './publish/publish-action.ts';
 import { createPublishTask, publishAutomatically, type PublishDependencies } from './publish/publish-task.ts';
 import { markTasks } from './publish/publish-texts.ts';
-import { publishedLast } from './rollback/published-last.ts';
+import { publishedLast } from '../releases/records/published-last.ts';
 import { createRollbackAction } from './rollback/rollback-action.ts';
 import { isLive, recordEffect, takenBackBy } from './rollback/rollback-effect.ts';
 import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';
@@ -70,7 +70,7 @@ export function createLocalized(options: LocalizedOptions): Localized {
     texts: options.work,
     publish: async (context, automatic) => await publishAutomatically(deps, context, automatic),
     markTasks: async (context) => {
-      await markTasks(deps, publishedLast(options.releases)?.release_id ?? null, context);
+      await markTasks(deps, publishedLast(options.releases, 'localized')?.release_id ?? null, context);
     },
   });
   return {

@@ -73,13 +73,11 @@ function statusReport({
 }
 
 function announcedOf(
-  releases: Pick<ReleaseRepository, 'announced'>,
+  releases: Pick<ReleaseRepository, 'announcedOf'>,
   channel: Channel,
 ): StatusReport['announced'] {
-  const announced = releases.announced().find((one) => one.channel === channel);
-  return announced === undefined
-    ? null
-    : { release_id: announced.release_id, current_at: announced.current_at };
+  const announced = releases.announcedOf(channel);
+  return announced === null ? null : { release_id: announced.release_id, current_at: announced.current_at };
 }
 
 function upstreamOf(source: Pick<UpstreamSource, 'current'>): StatusReport['upstream'] {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../platform/errors.ts';
-import { dataFolderFailureOf, storageFailureOf } from '../database/storage-failure.ts';
+import { dataFolderFailureOf, storageFailureOf, type StorageFailure } from '../database/storage-failure.ts';
 import { TaskError, type TaskResult } from './task.ts';
 
 /**
@@ -10,15 +10,19 @@ import { TaskError, type TaskResult } from './task.ts';
  */
 export function storageTaskError(error: unknown, details: TaskResult = {}): TaskError | null {
   const failure = storageFailureOf(error);
-  if (failure === null) return null;
-  const { code, advice, retryable } = failure;
-  return new TaskError(code, `${messageOf(error)}; ${advice}`, { retryable, details, cause: error });
+  return failure === null ? null : taskErrorOf(failure, error, details);
 }
 
 /** Converts a file system error of the data folder to the failure that a task reports; returns other errors unchanged. */
 export function dataFolderTaskError(error: unknown): unknown {
   const failure = dataFolderFailureOf(error);
-  if (failure === null) return error;
-  const { code, advice, retryable } = failure;
-  return new TaskError(code, `${messageOf(error)}; ${advice}`, { retryable, cause: error });
+  return failure === null ? error : taskErrorOf(failure, error, {});
+}
+
+function taskErrorOf(
+  { code, advice, retryable }: StorageFailure,
+  error: unknown,
+  details: TaskResult,
+): TaskError {
+  return new TaskError(code, `${messageOf(error)}; ${advice}`, { retryable, details, cause: error });
 }

@@ -7,14 +7,26 @@ import type { ServerClient } from '../pods/server-client.ts';
 import type { Observation } from './observer.ts';
 import { areWhole } from './whole-edges.ts';
 
-/** Seconds before its switch from which a release is left alone: the daemon has no nearer time that every edge would hear of. */
-const NEAR_SECONDS = 20;
+/** Origins whose last request is remembered. Without it a request is sent again, which changes nothing. */
+const MOST_REMEMBERED = 1000;
 
 export interface EarlySwitchOptions {
   readonly client: Pick<ServerClient, 'control'>;
   readonly leadership: Leadership;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** A switch that an origin was asked to bring forward. */
+interface AskedSwitch {
+  readonly releaseId: string;
+  /** The stated time, Unix seconds. */
+  readonly currentAt: number;
+}
+
+/** Whether the origin was asked before. A nearer time is its answer, and a later one is another announcement. */
+function isSettled({ releaseId, currentAt }: AskedSwitch, before: AskedSwitch | undefined): boolean {
+  return before?.releaseId === releaseId && currentAt <= before.currentAt;
 }
 
 /**
@@ -27,6 +39,7 @@ export function createEarlySwitch({
   clock,
   logger,
 }: EarlySwitchOptions): (channel: ReleaseChannel, observed: Observation) => Promise<void> {
+  const remembered = new Map<string, AskedSwitch>();
   return async (channel, { pods, edges, token, obstacle }) => {
     const { spec, uid, key } = channel;
     if (edges === null || token === null || obstacle !== null || spec.suspend) return;
@@ -36,7 +49,9 @@ export function createEarlySwitch({
       const { release_id: releaseId, current_at: currentAt } = announced;
       // A release that an object does not want comes at its time, and not earlier.
       if (spec.release !== undefined && spec.release !== releaseId) continue;
-      if (currentAt - clock.now() / 1000 <= NEAR_SECONDS) continue;
+      if (currentAt <= clock.now() / 1000) continue;
+      const asked = { releaseId, currentAt };
+      if (isSettled(asked, remembered.get(`${uid}/${name}`))) continue;
       if (!areWhole(edges, spec.channel, releaseId)) continue;
       const about = { channel: key, pod: name, release_id: releaseId };
       try {
@@ -51,7 +66,12 @@ export function createEarlySwitch({
               { key: `${uid}:current:${releaseId}:${currentAt}`, signal },
             ),
         );
-        logger.info(about, 'every edge has the announced release, so its switch is brought forward');
+        if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+        remembered.set(`${uid}/${name}`, asked);
+        logger.info(
+          about,
+          'every edge has the announced release, so the origin was asked to bring its switch forward',
+        );
       } catch (error) {
         if (error instanceof LeadershipLost) throw error;
         logger.warn(

@@ -2,9 +2,13 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { PUBLIC_OPERATIONS } from '../../contract/operations/operations-public.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
+import { statusesOf } from '../http/declared-statuses.ts';
 
-/** The statuses of the byte path; 500 after a fault of this server, which no operation declares. */
-const STATUSES: readonly number[] = [...Object.keys(PUBLIC_OPERATIONS.getResource.answers).map(Number), 500];
+/** Requests with a wrong token, or with one that has reached a limit, do not come to the byte path. */
+const OF_TOKENS: ReadonlySet<number> = new Set([401, 429]);
+
+/** The statuses of the byte path. */
+const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource).filter((status) => !OF_TOKENS.has(status));
 
 /** Counters of the byte path. */
 export interface CdnMetrics {

@@ -141,26 +141,33 @@ const serverInfo = z
 
 const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
-const tokenLimits = z.strictObject({
-  requestsPerSecond: z
-    .number()
-    .min(0.001)
-    .max(100_000)
-    .optional()
-    .describe('Requests per second. Default: any.'),
-  burst: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .optional()
-    .describe('Requests that may come at the same time. Default: those of one second.'),
-  concurrentRequests: z
-    .int()
-    .min(1)
-    .max(100_000)
-    .optional()
-    .describe('Requests whose answers have not ended. Default: any number.'),
-});
+const tokenLimits = z
+  .strictObject({
+    requestsPerSecond: z
+      .number()
+      .min(0.001)
+      .max(100_000)
+      .optional()
+      .describe('Requests per second. Default: any.'),
+    burst: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe(
+        'Requests that may come at the same time; needs requestsPerSecond. Default: those of one second.',
+      ),
+    concurrentRequests: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .describe('Requests whose answers have not ended. Default: any number.'),
+  })
+  .refine(({ burst, requestsPerSecond }) => burst === undefined || requestsPerSecond !== undefined, {
+    path: ['burst'],
+    message: 'needs requestsPerSecond',
+  });
 
 const launcher = z
   .strictObject({

@@ -15,6 +15,8 @@ it('a server that nobody has asked has every counter at 0, each operation with t
   }
   expect(lines).toContain('slipway_cdn_responses_total{channel="official",status="503"} 0');
   expect(lines).toContain('slipway_cdn_responses_total{channel="none",status="500"} 0');
+  // The byte path never sees a request that its token does not admit.
+  expect(text).not.toMatch(/^slipway_cdn_responses_total\{.*status="(401|429)"/mu);
   expect(lines).toContain(
     'slipway_admin_forward_duration_seconds_count{report="control",outcome="unavailable"} 0',
   );

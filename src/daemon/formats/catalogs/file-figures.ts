@@ -16,7 +16,8 @@ export interface FileFigures {
   readonly checksums: Readonly<Record<ChecksumAlgorithm, string>>;
 }
 
-// To make them takes longer than to hash a small file.
+// Making a hasher takes longer than hashing a small file, so all files share these. A call resets them and never waits, so the
+// bytes of two files never meet.
 const [xxh32, xxh64] = [await createXXHash32(), await createXXHash64()];
 
 /** Computes the figures of a file in one pass over its bytes. */

@@ -10,7 +10,7 @@ import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { KindHistory } from '../../tasks/task-reads.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
-import { publishedLast } from '../rollback/published-last.ts';
+import { publishedLast } from '../../releases/records/published-last.ts';
 import { stopOf, type PublishingStop } from '../rollback/rollback-effect.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import { withdrawnBy } from '../rollback/withdrawal.ts';
@@ -26,7 +26,7 @@ export interface AutomationOptions {
   readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'historyOf' | 'get'>;
   readonly configuration: () => { readonly auto: boolean };
   readonly policy: () => PublishPolicy;
-  readonly releases: Pick<ReleaseRepository, 'announced' | 'current' | 'get' | 'pointer'>;
+  readonly releases: Pick<ReleaseRepository, 'announcedOf' | 'current' | 'get' | 'pointer'>;
   /** The rollbacks after which automatic publishing is stopped. */
   readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
   /** Ends rollbacks that could not, if there are any. Errors are for the caller. */
@@ -144,7 +144,7 @@ export function createAutomation(options: AutomationOptions): Automation {
 
 function factsOf(options: AutomationOptions): FollowFacts & { readonly stop: PublishingStop | null } {
   const { engine, configuration, policy, releases, rollbacks, texts } = options;
-  const localized = publishedLast(releases);
+  const localized = publishedLast(releases, 'localized');
   return {
     isOn: configuration().auto,
     officialId: releases.current('official')?.release_id ?? null,

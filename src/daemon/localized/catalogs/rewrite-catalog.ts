@@ -73,7 +73,11 @@ export function checkCatalog(
  * @param names of changed files that stand in it
  */
 export function concerns(path: string, names: ReadonlySet<string>, changed: string): boolean {
-  return names.has(baseName(changed)) || standsBeside(path, changed);
+  return isMentioned(names, changed) || standsBeside(path, changed);
+}
+
+function isMentioned(names: ReadonlySet<string>, changed: string): boolean {
+  return names.has(baseName(changed));
 }
 
 function standsBeside(path: string, changed: string): boolean {
@@ -100,10 +104,12 @@ function subjectsOf(
   const beside: FileChange[] = [];
   const mentioned: FileChange[] = [];
   for (const changed of changes.paths) {
-    if (!concerns(path, names, changed)) continue;
+    const [isBeside, isNamed] = [standsBeside(path, changed), isMentioned(names, changed)];
+    // The figures of a file cost a read of it.
+    if (!isBeside && !isNamed) continue;
     const change = changes.changeOf(changed);
-    if (standsBeside(path, changed)) beside.push(change);
-    if (names.has(baseName(changed))) mentioned.push(change);
+    if (isBeside) beside.push(change);
+    if (isNamed) mentioned.push(change);
   }
   return { mentioned, beside, isOfFile: sidecarStem(path) !== null && beside.length > 0 && isSidecar(bytes) };
 }

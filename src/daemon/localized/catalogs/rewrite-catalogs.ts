@@ -35,8 +35,6 @@ export interface RewrittenFile {
   readonly destination: string;
   /** Its name in the folder for the new files. */
   readonly name: string;
-  /** Bytes. */
-  readonly size: number;
 }
 
 /** The result of a rewrite. */
@@ -224,7 +222,7 @@ function createOutput({ outputDirectory }: RewriteJob): Output {
       await pipeline(Readable.from(pieceChunks(pieces)), stream);
       const old = written.get(destination);
       if (old !== undefined) rmSync(pathOf(old.name));
-      written.set(destination, { destination, name, size: stream.bytesWritten });
+      written.set(destination, { destination, name });
       return pathOf(name);
     },
     files: () => [...written.values()],

@@ -32,7 +32,8 @@ export interface CheckedCounts {
 
 /** The patched containers of a release, all in the store. */
 export interface BuiltContainers {
-  readonly objects: ReadonlyMap<FrozenContainer, KnownObject>;
+  /** By destination, in the order of the containers. */
+  readonly objects: ReadonlyMap<string, KnownObject>;
   /** Those that were built now; the objects of the others were there. */
   readonly built: number;
   readonly checked: CheckedCounts;
@@ -51,7 +52,7 @@ export async function buildContainers(
   staging: string,
   context: TaskContext,
 ): Promise<BuiltContainers> {
-  const objects = new Map<FrozenContainer, KnownObject>();
+  const objects = new Map<string, KnownObject>();
   const checked = { edited_units: 0, other_units: 0, untouched_parts: 0 };
   let built = 0;
   const patcher = deps.openPatcher();
@@ -68,13 +69,13 @@ export async function buildContainers(
       deps.patched.record(container.patchKey, object, unixSeconds(deps.clock));
       const reached: LocalizedFailpoint = 'localized.container.patched';
       deps.failpoints.hit(reached);
-      objects.set(container, object);
+      objects.set(container.destination, object);
       checked.edited_units += counts.editedUnits;
       checked.other_units += counts.otherUnits;
       checked.untouched_parts += counts.untouchedParts;
       built += 1;
     } else {
-      objects.set(container, known);
+      objects.set(container.destination, known);
     }
     context.progress(objects.size, containers.length, 'entries', 'patch');
   };
@@ -85,9 +86,9 @@ export async function buildContainers(
     patcher.close();
   }
   // In the order of the containers, not of their ends.
-  const ordered = containers.flatMap((container): [FrozenContainer, KnownObject][] => {
-    const object = objects.get(container);
-    return object === undefined ? [] : [[container, object]];
+  const ordered = containers.flatMap(({ destination }): [string, KnownObject][] => {
+    const object = objects.get(destination);
+    return object === undefined ? [] : [[destination, object]];
   });
   return { objects: new Map(ordered), built, checked };
 }

@@ -111,11 +111,11 @@ async function publishPatches(
 
 /** The given files whose bytes are not the official ones. Catalogs that a person has changed for them stay as they are. */
 function givenFiles(deps: PublishDependencies, base: BaseRow, given: Replacements): PatchedFiles {
-  const objects = new Map<{ destination: Destination }, KnownObject>();
+  const objects = new Map<Destination, KnownObject>();
   for (const [destination, object] of given) {
     const official = deps.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
     const isKnown = official !== null && deps.objects.get(official) !== null;
-    if (isKnown && official !== object.blake3) objects.set({ destination }, object);
+    if (isKnown && official !== object.blake3) objects.set(destination, object);
   }
   return { objects, areGiven: true };
 }

@@ -10,7 +10,6 @@ import {
   type CatalogRewriter,
   type ChangedFile,
 } from '../catalogs/catalog-rewriter.ts';
-import type { FrozenContainer } from '../freeze/frozen-container.ts';
 import type { BaseRow } from './base-release.ts';
 import { hashFile, storeObject, type Replacements, type StageDependencies } from './stage-patches.ts';
 
@@ -23,7 +22,8 @@ export interface RewriteDependencies extends StageDependencies {
 
 /** The files whose catalogs are rewritten. */
 export interface PatchedFiles {
-  readonly objects: ReadonlyMap<Pick<FrozenContainer, 'destination'>, KnownObject>;
+  /** By destination. */
+  readonly objects: ReadonlyMap<string, KnownObject>;
   /** Whether people have made them, so that the catalogs among them stay as they are. */
   readonly areGiven: boolean;
 }
@@ -44,7 +44,7 @@ export async function rewriteReleaseCatalogs(
   context: TaskContext,
 ): Promise<Replacements> {
   const objects = new Map<string, KnownObject>();
-  const changed = Array.from(patched.objects, ([{ destination }, object]): ChangedFile => {
+  const changed = Array.from(patched.objects, ([destination, object]): ChangedFile => {
     const path = objectPath(deps.root, object.blake3);
     objects.set(path, object);
     return { destination, path };

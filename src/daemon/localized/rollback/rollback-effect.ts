@@ -1,6 +1,5 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
-import { announcedLocalized } from './published-last.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 
@@ -18,7 +17,7 @@ export interface PublishingStop {
 
 /** The records that tell how far rollbacks have come. */
 export interface EffectSources {
-  readonly releases: Pick<ReleaseRepository, 'pointer' | 'announced'>;
+  readonly releases: Pick<ReleaseRepository, 'pointer' | 'announcedOf'>;
   readonly rollbacks: Pick<RollbackRecords, 'stops'>;
   readonly tasks: Pick<TaskEngine, 'get'>;
 }
@@ -116,6 +115,6 @@ export function recordEffect({ rollbacks, releases, clock }: EffectRecords): voi
 function publishedIds({ releases }: Pick<EffectSources, 'releases'>): PublishedIds {
   return {
     current: releases.pointer('localized')?.release_id ?? null,
-    announced: announcedLocalized(releases)?.release_id ?? null,
+    announced: releases.announcedOf('localized')?.release_id ?? null,
   };
 }

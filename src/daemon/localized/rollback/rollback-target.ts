@@ -1,7 +1,7 @@
 import { RELEASES_MAX, type ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { isKept, type ReleaseRow } from '../../releases/records/release-row.ts';
 import { TaskError } from '../../tasks/task.ts';
-import { publishedLast } from './published-last.ts';
+import { publishedLast } from '../../releases/records/published-last.ts';
 import { takenBackBy } from './rollback-effect.ts';
 import type { RollbackRecords } from './rollback-records.ts';
 
@@ -31,7 +31,7 @@ export function planRollback(
   if (current === null) {
     throw new TaskError('nothing_to_roll_back', 'no localized release is current');
   }
-  const from = expected === current.release_id ? current : (publishedLast(releases) ?? current);
+  const from = expected === current.release_id ? current : (publishedLast(releases, 'localized') ?? current);
   if (expected !== null && from.release_id !== expected) throw releaseChanged(expected, from.release_id);
   const baseId = releases.pointer('official')?.release_id ?? null;
   if (wanted !== null) return { from, to: wantedTarget(releases, from, baseId, wanted) };

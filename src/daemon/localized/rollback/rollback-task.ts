@@ -6,7 +6,6 @@ import type { Publisher } from '../../releases/publish/publish.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
 import { implementJob, type Job } from '../../tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../tasks/task.ts';
-import { announcedLocalized } from './published-last.ts';
 import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
 import type { Rollback, RollbackRecords } from './rollback-records.ts';
 import { planRollback, releaseChanged, type RollbackPlan } from './rollback-target.ts';
@@ -80,28 +79,14 @@ async function rollBack(
   deps: RollbackDependencies,
   context: TaskContext<RollbackArguments>,
 ): Promise<TaskResult> {
-  const { rollbacks: records, texts } = deps;
-  const hit = (name: (typeof ROLLBACK_FAILPOINTS)[number]): void => {
-    deps.failpoints.hit(name);
-  };
-  const rollback = records.get(context.taskId) ?? (await begin(deps, context));
+  const hit = hitOf(deps);
+  const rollback = deps.rollbacks.get(context.taskId) ?? (await begin(deps, context));
   hit('localized.rollback.recorded');
   const version = await switchRelease(deps, rollback, context);
-  const recorded = await tried(context, NOT_RECORDED, async () => {
-    records.switched(rollback, unixSeconds(deps.clock));
-  });
-  hit('localized.rollback.switched');
-  const held =
-    recorded.error !== null
-      ? { value: null, error: recorded.error }
-      : await tried(context, LEFT_OPEN, async () => {
-          const units = rollback.held_units ?? (await holdUnits(texts, rollback));
-          records.finish(rollback.task_id, units);
-          return units;
-        });
+  const held = await recordAndHold(deps, rollback, context);
   hit('localized.rollback.held');
   const marked = await tried(context, LEFT_OPEN, async () => {
-    await texts.markPublished(rollback.to_release_id);
+    await deps.texts.markPublished(rollback.to_release_id);
   });
   const error = held.error ?? marked.error;
   context.log('info', 'automatic publishing is stopped until it is resumed', { held_units: held.value });
@@ -115,6 +100,33 @@ async function rollBack(
   };
 }
 
+function hitOf({
+  failpoints,
+}: Pick<RollbackDependencies, 'failpoints'>): (name: (typeof ROLLBACK_FAILPOINTS)[number]) => void {
+  return (name) => {
+    failpoints.hit(name);
+  };
+}
+
+/** Records that the rollback took effect, and then holds the units of the release that it took back. Gives their number, or the first failure. */
+async function recordAndHold(
+  deps: RollbackDependencies,
+  rollback: Rollback,
+  context: TaskContext,
+): Promise<Tried<number>> {
+  const { rollbacks: records, texts } = deps;
+  const recorded = await tried(context, NOT_RECORDED, async () => {
+    records.switched(rollback, unixSeconds(deps.clock));
+  });
+  hitOf(deps)('localized.rollback.switched');
+  if (recorded.error !== null) return recorded;
+  return await tried(context, LEFT_OPEN, async () => {
+    const units = rollback.held_units ?? (await holdUnits(texts, rollback));
+    records.finish(rollback.task_id, units);
+    return units;
+  });
+}
+
 /** Begins the message of a step after the switch that failed: the rollback is in effect, and the next publish begins with it. */
 const LEFT_OPEN = 'the release is taken back; units are put on hold and tasks are marked at the next publish';
 /** The same for the record that the rollback took effect: without it nobody holds the units, and the daemon looks for it every minute. */
@@ -122,12 +134,13 @@ const NOT_RECORDED =
   'the release is taken back, so do not roll back again; the daemon records it and puts units on hold when it can';
 const NOT_COMPARED = 'the texts cannot be compared, and the rollback does not need them';
 
+/** The value of a step, or why it failed. */
+type Tried<T> =
+  | { readonly value: T; readonly error: null }
+  | { readonly value: null; readonly error: string };
+
 /** Runs a step whose failure does not make the task fail, but is in its result. */
-async function tried<T>(
-  context: TaskContext,
-  failure: string,
-  step: () => Promise<T>,
-): Promise<{ readonly value: T | null; readonly error: string | null }> {
+async function tried<T>(context: TaskContext, failure: string, step: () => Promise<T>): Promise<Tried<T>> {
   try {
     return { value: await step(), error: null };
   } catch (error) {
@@ -164,7 +177,7 @@ async function switchRelease(
   context: TaskContext,
 ): Promise<number | null> {
   const current = releases.pointer('localized')?.release_id ?? null;
-  if (current !== from && current !== to && announcedLocalized(releases)?.release_id !== from) {
+  if (current !== from && current !== to && releases.announcedOf('localized')?.release_id !== from) {
     throw releaseChanged(from, current);
   }
   if (to === null) return await publisher.withdraw('localized', context);

@@ -71,10 +71,10 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     return version;
   };
 
-  const isAnnounced = ({ channel, release_id: id, current_at: at }: Announcement): boolean =>
-    releases
-      .announced()
-      .some((one) => one.channel === channel && one.release_id === id && one.current_at === at);
+  const isAnnounced = ({ channel, release_id: id, current_at: at }: Announcement): boolean => {
+    const announced = releases.announcedOf(channel);
+    return announced?.release_id === id && announced.current_at === at;
+  };
 
   const restate = async (announced: Announcement, currentAt: number): Promise<number | null> =>
     isAnnounced(announced) ? await announce(announced.channel, announced.release_id, currentAt) : null;
@@ -83,7 +83,7 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     isAnnounced(announced) ? await switchTo(announced.channel, announced.release_id) : null;
 
   const cancelAnnouncement = async (channel: Channel): Promise<number | null> => {
-    if (releases.announced().every((one) => one.channel !== channel)) return null;
+    if (releases.announcedOf(channel) === null) return null;
     releases.clearAnnounced(channel);
     const reached: AnnouncementFailpoint = 'release.announcement.cancelled';
     options.failpoints.hit(reached);

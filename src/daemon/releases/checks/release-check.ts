@@ -1,5 +1,4 @@
 import type { ReleaseRecord } from '../../../contract/formats/release-record.ts';
-import type { Channel } from '../../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
@@ -8,7 +7,7 @@ import { loadManifest, type LoadedManifest } from '../../../snapshot/manifest/ma
 import { verifyRelease } from '../../../snapshot/release-verifier.ts';
 import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
-import { TaskError, type TaskContext } from '../../tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { DamageAttestation } from './damage-attestation.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
@@ -72,43 +71,53 @@ export interface ReleaseCheck {
    */
   record(release: ReleaseRow, findings: ReleaseFindings, origin: CheckOrigin): Promise<boolean>;
   /** As `look`, for a release that is being registered. Throws TaskError `release_damaged`, retryable in a sync. */
-  presence(release: ReleaseRow, signal: AbortSignal): Promise<void>;
+  presence(release: ReleaseRow, registrar: Registrar, signal: AbortSignal): Promise<void>;
   /**
    * As `examine`, for a release that is being registered; returns the time since when it is sound. Throws the same
    * error.
    */
-  fully(release: ReleaseRow, context: TaskContext): Promise<number>;
+  fully(release: ReleaseRow, registrar: Registrar, context: TaskContext): Promise<number>;
 }
 
-/** How damage is reported that a registration finds: only a sync fetches objects. */
-const AT_REGISTRATION = {
-  official: {
-    finder: 'sync',
-    nextStep: 'the next attempt fetches the missing objects',
-    retryable: true,
-  },
-  localized: {
-    finder: 'verify',
-    nextStep: 'nothing was published. Run repair, then try again',
-    retryable: false,
-  },
-} as const satisfies Readonly<Record<Channel, object>>;
+/** The kind of task that registers a release. Only a sync fetches objects, also for the localized releases of an origin. */
+export type Registrar = 'sync' | 'publish';
+
+/** The step after a registration that found damage. */
+const AFTER_REGISTRATION = {
+  sync: { nextStep: 'the next attempt fetches the missing or damaged objects', retryable: true },
+  publish: { nextStep: 'nothing was published. Run repair, then try again', retryable: false },
+} as const satisfies Readonly<Record<Registrar, object>>;
+
+/**
+ * The failure of a registration whose release is damaged.
+ *
+ * @param problem the damage in one clause
+ */
+export function cannotRegister(
+  { release_id: id }: Pick<ReleaseRow, 'release_id'>,
+  registrar: Registrar,
+  problem: string,
+  details: TaskResult = {},
+): TaskError {
+  const { nextStep, retryable } = AFTER_REGISTRATION[registrar];
+  const message = `release ${id} cannot be registered: ${problem}; ${nextStep}`;
+  return new TaskError('release_damaged', message, { retryable, details });
+}
 
 /** Creates the check. */
 export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
-  const requireSound = async (release: ReleaseRow, findings: ReleaseFindings): Promise<void> => {
+  const requireSound = async (
+    release: ReleaseRow,
+    findings: ReleaseFindings,
+    registrar: Registrar,
+  ): Promise<void> => {
     if (isSound(findings)) return;
-    const { finder, nextStep, retryable } = AT_REGISTRATION[release.channel];
-    const withdrawn = await options.damage.report(findings.damaged, finder);
+    const withdrawn = await options.damage.report(findings.damaged, registrar);
     if (withdrawn.length > 0) {
       // The damage is what the task reports; an attestation that fails is issued by the recheck.
       await options.attestation.issue('damage of a release that is being registered').catch(() => undefined);
     }
-    throw new TaskError(
-      'release_damaged',
-      `release ${release.release_id} cannot be registered: ${describe(findings)}; ${nextStep}`,
-      { retryable, details: { damaged: findings.damaged.length } },
-    );
+    throw cannotRegister(release, registrar, describe(findings), { damaged: findings.damaged.length });
   };
 
   /** Rejects findings that come from a volume that is not there. */
@@ -138,12 +147,12 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
       const after = releases.get(release.channel, release.release_id)?.state;
       return withdrawn.length > 0 || recovered.length > 0 || after !== before;
     },
-    presence: async (release, signal) => {
-      await requireSound(release, await look(options, release, signal));
+    presence: async (release, registrar, signal) => {
+      await requireSound(release, await look(options, release, signal), registrar);
     },
-    fully: async (release, context) => {
+    fully: async (release, registrar, context) => {
       const findings = await examine(options, release, context);
-      await requireSound(release, findings);
+      await requireSound(release, findings, registrar);
       await confirmObjects(options, release, findings);
       return findings.startedAt;
     },

@@ -10,7 +10,7 @@ import { planAnnouncement, type AnnouncementStep } from './mirror-plan.ts';
  * @param nowSeconds Unix seconds
  */
 export function announcementStep(
-  releases: Pick<ReleaseRepository, 'announced' | 'get' | 'pointer'>,
+  releases: Pick<ReleaseRepository, 'announcedOf' | 'get' | 'pointer'>,
   statement: AttestationStatement,
   channel: Channel,
   nowSeconds: number,
@@ -20,7 +20,7 @@ export function announcementStep(
     statement,
     {
       channel,
-      announced: releases.announced().find((one) => one.channel === channel) ?? null,
+      announced: releases.announcedOf(channel),
       held: attested === null ? null : releases.get(channel, attested.release_id),
       officialId: releases.pointer('official')?.release_id ?? null,
     },

@@ -113,7 +113,7 @@ async function followAnnouncement(
   const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
   if (step.kind === 'none') return { copy: null, version: null };
   if (step.kind === 'restate')
-    return { copy: null, version: await deps.attestor.restate(step.announced, step.currentAt) };
+    return { copy: null, version: await publisher.restate(step.announced, step.currentAt, context) };
   if (step.kind === 'cancel') {
     context.log('info', 'the origin took its announcement back', { channel });
     return { copy: null, version: await publisher.cancelAnnouncement(channel, context) };

@@ -8,6 +8,7 @@ import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
+import { UpstreamError } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
@@ -26,7 +27,7 @@ const JITTER = 0.1;
 export interface OriginFollowerOptions extends ReadOriginDependencies {
   readonly upstream: UpstreamSource;
   readonly engine: Pick<TaskEngine, 'submit' | 'historyOf'>;
-  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'announced' | 'get'>;
+  readonly releases: Pick<ReleaseRepository, 'current' | 'pointer' | 'announcedOf' | 'get'>;
   /** Number of earlier releases of a channel that stay reachable here. */
   readonly retainedCount: () => number;
   readonly attestor: Pick<Attestor, 'issue' | 'restate' | 'status'>;
@@ -51,7 +52,8 @@ async function restateAnnouncements(
   for (const channel of channels) {
     const step = announcementStep(releases, held.statement, channel, unixSeconds(clock));
     if (step.kind !== 'restate') continue;
-    await attestor.restate(step.announced, step.currentAt);
+    // A sync that ends meanwhile can have announced another one, or taken this one back.
+    if ((await attestor.restate(step.announced, step.currentAt)) === null) continue;
     const { release_id } = step.announced;
     const about = { channel, release_id, current_at: step.currentAt };
     logger.info(about, 'the announced release has another time');
@@ -126,13 +128,25 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
         const origin = connected?.attested;
         if (origin === undefined) return IDLE_MS;
         await look(origin, signal);
-        return origin.pollMs * (1 - JITTER + 2 * JITTER * options.random());
+        return nextLookMs(origin, options.random());
       }),
     onFailure: (error) => {
       const message = messageOf(error);
       if (message !== failure) logger.warn({ err: error }, `the origin cannot be followed: ${message}`);
       failure = message;
-      return upstream.current()?.attested?.pollMs ?? IDLE_MS;
+      const origin = upstream.current()?.attested;
+      return origin === undefined ? IDLE_MS : nextLookMs(origin, options.random(), error);
     },
   });
+}
+
+/**
+ * Milliseconds to the next look.
+ *
+ * @param random in [0, 1)
+ * @param error why the last look failed; the origin can have said when to ask again
+ */
+function nextLookMs({ pollMs }: AttestedUpstream, random: number, error?: unknown): number {
+  const askedMs = error instanceof UpstreamError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(pollMs * (1 - JITTER + 2 * JITTER * random), askedMs * (1 + JITTER * random));
 }

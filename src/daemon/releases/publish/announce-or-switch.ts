@@ -5,7 +5,7 @@ import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
 export interface AnnounceOrSwitchDependencies {
-  readonly releases: Pick<ReleaseRepository, 'current' | 'announced'>;
+  readonly releases: Pick<ReleaseRepository, 'current' | 'announcedOf'>;
   readonly attestor: Pick<Attestor, 'announce' | 'cancelAnnouncement' | 'switchTo'>;
   readonly clock: Clock;
   /** Seconds between the announcement of a release and its switch; 0: releases are not announced. */
@@ -20,7 +20,8 @@ export interface Published {
 
 /**
  * Makes a release current or, where releases are announced, states when it becomes current. There is nothing to announce
- * when clients get no sound release of the channel now, or when the release is current already. Cancellation does not interrupt it.
+ * when the channel has no sound current release, or when the release is current already. A stale localized release counts as current,
+ * so its successor is announced. Cancellation does not interrupt it.
  *
  * @throws TaskError `release_damaged`, `base_mismatch`, `not_attestable`
  */
@@ -33,7 +34,7 @@ export async function announceOrSwitch(
   const current = releases.current(channel);
   const seconds = announceSeconds();
   if (seconds > 0 && current?.state === 'current' && current.release_id !== release_id) {
-    const before = releases.announced().find((one) => one.channel === channel);
+    const before = releases.announcedOf(channel);
     const now = unixSeconds(clock);
     const keepsTime = before?.release_id === release_id && before.current_at > now;
     const currentAt = keepsTime ? before.current_at : now + seconds;

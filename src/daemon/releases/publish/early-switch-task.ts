@@ -1,13 +1,13 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { implementJob, type ArgumentsOf, type Job } from '../../tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../tasks/task.ts';
-import type { Attestor } from '../attest/attestor.ts';
 import { EARLY_SWITCH_JOB } from '../jobs/release-jobs.ts';
 import type { Announcement, ReleaseRepository } from '../records/release-repository.ts';
+import type { Publisher } from './publish.ts';
 
 export interface EarlySwitchDependencies {
-  readonly releases: Pick<ReleaseRepository, 'named' | 'pointer' | 'announced'>;
-  readonly attestor: Pick<Attestor, 'restate'>;
+  readonly releases: Pick<ReleaseRepository, 'named' | 'pointer' | 'announcedOf'>;
+  readonly publisher: Pick<Publisher, 'restate'>;
   readonly clock: Clock;
   /** Seconds from the new attestation to the switch, in which every edge learns of the new time. */
   readonly switchLeadSeconds: number;
@@ -36,10 +36,8 @@ export function requireAnnounced(
   }
   const { channel } = release;
   if (releases.pointer(channel)?.release_id === releaseId) return null;
-  const announced = releases
-    .announced()
-    .find((one) => one.channel === channel && one.release_id === releaseId);
-  if (announced !== undefined) return announced;
+  const announced = releases.announcedOf(channel);
+  if (announced?.release_id === releaseId) return announced;
   throw new TaskError(
     'not_announced',
     `release ${releaseId} is not announced, so there is no switch to bring forward`,
@@ -47,7 +45,7 @@ export function requireAnnounced(
 }
 
 async function switchEarly(
-  { releases, attestor, clock, switchLeadSeconds }: EarlySwitchDependencies,
+  { releases, publisher, clock, switchLeadSeconds }: EarlySwitchDependencies,
   context: TaskContext<ArgumentsOf<typeof EARLY_SWITCH_JOB>>,
 ): Promise<TaskResult> {
   const { release_id } = context.args;
@@ -57,7 +55,7 @@ async function switchEarly(
   if (currentAt === announced.current_at) {
     return { release_id, brought_forward: false, current_at: currentAt };
   }
-  const version = await context.commit(() => attestor.restate(announced, currentAt));
+  const version = await publisher.restate(announced, currentAt, context);
   if (version === null) {
     throw new TaskError('not_announced', `release ${release_id} is not announced any longer`);
   }

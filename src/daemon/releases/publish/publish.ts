@@ -8,12 +8,20 @@ import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { SnapshotId } from '../../../domain/release/digest.ts';
 import { announceOrSwitch, type Published } from './announce-or-switch.ts';
-import { describe, isSound, type ReleaseFindings, type ReleaseCheck } from '../checks/release-check.ts';
+import {
+  cannotRegister,
+  describe,
+  isSound,
+  type CheckOrigin,
+  type Registrar,
+  type ReleaseCheck,
+  type ReleaseFindings,
+} from '../checks/release-check.ts';
 import type { ReleaseDraft } from '../records/release-draft.ts';
 import { manifestEntries } from '../catalog/release-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
 import { headerOf, newRelease, recordOf } from '../records/release-record-of.ts';
-import type { ReleaseRepository } from '../records/release-repository.ts';
+import type { Announcement, ReleaseRepository } from '../records/release-repository.ts';
 import { documentColumns, documentOfRow, type ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
@@ -64,6 +72,13 @@ export interface Publisher {
    */
   announce(release: ReleaseRow, currentAt: number, context: TaskContext): Promise<number>;
   /**
+   * States another time for an announced release.
+   *
+   * @param currentAt Unix seconds
+   * @returns the version of the new attestation, or `null` when exactly this is not announced any longer
+   */
+  restate(announced: Announcement, currentAt: number, context: TaskContext): Promise<number | null>;
+  /**
    * Takes the announcement of a channel back.
    *
    * @returns the version of the new attestation, or `null` when there is none, for example because nothing was announced
@@ -94,6 +109,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     announceOrSwitch: (release, context) => announceOrSwitch(options, release, context),
     announce: ({ channel, release_id: id }, currentAt, context) =>
       context.commit(() => options.attestor.announce(channel, id, currentAt)),
+    restate: (announced, currentAt, context) =>
+      context.commit(() => options.attestor.restate(announced, currentAt)),
     cancelAnnouncement: (channel, context) =>
       context.commit(() => options.attestor.cancelAnnouncement(channel)),
     withdraw: (channel, context) => context.commit(() => options.attestor.withdraw(channel)),
@@ -141,7 +158,7 @@ async function register(
   hit('release.record.written');
   const verified: ReleaseRow = {
     ...whole,
-    verified_at: await requireSound(options, whole, verifiedAt, context),
+    verified_at: await requireSound(options, whole, { registrar: registrarOf(draft), verifiedAt }, context),
   };
   recordVerified(options, verified);
   hit('release.database.verified');
@@ -205,6 +222,11 @@ async function writeManifest(
   return { written: await options.writer.writeManifest(taskId, headerOf(release), entries), verifiedAt };
 }
 
+/** Official releases and copies of an origin's releases come from a sync, all others from a publish. */
+function registrarOf({ channel, origin }: ReleaseDraft): Registrar {
+  return channel === 'official' || origin !== undefined ? 'sync' : 'publish';
+}
+
 /**
  * Checks that every object is present. Hashes all of them when the last hash is old or the release was damaged.
  *
@@ -214,25 +236,22 @@ async function writeManifest(
 async function requireSound(
   { check, objects, clock, reverifyAfterSeconds }: PublisherOptions,
   release: ReleaseRow,
-  verifiedAt: number,
+  { registrar, verifiedAt }: { readonly registrar: Registrar; readonly verifiedAt: number },
   context: TaskContext,
 ): Promise<number> {
-  await check.presence(release, context.signal);
+  await check.presence(release, registrar, context.signal);
   const isOld = verifiedAt <= unixSeconds(clock) - reverifyAfterSeconds();
-  const soundSince = isOld || release.state === 'damaged' ? await check.fully(release, context) : verifiedAt;
+  const soundSince =
+    isOld || release.state === 'damaged' ? await check.fully(release, registrar, context) : verifiedAt;
   if (release.revision_id !== null && objects.hasDamaged(release.revision_id)) {
-    throw new TaskError(
-      'release_damaged',
-      `an object of release ${release.release_id} was found damaged; the next attempt fetches it again`,
-      { retryable: true },
-    );
+    throw cannotRegister(release, registrar, 'one of its objects was found damaged');
   }
   return soundSince;
 }
 
 async function reverify(options: PublisherOptions, release: ReleaseRow, context: TaskContext): Promise<void> {
   const findings = await options.check.examine(release, context);
-  await recordFindings(options, release, { findings, isHashed: true }, context);
+  await recordFindings(options, release, { findings, bytes: true, finder: 'verify' }, context);
   if (isSound(findings)) return;
   throw new TaskError(
     'release_damaged',
@@ -248,7 +267,7 @@ async function requirePresent(
 ): Promise<void> {
   const findings = await options.check.look(release, context.signal);
   if (isSound(findings)) return;
-  await recordFindings(options, release, { findings, isHashed: false }, context);
+  await recordFindings(options, release, { findings, bytes: false, finder: 'publish' }, context);
   throw new TaskError(
     'release_damaged',
     `release ${release.release_id} is damaged: ${describe(findings)}; nothing was published. Run repair, then try again`,
@@ -259,12 +278,10 @@ async function requirePresent(
 async function recordFindings(
   { check, attestor }: PublisherOptions,
   release: ReleaseRow,
-  { findings, isHashed }: { readonly findings: ReleaseFindings; readonly isHashed: boolean },
+  { findings, ...origin }: { readonly findings: ReleaseFindings } & CheckOrigin,
   context: TaskContext,
 ): Promise<void> {
-  const hasChanged = await context.commit(() =>
-    check.record(release, findings, { bytes: isHashed, finder: 'verify' }),
-  );
+  const hasChanged = await context.commit(() => check.record(release, findings, origin));
   if (hasChanged) await attestor.issue('check of a release that a task needs');
 }
 

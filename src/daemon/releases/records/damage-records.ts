@@ -7,7 +7,7 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
 /** The finders of damage: a server that reads the volume, or a job of the daemon. */
-export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'boot'] as const;
+export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'publish', 'boot'] as const;
 
 /** The first finder of the damage. */
 export type DaemonDamageFinder = (typeof DAMAGE_FINDERS)[number];

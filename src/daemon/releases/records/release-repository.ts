@@ -49,6 +49,7 @@ export interface ReleaseRepository extends ObjectHolders, DamageRecords {
   clearPointer(channel: Channel): void;
   /** At most one of each channel. */
   announced(): readonly Announcement[];
+  announcedOf(channel: Channel): Announcement | null;
   /** Replaces the announcement of a channel. */
   setAnnounced(channel: Channel, releaseId: string, currentAt: number): void;
   clearAnnounced(channel: Channel): void;
@@ -112,6 +113,7 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
   );
   const clearPointer = database.prepare('DELETE FROM current_release WHERE channel = :channel');
   const announced = database.prepare('SELECT * FROM announced_release');
+  const announcedOf = database.prepare('SELECT * FROM announced_release WHERE channel = :channel');
   const setAnnounced = database.prepare(
     `INSERT INTO announced_release (channel, release_id, current_at) VALUES (:channel, :release_id, :current_at)
      ON CONFLICT (channel) DO UPDATE SET release_id = excluded.release_id, current_at = excluded.current_at`,
@@ -153,6 +155,7 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
       clearPointer.run({ channel });
     },
     announced: () => allRows<Announcement>(announced, {}),
+    announcedOf: (channel) => oneRow(announcedOf, { channel }),
     setAnnounced: (channel, releaseId, currentAt) => {
       setAnnounced.run({ channel, release_id: releaseId, current_at: currentAt });
     },

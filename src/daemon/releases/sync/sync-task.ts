@@ -140,8 +140,8 @@ function announcementOf(
   deps: SyncDependencies,
   fetched: RevisionRow,
 ): { readonly announced_release_id: string; readonly current_at: number } | null {
-  const announced = deps.releases.announced().find(({ channel }) => channel === 'official');
-  if (announced === undefined || deps.announceSeconds === 0) return null;
+  const announced = deps.releases.announcedOf('official');
+  if (announced === null || deps.announceSeconds === 0) return null;
   const release = deps.releases.get('official', announced.release_id);
   if (release === null || release.state === 'damaged' || !isOfCatalog(deps, release, fetched)) return null;
   return { announced_release_id: announced.release_id, current_at: announced.current_at };

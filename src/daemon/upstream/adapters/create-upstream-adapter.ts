@@ -13,6 +13,8 @@ import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 /** Collaborators of an adapter, beside its configuration. */
 export interface UpstreamAdapterOptions {
   readonly clock: Clock;
+  /** In [0, 1), for the jitter; `Math.random` when absent. */
+  readonly random?: () => number;
   /** Catalog readers of the `server-info` kind; those that come with the daemon when absent. */
   readonly readers?: readonly CatalogReader[];
 }
@@ -46,7 +48,10 @@ export function createUpstreamAdapter(
     return createServerInfoAdapter({ configuration, section: serverInfo, clock: deps.clock, readers });
   }
   if (kind === 'slipway' && slipway !== undefined) {
-    return createSlipwayAdapter(configuration, slipway, deps.clock);
+    return createSlipwayAdapter(configuration, slipway, {
+      clock: deps.clock,
+      random: deps.random ?? Math.random,
+    });
   }
   if (kind === 'bundle' && bundle !== undefined) return createBundleAdapter(bundle);
   if (kind === 'oci' && oci !== undefined) return createOciAdapter(configuration, oci, deps.clock);

@@ -1,4 +1,5 @@
 import { readTokenFile } from '../../../platform/files/token-file.ts';
+import { backoffMs } from '../../../platform/process/backoff.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { createSlipwaySource } from '../../../mirror/slipway-source.ts';
 import type { AttestedUpstream } from '../attested/attested-upstream.ts';
@@ -10,13 +11,20 @@ import type { SlipwayConfiguration, UpstreamConfiguration } from '../upstream-co
 import { parseUpstreamLocation, redactUrl, withNewAuthorization } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
+/** The clock and the jitter of the adapter's waits. */
+export interface SlipwayAdapterOptions {
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
 /**
- * Sends a request again when the origin says when to. A limit of the origin that is reached in the middle of a manifest of many
- * pages must not throw away the pages before. Files are retried by their downloader.
+ * Sends the request of a page again when the origin says when to. A limit of the origin that is reached in the middle of a manifest of
+ * many pages must not throw away the pages before. Files are retried by their downloader, and looks at the origin by who follows it.
  */
 async function patiently<T>(
-  maxAttempts: number,
-  clock: Clock,
+  { maxAttempts, backoffBaseMs: baseMs, backoffCapMs: capMs }: UpstreamConfiguration,
+  { clock, random }: SlipwayAdapterOptions,
   signal: AbortSignal,
   send: () => Promise<T>,
 ): Promise<T> {
@@ -24,9 +32,10 @@ async function patiently<T>(
     try {
       return await send();
     } catch (error) {
-      const waitMs = error instanceof UpstreamError ? error.retryAfterMs : null;
-      if (waitMs === null || attempt === maxAttempts) throw error;
-      await clock.sleep(waitMs, signal);
+      const askedMs = error instanceof UpstreamError ? error.retryAfterMs : null;
+      if (askedMs === null || attempt === maxAttempts) throw error;
+      // All edges that share a token hear the same wait, and must not come back together.
+      await clock.sleep(askedMs + backoffMs(attempt, { baseMs, capMs }, random(), null), signal);
     }
   }
 }
@@ -35,11 +44,11 @@ async function patiently<T>(
 export function createSlipwayAdapter(
   configuration: UpstreamConfiguration,
   section: SlipwayConfiguration,
-  clock: Clock,
+  options: SlipwayAdapterOptions,
 ): UpstreamAdapter & { readonly attested: AttestedUpstream; close(): Promise<void> } {
   const { tokenFile, allowOtherOrigins } = section;
   const { location, authorize } = withNewAuthorization(parseUpstreamLocation(section.url));
-  const http = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock });
+  const http = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock: options.clock });
   const client: UpstreamHttpClient = {
     ...http,
     send: async (request, signal) => {
@@ -51,13 +60,9 @@ export function createSlipwayAdapter(
   const source = createSlipwaySource({
     url: location.url,
     label,
-    send: async (request, signal) =>
-      await patiently(
-        configuration.maxAttempts,
-        clock,
-        signal,
-        async () => await client.send(request, signal),
-      ),
+    send: async (request, signal) => await client.send(request, signal),
+    sendPage: async (request, signal) =>
+      await patiently(configuration, options, signal, async () => await client.send(request, signal)),
   });
   return {
     kind: 'slipway',

@@ -246,7 +246,9 @@ describe('slipway import', () => {
     const { code, err } = await importFile('--to', folder);
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/has 2\.\d MiB, and .* has 1\.0 MiB free: remove/),
+      expect.stringMatching(
+        /has 2\.\d MiB, and .* has 1\.0 MiB free, of which 64\.0 MiB must stay free: remove/,
+      ),
     ]);
     expect(await imported()).toEqual([]);
   });

@@ -8,7 +8,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
   const rollback = { task_id: 't1', from_release_id: 'l3', to_release_id: to, at: 5, switched_at: null };
   const sources: Record<keyof FactSources, unknown> = {
     releases: {
-      announced: () => [],
+      announcedOf: () => null,
       current: () => null,
       pointer: (channel: string) =>
         channel === 'official' ? { release_id: 'r1' } : current === null ? null : { release_id: current },

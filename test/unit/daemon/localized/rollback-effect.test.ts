@@ -22,7 +22,10 @@ function stop(current: string | null, stops: readonly Rollback[], live: readonly
   const pointer = () => (current === null ? null : { release_id: current });
   const get = (id: string) => ({ status: live.includes(id) ? 'running' : 'failed' });
   const found = stopOf({
-    releases: { pointer, announced: () => [] } as unknown as Pick<ReleaseRepository, 'pointer' | 'announced'>,
+    releases: { pointer, announcedOf: () => null } as unknown as Pick<
+      ReleaseRepository,
+      'pointer' | 'announcedOf'
+    >,
     rollbacks: { stops: () => stops },
     tasks: { get } as unknown as Pick<TaskEngine, 'get'>,
   });

@@ -9,6 +9,7 @@ import { systemClock } from '../../../../src/platform/process/clock.ts';
 import {
   createUpstreamAdapter,
   type OwnedUpstreamAdapter,
+  type UpstreamAdapterOptions,
 } from '../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
 import {
   upstreamConfigurationSchema,
@@ -26,8 +27,11 @@ export function configure(section: object): UpstreamConfiguration {
 }
 
 /** Creates an adapter that is closed when the running test ends. */
-export function adapterFor(section: object): OwnedUpstreamAdapter {
-  const adapter = createUpstreamAdapter(configure(section), { clock: systemClock });
+export function adapterFor(
+  section: object,
+  deps: Partial<UpstreamAdapterOptions> = {},
+): OwnedUpstreamAdapter {
+  const adapter = createUpstreamAdapter(configure(section), { clock: systemClock, ...deps });
   onTestFinished(async () => adapter.close());
   return adapter;
 }

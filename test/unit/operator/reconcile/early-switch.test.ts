@@ -6,7 +6,13 @@ import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts
 import type { ServerClient } from '../../../../src/operator/pods/server-client.ts';
 import type { EndpointState } from '../../../../src/operator/kubernetes/objects.ts';
 import { createEarlySwitch } from '../../../../src/operator/reconcile/early-switch.ts';
-import type { ObservedEdges, Observation } from '../../../../src/operator/reconcile/observer.ts';
+import {
+  createObserver,
+  type ObservedEdges,
+  type ObserverOptions,
+  type Observation,
+} from '../../../../src/operator/reconcile/observer.ts';
+import { success } from '../../../../src/domain/result.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 
@@ -52,6 +58,27 @@ function channel(spec: Record<string, unknown> = {}): ReturnType<typeof parseRel
   });
 }
 
+/** An origin that was observed with these pods. */
+function observation(
+  origin: PodEvidence,
+  edges: ObservedEdges | null,
+  token: string | null = 'secret',
+): Observation {
+  return { unknownPods: null, pods: [origin], draining: [], outcomes: [], obstacle: null, token, edges };
+}
+
+/** Observes edges as the operator does. */
+async function observedEdges(...edges: readonly PodEvidence[]): Promise<ObservedEdges | null> {
+  const observe = createObserver({
+    pods: () => success([]),
+    edges: () => edges,
+    evidence: { ask: async (pods: readonly PodEvidence[]) => await Promise.resolve(pods) },
+    tokens: { read: async () => await Promise.resolve(success('secret')) },
+    rival: () => null,
+  } as unknown as ObserverOptions);
+  return (await observe(channel(), null)).edges;
+}
+
 /** The control calls of one step. */
 async function calls(
   edges: ObservedEdges | null,
@@ -73,21 +100,12 @@ async function calls(
     if (fails !== undefined) throw fails;
     return await Promise.resolve({} as Awaited<ReturnType<ServerClient['control']>>);
   };
-  const observed: Observation = {
-    unknownPods: null,
-    pods: [origin],
-    draining: [],
-    outcomes: [],
-    obstacle: null,
-    token,
-    edges,
-  };
   await createEarlySwitch({
     client: { control },
     leadership: alwaysLeading,
     clock: new FakeClock(NOW * 1000),
     logger: createSilentLogger(),
-  })(of, observed);
+  })(of, observation(origin, edges, token));
   return made;
 }
 
@@ -103,8 +121,51 @@ describe('the switch to an announced release', () => {
   it('does not wait for an edge that starts, and not for one that was scaled down', async () => {
     const starting = pod('b', null, { current: 'r1' }, 'unready');
     expect(await calls(edgesOf(pod('a', 'r2'), starting))).toEqual(ASKED);
-    // Pods that shut down are not among the observed ones.
-    expect(await calls(edgesOf(pod('a', 'r2')))).toEqual(ASKED);
+    const leaving = pod('b', null, { current: 'r1' }, 'draining');
+    const staying = await observedEdges(pod('a', 'r2'), leaving);
+    expect(staying).toMatchObject({ count: 1, ready: 1, asked: [{ name: 'a' }] });
+    expect(await calls(staying)).toEqual(ASKED);
+    // It counts as long as it stays.
+    expect(await calls(await observedEdges(pod('a', 'r2'), { ...leaving, endpoint: 'ready' }))).toEqual([]);
+  });
+
+  it('is asked for once for each announcement, and so it is logged', async () => {
+    const made: unknown[] = [];
+    const lines: unknown[] = [];
+    const step = createEarlySwitch({
+      client: {
+        control: async (_url, _token, _action, _body, { key }) => {
+          made.push(key);
+          return await Promise.resolve({} as Awaited<ReturnType<ServerClient['control']>>);
+        },
+      },
+      leadership: alwaysLeading,
+      clock: new FakeClock(NOW * 1000),
+      logger: {
+        ...createSilentLogger(),
+        info: (...logged: readonly unknown[]) => {
+          lines.push(logged.at(-1));
+        },
+      },
+    });
+    const look = async (releaseId: string, currentAt: number): Promise<void> => {
+      await step(
+        channel(),
+        observation(pod('origin', releaseId, { currentAt }), edgesOf(pod('a', releaseId))),
+      );
+    };
+    await look('r2', AT);
+    await look('r2', AT);
+    // The nearer time that the origin states.
+    await look('r2', NOW + 15);
+    expect([made, lines]).toEqual([
+      [`u1:current:r2:${AT}`],
+      ['every edge has the announced release, so the origin was asked to bring its switch forward'],
+    ]);
+    // Other announcements.
+    await look('r3', NOW + 60);
+    await look('r3', NOW + 90);
+    expect(made.slice(1)).toEqual([`u1:current:r3:${NOW + 60}`, `u1:current:r3:${NOW + 90}`]);
   });
 
   it.each<[string, ObservedEdges | null]>([
@@ -119,10 +180,10 @@ describe('the switch to an announced release', () => {
     expect(await calls(edges)).toEqual([]);
   });
 
-  it('is left alone when it is near, and when the object says so', async () => {
+  it('is left alone when its time has come, and when the object says so', async () => {
     const whole = edgesOf(pod('a', 'r2'));
-    const near = pod('origin', 'r2', { currentAt: NOW + 20 });
-    expect(await calls(whole, { origin: near })).toEqual([]);
+    const due = pod('origin', 'r2', { currentAt: NOW });
+    expect(await calls(whole, { origin: due })).toEqual([]);
     expect(await calls(whole, { origin: pod('origin', null) })).toEqual([]);
     expect(await calls(whole, { origin: pod('origin', undefined) })).toEqual([]);
     expect(await calls(whole, { of: channel({ suspend: true }) })).toEqual([]);

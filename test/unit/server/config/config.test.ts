@@ -32,6 +32,15 @@ describe('serverConfigurationSchema', () => {
     });
   });
 
+  it('refuses a burst of a token without the rate that it belongs to', () => {
+    const withLimits = (limits: object): Record<string, unknown> => ({
+      auth: { tokens: [{ file: '/token', id: 'edges', limits }] },
+    });
+    expect(refused(withLimits({ burst: 5, concurrentRequests: 2 }))).toEqual(['auth.tokens.0.limits.burst']);
+    expect(refused(withLimits({ burst: 5, requestsPerSecond: 2 }))).toEqual([]);
+    expect(refused(withLimits({ concurrentRequests: 2 }))).toEqual([]);
+  });
+
   it('names every required setting', () => {
     const result = serverConfigurationSchema.safeParse({});
     expect(result.error?.issues.map(({ path }) => path.join('.')).sort()).toEqual([

@@ -54,14 +54,14 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
         : world.localizedBase === null
           ? null
           : { base_release_id: world.localizedBase, state: world.state },
-    announced: () => [],
+    announcedOf: () => null,
     pointer: () => (world.localizedBase === null ? null : { release_id: `${world.localizedBase}-l1` }),
   };
   const automation = createAutomation({
     engine,
     configuration: () => ({ auto: world.isOn }),
     policy: () => EVERYTHING,
-    releases: releases as unknown as Pick<ReleaseRepository, 'announced' | 'current' | 'get' | 'pointer'>,
+    releases: releases as unknown as Pick<ReleaseRepository, 'announcedOf' | 'current' | 'get' | 'pointer'>,
     rollbacks: {
       stoppedBy: () => world.stoppedBy,
       stops: () => (world.stoppedBy === null ? [] : [world.stoppedBy]),

@@ -1,4 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { UpstreamAdapterOptions } from '../../../../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
+import type { AttestedUpstream } from '../../../../../src/daemon/upstream/attested/attested-upstream.ts';
+import { systemClock, type Clock } from '../../../../../src/platform/process/clock.ts';
+import { sampleRelease } from '../../../../support/attestations.ts';
 import { startSeeing, type SeeingServer } from '../../../../support/fake-registry.ts';
 import { adapterFor, freeSignal } from '../upstream-harness.ts';
 
@@ -12,47 +16,82 @@ async function startBusy(refusals: number, headers: Readonly<Record<string, stri
   });
 }
 
-const looked = async ({ url }: SeeingServer): Promise<string> => {
+/** Creates the upstream of an edge that tries requests three times. */
+function upstreamOf({ url }: SeeingServer, deps: Partial<UpstreamAdapterOptions> = {}): AttestedUpstream {
   const slipway = { url, trustedKeys: ['unused.pub'] };
-  const { attested } = adapterFor({ kind: 'slipway', slipway, maxAttempts: 3 });
-  const found = attested?.source.current(null, freeSignal()) ?? Promise.resolve();
-  return await found.then(
-    () => 'an attestation',
+  const { attested } = adapterFor(
+    { kind: 'slipway', slipway, maxAttempts: 3, backoffBaseMs: 100, backoffCapMs: 1000 },
+    deps,
+  );
+  if (attested === undefined) throw new Error('an edge follows attestations');
+  return attested;
+}
+
+const codeOf = async (asked: Promise<unknown>): Promise<string> =>
+  await asked.then(
+    () => 'an answer',
     (error: unknown) => (error as { code: string }).code,
   );
-};
+
+const WANTED = { channel: 'official', attested: sampleRelease('r1', 'a') } as const;
+
+const readManifest = async (origin: SeeingServer, deps?: Partial<UpstreamAdapterOptions>): Promise<string> =>
+  await codeOf(upstreamOf(origin, deps).source.manifest(WANTED, freeSignal()));
 
 describe('an edge', () => {
   it('waits as long as its origin says, and asks the same again', async () => {
     const origin = await startBusy(2, { 'retry-after': '0' });
-    // The answer that came at last has no attestation.
-    expect(await looked(origin)).toBe('origin_unattested');
-    expect(origin.seen.map(({ line }) => line)).toEqual(Array.from({ length: 3 }, () => 'GET /v1/release'));
+    // The last answer is not a page.
+    expect(await readManifest(origin)).toBe('origin_malformed');
+    expect(new Set(origin.seen.map(({ line }) => line)).size).toBe(1);
+    expect(origin.seen).toHaveLength(3);
+  });
+
+  it('never asks sooner than its origin says, and not together with other edges', async () => {
+    const waits = async (retryAfter: string, random: number): Promise<readonly number[]> => {
+      const slept: number[] = [];
+      const sleep: Clock['sleep'] = async (ms) => {
+        slept.push(ms);
+        await Promise.resolve();
+      };
+      const origin = await startBusy(10, { 'retry-after': retryAfter });
+      await readManifest(origin, { clock: { ...systemClock, sleep }, random: () => random });
+      return slept;
+    };
+    expect(await waits('2', 0)).toEqual([2050, 2100]);
+    expect(await waits('2', 0.5)).toEqual([2075, 2150]);
+    expect(await waits('0', 0)).toEqual([50, 100]);
+  });
+
+  it('does not repeat a look at its origin: who follows it decides when the next one is', async () => {
+    const origin = await startBusy(10, { 'retry-after': '300' });
+    const { source } = upstreamOf(origin);
+    await expect(source.current(null, freeSignal())).rejects.toMatchObject({
+      code: 'upstream_throttled',
+      retryAfterMs: 300_000,
+    });
+    expect(origin.seen).toHaveLength(1);
   });
 
   it('gives up after as many attempts as are configured', async () => {
     const origin = await startBusy(10, { 'retry-after': '0' });
-    expect(await looked(origin)).toBe('upstream_throttled');
+    expect(await readManifest(origin)).toBe('upstream_throttled');
     expect(origin.seen).toHaveLength(3);
   });
 
   it('does not repeat what the origin says nothing about', async () => {
     const origin = await startBusy(10, {});
-    expect(await looked(origin)).toBe('upstream_throttled');
+    expect(await readManifest(origin)).toBe('upstream_throttled');
     expect(origin.seen).toHaveLength(1);
   });
 
   it('stops waiting when its task is cancelled', async () => {
     const origin = await startBusy(10, { 'retry-after': '300' });
     const stop = new AbortController();
-    const { attested } = adapterFor({
-      kind: 'slipway',
-      slipway: { url: origin.url, trustedKeys: ['unused.pub'] },
-    });
-    const looking = attested?.source.current(null, stop.signal) ?? Promise.resolve();
+    const reading = upstreamOf(origin).source.manifest(WANTED, stop.signal);
     setTimeout(() => {
       stop.abort(new Error('cancelled'));
     }, 50);
-    await expect(looking).rejects.toThrow('cancelled');
+    await expect(reading).rejects.toThrow('cancelled');
   });
 });

@@ -1,0 +1,9 @@
+import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
+
+/** The status after a fault of this server, which no operation declares. */
+const UNEXPECTED_STATUS = 500;
+
+/** The statuses that an operation can answer with. */
+export function statusesOf({ answers }: Pick<OperationDefinition, 'answers'>): readonly number[] {
+  return [...Object.keys(answers).map(Number), UNEXPECTED_STATUS];
+}

@@ -1,0 +1,115 @@
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  createOriginFollower,
+  type OriginFollowerOptions,
+} from '../../../../../src/daemon/releases/mirror/origin-follower.ts';
+import type { AttestedUpstream } from '../../../../../src/daemon/upstream/attested/attested-upstream.ts';
+import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { sampleRelease, sampleStatement } from '../../../../support/attestations.ts';
+import { FakeClock } from '../../../../fakes/fake-clock.ts';
+import { releaseRow } from '../release-row-fixture.ts';
+
+const ISSUED = sampleStatement().issued_at;
+const AT = ISSUED + 300;
+const NEXT = sampleRelease('r91', 'e');
+const STATEMENT = sampleStatement({
+  localized: null,
+  retained: [{ ...NEXT, channel: 'official', retained_until: AT + 86_400, current_at: AT }],
+});
+
+/** A follower of an origin with {@link STATEMENT}, here announced for another time. It looks every second. */
+function follow({
+  look,
+  restate = async () => await Promise.resolve(1),
+}: {
+  readonly look: () => Promise<null>;
+  readonly restate?: () => Promise<number | null>;
+}): { readonly clock: FakeClock; readonly lines: string[]; readonly probes: boolean[] } {
+  const clock = new FakeClock(ISSUED * 1000);
+  const lines: string[] = [];
+  const probes: boolean[] = [];
+  const attested = {
+    source: { label: 'origin', current: look },
+    channels: ['official'],
+    pollMs: 1000,
+    trustedKeys: async () => await Promise.resolve([]),
+  } as unknown as AttestedUpstream;
+  const log = (_about: unknown, line: string): void => {
+    lines.push(line);
+  };
+  const follower = createOriginFollower({
+    upstream: {
+      current: () => ({ attested }),
+      use: async (run: (connected: unknown) => Promise<number>) => await run({ attested }),
+    },
+    engine: { historyOf: () => ({ last: null }), submit: () => undefined },
+    releases: {
+      current: () => releaseRow('r90_one', { state: 'current', revision_id: 1 }),
+      pointer: () => null,
+      announcedOf: () => ({ channel: 'official', release_id: 'r91', current_at: AT + 60 }),
+      get: () => releaseRow('r91', { snapshot_id: NEXT.snapshot_id, state: 'verified' }),
+    },
+    origins: { held: () => ({ statement: STATEMENT }), trust: () => undefined },
+    probes: { record: ({ ok }: { readonly ok: boolean }) => probes.push(ok) },
+    retainedCount: () => 0,
+    attestor: { restate, status: () => ({ status: 'ok' }) },
+    clock,
+    random: () => 0.5,
+    logger: { info: log, warn: log },
+  } as unknown as OriginFollowerOptions);
+  follower.start();
+  onTestFinished(async () => {
+    await follower.stop();
+  });
+  return { clock, lines, probes };
+}
+
+test('an origin that says when to ask again is asked then, and each failure is recorded immediately', async () => {
+  let looks = 0;
+  const { clock, lines, probes } = follow({
+    look: async () => {
+      looks += 1;
+      const throttled = new UpstreamError('upstream_throttled', 'later', {
+        retryable: true,
+        retryAfterMs: 20_000,
+      });
+      return await Promise.reject(throttled);
+    },
+  });
+  await clock.advance(0);
+  expect([looks, probes, lines]).toEqual([1, [false], ['the origin cannot be followed: later']]);
+  await clock.advance(20_000);
+  expect(looks).toBe(1);
+  // Edges that get the same answer do not come back together.
+  await clock.advance(1000);
+  expect(looks).toBe(2);
+});
+
+test('an origin that says to ask again immediately is asked after the usual interval', async () => {
+  let looks = 0;
+  const { clock } = follow({
+    look: async () => {
+      looks += 1;
+      const busy = new UpstreamError('upstream_throttled', 'now', { retryable: true, retryAfterMs: 0 });
+      return await Promise.reject(busy);
+    },
+  });
+  await clock.advance(2500);
+  expect(looks).toBe(3);
+});
+
+test.each([
+  [2, ['the announced release has another time']],
+  // It was taken back meanwhile.
+  [null, []],
+] as const)(
+  'another time of an announced release that gives the version %s logs %j',
+  async (version, logged) => {
+    const { clock, lines } = follow({
+      look: async () => await Promise.resolve(null),
+      restate: async () => await Promise.resolve(version),
+    });
+    await clock.advance(0);
+    expect(lines).toEqual(logged);
+  },
+);

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { manifestEntries } from '../../../../../src/daemon/releases/catalog/release-entries.ts';
+import { summarizeContent } from '../../../../../src/daemon/releases/records/content-digest.ts';
+import type { ReleaseDraft } from '../../../../../src/daemon/releases/records/release-draft.ts';
+import type { ReleaseRow } from '../../../../../src/daemon/releases/records/release-row.ts';
+import type { TaskContext } from '../../../../../src/daemon/tasks/task.ts';
+import type { SnapshotId } from '../../../../../src/domain/release/digest.ts';
+import type { ReleaseId } from '../../../../../src/domain/release/release-id.ts';
+import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
+import { createWorld, type World } from '../release-world.ts';
+
+const context = {
+  taskId: 'task-1',
+  signal: new AbortController().signal,
+  progress: () => undefined,
+} as unknown as TaskContext;
+
+/** A localized release with the files of the official one. */
+async function localizedDraft({ releases }: World): Promise<ReleaseDraft> {
+  const base = releases.repository.current('official');
+  if (base?.revision_id === null || base === null) throw new Error('nothing was synced');
+  return {
+    channel: 'localized',
+    releaseId: '1.0-l1' as ReleaseId,
+    upstreamReleaseId: '1.0-l1' as ReleaseId,
+    baseReleaseId: base.release_id,
+    revisionId: base.revision_id,
+    content: await summarizeContent(manifestEntries(releases.catalogs, base.revision_id), {}),
+    serverInfo: null,
+    appVersion: null,
+  };
+}
+
+describe('a localized release that is damaged when it is registered', () => {
+  let world: World;
+  let draft: ReleaseDraft;
+  let copied: ReleaseDraft;
+  const register = async (each: ReleaseDraft): Promise<ReleaseRow> =>
+    await world.releases.publisher.register(each, context);
+  const finders = (): readonly string[] =>
+    world.releases.repository.damageOf('localized', '1.0-l1', 10).map(({ found_by }) => found_by);
+
+  beforeEach(async () => {
+    world = await createWorld();
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    expect((await world.act('sync')).status).toBe('succeeded');
+    draft = await localizedDraft(world);
+    const { snapshot_id: snapshotId, created_at: createdAt } = await register(draft);
+    copied = {
+      ...draft,
+      origin: { snapshotId: snapshotId as SnapshotId, createdAt, manifestDocument: null },
+    };
+  });
+
+  test('is retried by the sync of an edge, which fetches the object', async () => {
+    await world.damage('two', null);
+    await expect(register(copied)).rejects.toMatchObject({
+      code: 'release_damaged',
+      retryable: true,
+      message:
+        'release 1.0-l1 cannot be registered: 1 missing object; the next attempt fetches the missing or damaged objects',
+    });
+    expect(finders()).toEqual(['sync']);
+  });
+
+  test('is not retried by a publish, which fetches nothing', async () => {
+    await world.damage('two', null);
+    await expect(register(draft)).rejects.toMatchObject({
+      code: 'release_damaged',
+      retryable: false,
+      message:
+        'release 1.0-l1 cannot be registered: 1 missing object; nothing was published. Run repair, then try again',
+    });
+    expect(finders()).toEqual(['publish']);
+  });
+
+  test('and whose object others found damaged tells the same next steps', async () => {
+    world.releases.objects.markDamaged(blake3Hex(Buffer.from('two')));
+    await expect(register(copied)).rejects.toMatchObject({
+      retryable: true,
+      message:
+        'release 1.0-l1 cannot be registered: one of its objects was found damaged; the next attempt fetches the missing or damaged objects',
+    });
+    await expect(register(draft)).rejects.toMatchObject({
+      retryable: false,
+      message:
+        'release 1.0-l1 cannot be registered: one of its objects was found damaged; nothing was published. Run repair, then try again',
+    });
+  });
+});
