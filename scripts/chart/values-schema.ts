@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RUNBOOK_ADDRESS } from '../../src/contract/problems/problem-links.ts';
 import {
   environment,
   environmentFrom,
@@ -360,8 +361,11 @@ const prometheusRule = z
       ),
     runbookUrl: z
       .string()
+      .regex(RUNBOOK_ADDRESS)
       .default('https://slipway.dev/runbooks')
-      .describe('Where docs/runbooks is published; alerts link to its pages, and the board to their folder.'),
+      .describe(
+        'Where docs/runbooks is published: alerts, problems and the console link to its pages, and the board to their folder. server.config.runbooks.url changes it for problems and the console.',
+      ),
     disabled: z
       .array(z.string().regex(/^Slipway[A-Za-z]+$/))
       .default([])

@@ -37,6 +37,8 @@ export interface ServerAppOptions {
   /** Checks tokens on public routes, `null` where these are open. */
   readonly tokens: TokenVerifier | null;
   readonly cors: Cors;
+  /** Address of the runbooks, which problems with a reason link to. */
+  readonly runbooks: string;
   readonly createRequestId: () => string;
   readonly createSpanId: () => string;
   readonly observe: (observed: ObservedRequest) => void;
@@ -110,6 +112,7 @@ interface Exchange {
 function createBegin({
   routes,
   cdnHost,
+  runbooks,
   createRequestId,
   observe,
   logger,
@@ -131,6 +134,7 @@ function createBegin({
     return {
       requestId: id,
       target,
+      runbooks,
       onError: (error) => {
         logFailure(logger, error, { route, request_id: id });
       },

@@ -86,7 +86,7 @@ export async function startServer(
     trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
     client,
     forwarder,
-    consoleFiles: await loadConsole(isFirst ? logger : null),
+    consoleFiles: await loadConsole(isFirst ? logger : null, { runbooks: config.runbooks.url }),
     openApi: await readOpenApiDocument(),
     pool,
     registry,

@@ -496,6 +496,22 @@ describe.skipIf(programs === null)('the chart', () => {
       expect(seconds({ ...BESIDE, edge: { enabled: false }, ingress: { enabled: false } })).toBe(0);
     });
 
+    it('link to the runbooks of the alerts, as their origin does, unless its values say otherwise', () => {
+      const runbooks = (values: object, name: string): unknown =>
+        (
+          settingsOf(objectsOf({ ...BESIDE, ...values }), name, 'server.yaml') as {
+            runbooks: { url: string };
+          }
+        ).runbooks.url;
+      const alerts = { prometheusRule: { runbookUrl: 'https://wiki.example.org/books' } };
+      const own = { ...alerts, server: { config: { runbooks: { url: 'https://help.example.org/' } } } };
+      for (const name of ['test-slipway', 'test-slipway-edge']) {
+        expect(runbooks({}, name)).toBe('https://slipway.dev/runbooks/');
+        expect(runbooks(alerts, name)).toBe('https://wiki.example.org/books/');
+        expect(runbooks(own, name)).toBe('https://help.example.org/');
+      }
+    });
+
     it('have keys and tokens of their own, and of the origin no private key', () => {
       const { spec } = find(objectsOf(BESIDE), 'StatefulSet', 'test-slipway-edge').spec.template;
       const volumes = spec.volumes as Array<{ name: string; secret?: { secretName: string } }>;
@@ -788,6 +804,8 @@ describe.skipIf(programs === null)('the chart', () => {
         '127.0.0.1',
         'test-slipway.slipway.svc',
         'test-slipway-admin.slipway.svc',
+        // People follow the links to the runbooks; no program does.
+        'slipway.dev',
       ]),
     );
   });

@@ -235,7 +235,7 @@ describe('slipway dev', () => {
       expect.stringMatching(/^bin\/slipway verify /),
     ]);
     expect(first.output()).toContain(
-      'It serves the localized release 1.67.412528-r90_demo-l1, too; that has texts from the state translated on (localized.minState)\n',
+      'It also serves the localized release 1.67.412528-r90_demo-l1. Its texts are at least `translated` (localized.minState).\n',
     );
     const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
     const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(

@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
 import { blockCount, blockSpan, hasBlockList } from '../../src/domain/release/blocks.ts';
+import { RUNBOOK_BASE } from '../../src/contract/problems/problem-links.ts';
 import type { Crc64Decimal } from '../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
@@ -108,6 +109,7 @@ export async function startCdn(
     cdnHost: CDN_HOST,
     defaultChannel: 'official',
     needsToken: false,
+    runbooks: RUNBOOK_BASE,
     logger:
       options.onLog === undefined
         ? createSilentLogger()

@@ -82,7 +82,7 @@ export async function startTestServer(
     trustedKeys: { current: () => store.trustedKeys, refresh: async () => false },
     client,
     forwarder,
-    consoleFiles: options.consoleFiles ?? (await readConsoleFiles()),
+    consoleFiles: options.consoleFiles ?? (await readConsoleFiles({ runbooks: config.runbooks.url })),
     openApi: await readOpenApiDocument(),
     pool,
     registry,

@@ -285,7 +285,8 @@ Call with a dict of term, labels and namespace.
 
 {{/*
 server.yaml: the settings of the user, overridden by those that only the chart can know. The store has its own folder on its volume,
-because a new file system has a lost+found in its root.
+because a new file system has a lost+found in its root. Problems link to the runbooks of the alerts, unless the settings of the user
+say otherwise.
 */}}
 {{- define "slipway.serverConfig" -}}
 {{- $tokens := list -}}
@@ -301,6 +302,7 @@ because a new file system has a lost+found in its root.
   "attestation" (dict "publicKeyFiles" $keys)
   "admin" (dict "tokenFiles" $tokens "exposeControl" .Values.admin.exposeControl)
   "scrub" (dict "stateFile" "/var/lib/slipway/state/scrub.json")
+  "runbooks" (dict "url" (dig "runbooks" "url" .Values.prometheusRule.runbookUrl .Values.server.config))
 -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.server.config) $own) -}}
 {{- end -}}

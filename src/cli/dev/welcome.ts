@@ -114,7 +114,7 @@ function localizedLines(
 
 /** Says which release has the translations, and which translations it has. */
 function localizedLine({ releaseId }: WelcomeLocalized): string {
-  return `It serves the localized release ${releaseId}, too; that has texts from the state ${DEMO_LOCALIZED.minState} on (localized.minState)\n`;
+  return `It also serves the localized release ${releaseId}. Its texts are at least \`${DEMO_LOCALIZED.minState}\` (localized.minState).\n`;
 }
 
 function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {

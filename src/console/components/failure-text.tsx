@@ -30,7 +30,7 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
           <Prose text={meaning} />
         </span>
       )}
-      {/* Only to the runbooks of the project: the text comes from another machine. */}
+      {/* Only to the runbooks of this server: the text may come from another machine. */}
       {documentation?.startsWith(runbooks) === true ? (
         <>
           {' '}

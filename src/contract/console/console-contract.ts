@@ -103,8 +103,12 @@ const VOCABULARY = {
 /** Members of a schema that an action may say otherwise than the control body. */
 const NARROWED = ['enum', 'title', 'description', 'minimum', 'maximum'] as const;
 
-/** Renders the contract for the page, so that no form and no explanation is written twice. */
-export function renderConsoleContract(): ConsoleContract {
+/**
+ * Renders the contract for the page, so that no form and no explanation is written twice.
+ *
+ * @param runbooks address of the folder of the runbooks, with a slash at its end
+ */
+export function renderConsoleContract(runbooks = RUNBOOK_BASE): ConsoleContract {
   const { properties } = renderJsonSchema(ControlBodySchema) as {
     readonly properties: Readonly<Record<ControlField, JsonSchema>>;
   };
@@ -122,7 +126,7 @@ export function renderConsoleContract(): ConsoleContract {
     ),
     vocabulary: VOCABULARY,
     states: SERVICE_STATES,
-    runbooks: RUNBOOK_BASE,
+    runbooks,
     switches: ['force', ...CONTROL_SWITCHES],
   };
 }

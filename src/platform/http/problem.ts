@@ -31,6 +31,7 @@ export interface ProblemResponse {
  *
  * @param requestId becomes `instance`; the log line carries the same id
  * @param headers further headers, such as `allow` or `content-range`; lower-case names
+ * @param runbooks address of the folder of the runbooks, with a slash at its end
  *
  * Source: RFC 9457, sections 3.1 and 3.2; RFC 9110, sections 10.2.3 (Retry-After) and 11.6.1 (WWW-Authenticate).
  */
@@ -38,6 +39,7 @@ export function renderProblem(
   error: unknown,
   requestId: string,
   headers: Readonly<Record<string, string>> = {},
+  runbooks = RUNBOOK_BASE,
 ): RenderedProblem {
   const known = error instanceof ServiceError ? error : internalError(error);
   const { status, title } = PROBLEMS[known.code];
@@ -51,7 +53,7 @@ export function renderProblem(
       instance: requestId,
       code: known.code,
       reason,
-      documentation: reason === undefined ? undefined : `${RUNBOOK_BASE}${reason}.md`,
+      documentation: reason === undefined ? undefined : `${runbooks}${reason}.md`,
       errors,
       daemon,
     }),

@@ -8,7 +8,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { renderProblem } from '../../platform/http/problem.ts';
 import { jsonAnswer, NO_STORE, problemAnswer, type Answer } from '../http/answer.ts';
-import { badEncoding } from '../http/public-route.ts';
+import { badEncoding, type RequestContext } from '../http/public-route.ts';
 import { isWellEncoded } from '../http/request-target.ts';
 import type { AdminGate, AdminVisitor } from './admin-gate.ts';
 import { renderAdminIndex, renderHistory, renderScrub } from './admin-index.ts';
@@ -124,8 +124,12 @@ export function adminAnswer(answer: Answer, requestId: string): Answer {
 }
 
 /** The problem answer to an error. @param allow methods of the path if the method is wrong, else `null` */
-export function adminProblem(error: unknown, requestId: string, allow: string | null): Answer {
+export function adminProblem(
+  error: unknown,
+  { requestId, runbooks }: Pick<RequestContext, 'requestId' | 'runbooks'>,
+  allow: string | null,
+): Answer {
   const isMethod = error instanceof ServiceError && error.code === 'method_not_allowed';
   const headers = isMethod && allow !== null ? { allow } : {};
-  return adminAnswer(problemAnswer(renderProblem(error, requestId, headers)), requestId);
+  return adminAnswer(problemAnswer(renderProblem(error, requestId, headers, runbooks)), requestId);
 }

@@ -101,7 +101,7 @@ export function createAdminSurface(options: AdminSurfaceOptions): AdminSurface {
     } catch (error) {
       if (signal.aborted) return;
       context.onError(error);
-      result = adminProblem(error, requestId, route?.methods ?? null);
+      result = adminProblem(error, context, route?.methods ?? null);
     }
     if (response.destroyed) return;
     try {

@@ -37,12 +37,13 @@ interface Exchange {
  * by the rules of HTTP, and sends verified bytes.
  */
 export function createCdnHandler(options: CdnOptions): CdnHandler {
-  const { logger, clock, limits } = options;
+  const { logger, clock, limits, runbooks } = options;
   const parts = createCdnParts(options);
 
   const fail = ({ request, response }: Exchange, error: unknown): void => {
     const id = requestId(request.headers['x-request-id'], options.createRequestId);
-    const problem = renderProblem(serviceErrorOf(error, limits.retryAfterSeconds), id, problemHeaders(error));
+    const known = serviceErrorOf(error, limits.retryAfterSeconds);
+    const problem = renderProblem(known, id, problemHeaders(error), runbooks);
     if (problem.logLevel === 'error') {
       logger.error(
         { request_id: id, route: '/{cdn_host}/{path}', internal: problem.internal },

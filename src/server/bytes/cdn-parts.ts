@@ -35,6 +35,8 @@ export interface CdnOptions {
   readonly defaultChannel: Channel;
   /** Whether reading files needs a token. */
   readonly needsToken: boolean;
+  /** Address of the runbooks, which problems with a reason link to. */
+  readonly runbooks: string;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { TOKEN_ID } from '../../contract/actions/control-scopes.ts';
+import { RUNBOOK_ADDRESS, RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
 import { parseNetwork } from '../../platform/http/networks.ts';
 import { CHANNEL_CHOICES, CHANNELS } from '../../domain/release/channel.ts';
@@ -138,6 +139,20 @@ const serverInfo = z
   })
   .prefault({})
   .describe('The rewritten server-info document.');
+
+const runbooks = z
+  .strictObject({
+    url: z
+      .string()
+      .regex(RUNBOOK_ADDRESS, 'must begin with http:// or https://, without credentials, query and fragment')
+      .overwrite((url) => (url.endsWith('/') ? url : `${url}/`))
+      .default(RUNBOOK_BASE)
+      .describe(
+        'Where docs/runbooks is published. Problems with a reason and the console link to REASON.md below it.',
+      ),
+  })
+  .prefault({})
+  .describe('The runbooks.');
 
 const globs = z.array(z.string().max(512).superRefine(requireGlob)).max(64).default([]);
 
@@ -410,6 +425,7 @@ export const serverConfigurationSchema = z.strictObject({
     .describe(
       'Whether weak secrets stop the start: a token shorter than 16 characters, or one that every user can read. Otherwise they are warnings.',
     ),
+  runbooks,
   launcher,
   cache: z
     .strictObject({

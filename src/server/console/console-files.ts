@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 import { formsOf, outlineOf, renderConsoleContract } from '../../contract/console/console-contract.ts';
+import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
@@ -50,20 +51,27 @@ const MANIFEST = 'manifest.json';
 /** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
 
+/** Where the console is read from, and what its contract says. */
+interface ConsoleOptions {
+  /** Folder of the build. */
+  readonly folder?: string;
+  /** Address of the runbooks, which the pages link to. */
+  readonly runbooks?: string;
+}
+
 /**
  * Reads the console for a server. Everything else that the server does works without it, so a console that is missing or
  * damaged is a warning.
  *
  * @param logger of the process that warns; `null` in the others
- * @param folder of the build
  * @returns as {@link readConsoleFiles}; no files when the console cannot be read, for the page "not built"
  */
 export async function loadConsole(
   logger: Pick<Logger, 'warn'> | null,
-  folder = BUILT,
+  { folder = BUILT, runbooks = RUNBOOK_BASE }: ConsoleOptions = {},
 ): Promise<ReadonlyMap<string, ConsoleFile>> {
   try {
-    return await readConsoleFiles(folder);
+    return await readConsoleFiles({ folder, runbooks });
   } catch (err) {
     logger?.warn(
       { err, folder },
@@ -77,11 +85,13 @@ export async function loadConsole(
  * Reads every file of the console, in every coding, and the contract in two files: the outline, which every page needs, and the
  * forms. It reads them once, so that a request touches neither disk nor path.
  *
- * @param folder of the build
  * @returns files by name below `/admin/dashboard/`; the page has the empty name
  * @throws an error of the file system, or one that names what is wrong with the build
  */
-export async function readConsoleFiles(folder = BUILT): Promise<ReadonlyMap<string, ConsoleFile>> {
+export async function readConsoleFiles({
+  folder = BUILT,
+  runbooks = RUNBOOK_BASE,
+}: ConsoleOptions = {}): Promise<ReadonlyMap<string, ConsoleFile>> {
   const files = new Map<string, ConsoleFile>();
   for (const name of await readNames(join(folder, MANIFEST))) {
     const read = async (ending: string): Promise<EncodedFile> =>
@@ -94,7 +104,7 @@ export async function readConsoleFiles(folder = BUILT): Promise<ReadonlyMap<stri
     });
   }
   if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
-  const contract = renderConsoleContract();
+  const contract = renderConsoleContract(runbooks);
   const [outline, forms] = await Promise.all([jsonFile(outlineOf(contract)), jsonFile(formsOf(contract))]);
   files.set('outline.json', outline);
   files.set('forms.json', forms);

@@ -68,6 +68,8 @@ function lastOfEach(parameters: URLSearchParams): URLSearchParams {
 export interface RequestContext {
   readonly requestId: string;
   readonly target: RequestTarget;
+  /** Address of the runbooks, which problems with a reason link to. */
+  readonly runbooks: string;
   /** Called with the error, for the log. */
   readonly onError: (error: unknown) => void;
 }
@@ -172,9 +174,7 @@ export function failRequest(
   context.onError(error);
   if (response.destroyed) return;
   const isMethod = error instanceof ServiceError && error.code === 'method_not_allowed';
-  const problem = renderProblem(error, context.requestId, {
-    'x-content-type-options': 'nosniff',
-    ...(isMethod ? { allow: PUBLIC_METHODS } : {}),
-  });
+  const headers = { 'x-content-type-options': 'nosniff', ...(isMethod ? { allow: PUBLIC_METHODS } : {}) };
+  const problem = renderProblem(error, context.requestId, headers, context.runbooks);
   sendProblem(Object.assign(response, { req: request }), problem);
 }

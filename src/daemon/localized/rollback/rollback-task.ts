@@ -181,7 +181,7 @@ async function switchRelease(
     throw releaseChanged(from, current);
   }
   if (to === null) return await publisher.withdraw('localized', context);
-  // An announced release may have the same texts. Its time can come until its announcement ends, so this is first.
+  // An announced release may have the same texts. Its time can come during the switch, so its announcement ends first.
   await publisher.cancelAnnouncement('localized', context);
   const target = releases.get('localized', to);
   if (target === null) throw new Error(`release ${to} vanished while it was to become current again`);

@@ -33,7 +33,7 @@ const releaseFileSchema = z.object({
 
 /**
  * Creates the adapter for a release that lies in a local tree of files. The layout is in
- * `docs/reference/upstreams.md`.
+ * `docs/reference/upstream-directory.md`.
  */
 export function createDirectoryAdapter(
   configuration: UpstreamConfiguration,

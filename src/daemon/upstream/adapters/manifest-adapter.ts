@@ -37,7 +37,7 @@ interface ManifestHead {
 
 /**
  * Creates the adapter for a release described by one `release.json` over HTTP. The format is in
- * `docs/reference/upstreams.md`.
+ * `docs/reference/upstream-manifest.md`.
  */
 export function createManifestAdapter(
   configuration: UpstreamConfiguration,

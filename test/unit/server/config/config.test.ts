@@ -115,6 +115,26 @@ describe('serverConfigurationSchema', () => {
     expect(refused({ launcher: { decompressionSize } })).toEqual(taken ? [] : ['launcher.decompressionSize']);
   });
 
+  it.each([
+    'wiki.example.org/books',
+    'javascript:alert(1)',
+    'https://user:secret@wiki.example.org/books',
+    'https://wiki.example.org/books?page=',
+    'https://wiki.example.org/books#',
+  ])('refuses the address of runbooks %s', (url) => {
+    expect(refused({ runbooks: { url } })).toEqual(['runbooks.url']);
+  });
+
+  it.each([
+    ['https://wiki.example.org/books', 'https://wiki.example.org/books/'],
+    ['http://wiki:8080/@team/books/', 'http://wiki:8080/@team/books/'],
+    ['https://wiki.example.org', 'https://wiki.example.org/'],
+  ])('takes the address of runbooks %s as a folder', (url, folder) => {
+    expect(serverConfigurationSchema.parse({ ...required, runbooks: { url } }).runbooks).toEqual({
+      url: folder,
+    });
+  });
+
   it('refuses unknown settings', () => {
     expect(refused({ listen: { prot: 1 } })).toEqual(['listen']);
   });

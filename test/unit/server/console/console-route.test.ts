@@ -194,11 +194,12 @@ describe('the console', () => {
     await cp(BUILT, folder, { recursive: true });
     await damage(folder);
     const warnings: unknown[] = [];
-    const consoleFiles = await loadConsole({ warn: (...each: unknown[]) => warnings.push(each) }, folder);
+    const logger = { warn: (...each: unknown[]) => warnings.push(each) };
+    const consoleFiles = await loadConsole(logger, { folder });
     expect(warnings).toEqual([
       [{ err: expect.any(Error), folder }, expect.stringContaining('node scripts/console.ts')],
     ]);
-    expect((await loadConsole(null, folder)).size).toBe(0);
+    expect((await loadConsole(null, { folder })).size).toBe(0);
     const { url } = await startTestServer({ consoleFiles });
     const page = await fetch(`${url}/admin/dashboard/`);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
