@@ -99,7 +99,7 @@ function LocalImport(): JSX.Element | null {
       </p>
     );
   }
-  return <ImportPanel pair={pair} />;
+  return <ImportPanel pair={{ sourceLanguage: pair.source_language, targetLanguage: pair.target_language }} />;
 }
 
 function Summary(): JSX.Element {

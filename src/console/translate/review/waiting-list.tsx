@@ -10,7 +10,6 @@ import { useApp } from '../../state/app.ts';
 import { counted } from '../../text/counted.ts';
 import { count } from '../../text/format.ts';
 import { personOf, sessionOf } from '../editor/editor-session.ts';
-import { codeOf } from '../editor/save-outcome.ts';
 import { DecisionForm } from '../editor/findings-list.tsx';
 import type { TranslationTask } from '../editor/translation-task.ts';
 import { ScanNote } from '../editor/scan-note.tsx';
@@ -140,7 +139,7 @@ function useDecisions(
       const failure = failureOf(error);
       const { byUnit } = refusalsOf(failure, targets);
       setOutcome({ failure, refused: byUnit });
-      if (codeOf(failure) === 'revision_changed') reload();
+      if (failure.code === 'revision_changed') reload();
       return false;
     } finally {
       setBusy(false);
