@@ -1,3 +1,4 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import type { z } from 'zod';
 import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS, type ControlAction } from '../actions/actions.ts';
 import type { ActionDefinition } from '../actions/action-definition.ts';
@@ -14,7 +15,6 @@ import { CONTROL_SWITCHES, ControlBodySchema, type ControlField } from '../actio
 import {
   MEMORY_STATES,
   PARSE_STATUSES,
-  REVIEW_STATUSES,
   TRANSLATION_STATUSES,
   WORKER_STATUSES,
 } from '../schemas/vocabulary.ts';

@@ -1,6 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { ReviewStatus } from '../../../domain/glossary/term.ts';
-import { REVIEW_STATUSES } from '../../../contract/schemas/vocabulary.ts';
+import { REVIEW_STATUSES, type ReviewStatus } from '../../../domain/glossary/term.ts';
 import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { writeFileDurably } from '../../../platform/files/files.ts';

@@ -6,8 +6,7 @@ import { failureOf } from '../../api/api-client.ts';
 import { Button } from '../../components/controls.tsx';
 import { Table } from '../../components/table.tsx';
 import { useApp } from '../../state/app.ts';
-import { counted } from '../../text/counted.ts';
-import { count } from '../../text/format.ts';
+import { counted, count } from '../../text/format.ts';
 import { importTerms, NOTHING_DONE, type ImportProgress, type TermOutcome } from './import-terms.ts';
 import { readTerms, type FileTerms } from './read-terms.ts';
 

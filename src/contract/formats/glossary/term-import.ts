@@ -1,7 +1,11 @@
 /** The rules by which the terms of a file are imported into the Glossary one by one; pure. */
 
 import { foldedForm } from '../../../domain/glossary/folded-form.ts';
-import { decideImport, type ImportDecision, type ImportStep } from '../../../domain/glossary/import-decision.ts';
+import {
+  decideImport,
+  type ImportDecision,
+  type ImportStep,
+} from '../../../domain/glossary/import-decision.ts';
 import { canonicalScope } from '../../../domain/glossary/scope.ts';
 import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
@@ -82,11 +86,7 @@ export function judgeTerm(
 }
 
 /** The term of the Glossary that a term of a file is: by an id that a daemon gave, else by its text, category and scope. */
-function knownTerm(
-  term: ReadTerm,
-  pair: LanguagePair,
-  items: readonly ReportedTerm[],
-): ReportedTerm | null {
+function knownTerm(term: ReadTerm, pair: LanguagePair, items: readonly ReportedTerm[]): ReportedTerm | null {
   const ofPair = items.filter(
     (item) => item.source_language === pair.sourceLanguage && item.target_language === pair.targetLanguage,
   );
@@ -125,7 +125,9 @@ export function changeBody(step: Exclude<ImportStep, 'add'>, term: ReadTerm, ter
   return { term_id: termId, ...(step === 'update' ? termValues(term) : {}) };
 }
 
-function termValues(term: ReadTerm): Pick<
+function termValues(
+  term: ReadTerm,
+): Pick<
   BodyOf<'translation-glossary-add'>,
   | 'source_term'
   | 'aliases'

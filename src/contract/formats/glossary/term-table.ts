@@ -1,6 +1,5 @@
 import { isSameLanguage } from '../../../domain/text/language-tag.ts';
-import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.ts';
-import { REVIEW_STATUSES } from '../../schemas/vocabulary.ts';
+import { REVIEW_STATUSES, type LanguagePair, type ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { TableOptions } from '../csv/read-rows.ts';
 import { MAX_TERM_PARTS, priorityOf, type ReadTerm, type ReadTermResult } from './read-term.ts';
 import { TERM_COLUMN_ALIASES, TERM_COLUMNS, WORDING_SEPARATOR, type TermColumn } from './term-columns.ts';
