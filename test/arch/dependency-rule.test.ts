@@ -137,7 +137,7 @@ describe('the dependency rule', () => {
     expect(bare.filter(({ from, to }) => layerOf(from) === 'domain' || !allowed.has(to))).toEqual([]);
   });
 
-  it('gives the browser only types of the contract, and only the libraries of its views', () => {
+  it('gives the browser only types of other layers and listed pure modules, and only the libraries of its views', () => {
     const inBrowser = sources.filter((file) => layerOf(file) === 'console');
     const code = inBrowser.map(
       (file) =>

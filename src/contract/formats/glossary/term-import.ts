@@ -26,7 +26,7 @@ export interface FoundTerms {
 /** The end of a term that was imported. */
 export type ImportedOutcome = 'added' | 'updated' | 'reviewed' | 'unchanged';
 
-/** What is to be done with a term of a file. */
+/** The decision about a term of a file. */
 export type TermJudgement =
   | {
       readonly kind: 'steps';
@@ -121,7 +121,11 @@ function outcomeOf(steps: readonly ImportStep[]): ImportedOutcome {
 }
 
 /** The body of a step that changes a known term. */
-export function changeBody(step: Exclude<ImportStep, 'add'>, term: ReadTerm, termId: string | null) {
+export function changeBody(
+  step: Exclude<ImportStep, 'add'>,
+  term: ReadTerm,
+  termId: string | null,
+): Readonly<Record<string, unknown>> {
   return { term_id: termId, ...(step === 'update' ? termValues(term) : {}) };
 }
 
