@@ -7,7 +7,7 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 /** Everything that decides a byte of the built console: sources, packages, the bundler and this program. */
 const INPUTS = [
   'src/console/**/*.{ts,tsx,css,html,svg}',
-  'src/domain/**/*.ts',
+  'src/{contract,domain}/**/*.ts',
   'scripts/console.ts',
   'scripts/console/*.ts',
   'scripts/console-tools/*.json',

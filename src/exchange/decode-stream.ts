@@ -1,4 +1,5 @@
-import { ExchangeFileError } from './exchange-file-error.ts';
+import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
+import { textEncodingOf, type FileEncoding } from '../contract/formats/text-encoding.ts';
 
 /** Decodes a file piece by piece. */
 export interface StreamDecoder {
@@ -9,9 +10,6 @@ export interface StreamDecoder {
   /** The encoding; certain after the first two bytes. */
   encoding(): FileEncoding;
 }
-
-/** Encodings of files in exchange. */
-export type FileEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /** Small enough to name the line of a refusal nearly exactly, large enough to decode quickly. */
 const PIECE_BYTES = 1024;
@@ -46,7 +44,7 @@ export function createStreamDecoder(): StreamDecoder {
       first = Uint8Array.from(start);
       return null;
     }
-    encoding = encodingOf(start);
+    encoding = textEncodingOf(start);
     return start;
   };
 
@@ -63,12 +61,6 @@ export function createStreamDecoder(): StreamDecoder {
     end: () => decode(decoder === null && first !== null ? first : new Uint8Array(0), false),
     encoding: () => encoding,
   };
-}
-
-function encodingOf(bytes: Uint8Array): FileEncoding {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  return 'utf-8';
 }
 
 function countLineEnds(text: string): number {

@@ -45,17 +45,18 @@ const ROOMS: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Pure modules of the domain that the browser loads, so that it reads a text as the daemon's checks do. */
+/** Pure modules that the browser loads, so that it reads texts and files as the other programs do. */
 const IN_BROWSER: ReadonlySet<string> = new Set([
-  'src/domain/glossary/import-decision.ts',
+  'src/contract/formats/csv/read-rows.ts',
+  'src/contract/formats/glossary/term-import.ts',
+  'src/contract/formats/glossary/term-table.ts',
+  'src/contract/formats/text-encoding.ts',
+  'src/domain/glossary/folded-form.ts',
   'src/domain/glossary/scope.ts',
-  'src/domain/glossary/term-columns.ts',
-  'src/domain/glossary/term-meaning.ts',
   'src/domain/release/destination.ts',
   'src/domain/release/tried-body.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',
-  'src/domain/text/spreadsheet-guard.ts',
 ]);
 
 interface Import {
@@ -136,7 +137,7 @@ describe('the dependency rule', () => {
     expect(bare.filter(({ from, to }) => layerOf(from) === 'domain' || !allowed.has(to))).toEqual([]);
   });
 
-  it('gives the browser only types of the contract, and only the libraries of its views', () => {
+  it('gives the browser only types of other layers and listed pure modules, and only the libraries of its views', () => {
     const inBrowser = sources.filter((file) => layerOf(file) === 'console');
     const code = inBrowser.map(
       (file) =>

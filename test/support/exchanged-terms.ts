@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import type { ReadTermResult, WrittenTerm } from '../../src/exchange/glossary/exchanged-term.ts';
+import type { ReadTermResult } from '../../src/contract/formats/glossary/read-term.ts';
+import type { WrittenTerm } from '../../src/exchange/glossary/exchanged-term.ts';
 import { TERM_FORMATS, type TermFormatName } from '../../src/exchange/glossary/term-formats.ts';
 
 /** The languages of the terms of tests. */

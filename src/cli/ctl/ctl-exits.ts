@@ -22,7 +22,7 @@ export const CTL_EXIT_TEXTS: Readonly<Record<keyof typeof CTL_EXITS, string>> = 
     'The service did not answer, or not as Slipway does: it is down, the address is wrong, or the port cannot be forwarded.',
   denied: 'The token is missing or wrong, or control is not exposed.',
   unavailable:
-    'The service answered, but its daemon is unavailable or does not implement the command. An action may or may not have started.',
+    'The service answered, but its daemon is unavailable or does not implement the command, or the token has reached a limit. An action may or may not have started.',
   unfinished: 'Timed out waiting; the task is still running.',
   interrupted: 'Ctrl-C or SIGTERM.',
 };
@@ -33,11 +33,18 @@ export type CtlExit = (typeof CTL_EXITS)[keyof typeof CTL_EXITS];
 /** A command failed; the message is for people and says what to do. */
 export class CtlFailure extends Error {
   readonly exit: CtlExit;
+  /** The code of the daemon's answer, else of the service's; `null` when there was none. */
+  readonly code: string | null;
 
-  constructor(exit: CtlExit, message: string, options: ErrorOptions = {}) {
+  constructor(
+    exit: CtlExit,
+    message: string,
+    { code = null, ...options }: ErrorOptions & { readonly code?: string | null } = {},
+  ) {
     super(message, options);
     this.name = 'CtlFailure';
     this.exit = exit;
+    this.code = code;
   }
 }
 
@@ -47,6 +54,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
   401: CTL_EXITS.denied,
   403: CTL_EXITS.denied,
   409: CTL_EXITS.failed,
+  429: CTL_EXITS.unavailable,
   501: CTL_EXITS.unavailable,
   503: CTL_EXITS.unavailable,
 };
@@ -59,7 +67,9 @@ export function failureOfProblem(problem: Problem): CtlFailure {
     ...(errors ?? []).map(({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`),
   ];
   if (status >= 500) lines.push(`  request id: ${instance}`);
-  return new CtlFailure(exitOfProblem(status, code), lines.join('\n'));
+  return new CtlFailure(exitOfProblem(status, code), lines.join('\n'), {
+    code: problem.daemon?.code ?? code,
+  });
 }
 
 /** A rejection is named by the daemon's own status: with the 502 around it, it reads like an outage. */

@@ -75,10 +75,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     super(props);
     const { app, request } = props;
     this.action = props.contract.actions[request.action] as ConsoleAction;
-    const contract = permittedContract({
-      contract: props.contract,
-      hasScope: (scope) => app.hasScope(scope),
-    });
+    const contract = this.permitted();
     const first = { ...firstBody(request.action, contract, app.now()), ...request.body };
     const given = {
       ...actionValues(contract, request.action, first).values,
@@ -129,9 +126,13 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   }
 
   fields(): readonly Field[] {
-    const { app, contract, request } = this.props;
-    const permitted = permittedContract({ contract, hasScope: (scope) => app.hasScope(scope) });
-    return actionFields(permitted, request.action, this.state.values);
+    return actionFields(this.permitted(), this.props.request.action, this.state.values);
+  }
+
+  /** The contract with the jobs that the token may schedule. */
+  permitted(): ConsoleContract {
+    const { app, contract } = this.props;
+    return permittedContract({ contract, hasScope: (scope) => app.hasScope(scope) });
   }
 
   layout(): FormLayout {

@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import type { ConsoleAction } from '../../contract/console/console-contract.ts';
 import type { ApiFailure } from '../api/api-client.ts';
-import { FailureText } from '../components/failure-text.tsx';
 import { FieldControl, FormField, helpOf, Problems, type Form } from '../components/field.tsx';
-import { Prose } from '../components/text.tsx';
+import { FailureText, Prose } from '../components/text.tsx';
 import { chosenField, type ChoiceItem, type FormItem, type FormLayout } from '../forms/action-fields.ts';
 import type { FieldProblem } from '../forms/form-model.ts';
 import { ActionJson } from './action-json.tsx';

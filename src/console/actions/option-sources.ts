@@ -6,8 +6,7 @@ import type { Field } from '../forms/form-model.ts';
 import type { App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { isActive } from '../state/tasks.ts';
-import { words } from '../text/format.ts';
-import { counted } from '../text/counted.ts';
+import { counted, words } from '../text/format.ts';
 
 type Load = (app: App, typed: string) => Promise<readonly PickerOption[]>;
 

@@ -8,6 +8,9 @@ import type { Problem } from './wire.ts';
 /** The server's own time limit for the daemon is much shorter, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
+/** Refusals of the daemon with 4xx that end by themselves. */
+const PASSING = new Set(['data_full', 'data_io_error', 'data_read_only', 'store_locked']);
+
 /** A request that got no answer, or an answer of another kind than requested. */
 export class ApiFailure extends Error {
   /** 0 when there was no answer. */
@@ -40,9 +43,17 @@ export class ApiFailure extends Error {
     return this.status === 0;
   }
 
+  /** The daemon's code, else that of the server; empty when the answer has none. */
+  get code(): string {
+    return this.problem.daemon?.code ?? this.problem.code ?? '';
+  }
+
   /** Whether the same request may succeed later, without another token or text. */
   get isPassing(): boolean {
-    return this.isOffline || this.status >= 500;
+    const { status, problem, code } = this;
+    // The server answers 502 where the daemon has refused; the daemon's own status says more.
+    const own = problem.code === 'daemon_rejected' ? (problem.daemon?.status ?? status) : status;
+    return this.isOffline || own >= 500 || [408, 425, 429].includes(own) || PASSING.has(code);
   }
 }
 

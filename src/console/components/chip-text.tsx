@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { layerSpans, tokensOf, type TextRun, type TextSpan } from '../text/text-tokens.ts';
-import { counted } from '../text/counted.ts';
+import { counted } from '../text/format.ts';
 
 /** A part of a text that stands out, and why. */
 export interface MarkedSpan extends TextSpan {

@@ -6,9 +6,8 @@ import { reportLine } from '../text/ctl-line.ts';
 import { useApp, type App } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
 import { duration } from '../text/format.ts';
-import { FailureText } from './failure-text.tsx';
 import { JsonButton } from './json-button.tsx';
-import { Time } from './text.tsx';
+import { FailureText, Time } from './text.tsx';
 
 /** A titled part of a page that shows one feed. Every panel shows loading, failures and old data in the same way. */
 export function Panel<T>({

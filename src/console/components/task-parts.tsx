@@ -5,7 +5,7 @@ import type { Task } from '../api/wire.ts';
 import { useApp, type App } from '../state/app.ts';
 import { mayRunOn } from '../state/permitted-jobs.ts';
 import { isActive } from '../state/tasks.ts';
-import { bytes, count, percent, words } from '../text/format.ts';
+import { bytes, count, duration, percent, words } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
 import { taskAddress } from '../text/addresses.ts';
@@ -95,4 +95,11 @@ export function CancelButton({ task }: { readonly task: Task }): JSX.Element | n
       Cancel
     </ActionButton>
   );
+}
+
+/** How long a task took, or has taken so far. */
+export function Took({ task }: { readonly task: Task }): JSX.Element {
+  const app = useApp();
+  const { started_at: started, finished_at: finished } = task;
+  return <>{started === null ? '–' : duration((finished ?? app.now()) - started)}</>;
 }

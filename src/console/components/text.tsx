@@ -1,7 +1,8 @@
 /** The small parts of every page. Text goes into text nodes only; nothing here turns it into markup. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useApp } from '../state/app.ts';
+import type { ApiFailure } from '../api/api-client.ts';
+import { useApp, useWholeContract } from '../state/app.ts';
 import { absolute, relative, utc } from '../text/format.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'idle' | 'unknown';
@@ -84,5 +85,75 @@ export function RawText({ label, text }: { readonly label: string; readonly text
     <pre tabIndex={0} role="region" aria-label={label}>
       {text}
     </pre>
+  );
+}
+
+/** Takes the place of a list that has nothing to show, and says what to do about it. */
+export function EmptyState({
+  title,
+  children,
+  actions,
+}: {
+  readonly title: string;
+  /** The rows that the list will have, and the work that makes them. */
+  readonly children: ComponentChildren;
+  /** Buttons and links that do it. */
+  readonly actions?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="empty-state">
+      <p class="empty-title">{title}</p>
+      <p class="muted">{children}</p>
+      {actions === undefined ? null : <p class="buttons">{actions}</p>}
+    </div>
+  );
+}
+
+/** The place of a row that has not arrived. */
+export function Skeleton(): JSX.Element {
+  return (
+    <span class="skeleton">
+      <span class="unseen">Loading …</span>
+    </span>
+  );
+}
+
+/** A failure with its code, and the words of the daemon about it. */
+export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
+  const { runbooks } = useApp().contract;
+  const contract = useWholeContract();
+  const { code, daemon, documentation } = failure.problem;
+  const meaning = contract?.problems[daemon?.code ?? ''];
+  return (
+    <>
+      <strong>{failure.message}</strong>
+      {code === undefined ? null : (
+        <span class="muted">
+          {' '}
+          <code>{code}</code>
+        </span>
+      )}
+      {daemon?.code ? (
+        <span>
+          {' The daemon says '}
+          <code>{daemon.code}</code>
+          {'. '}
+        </span>
+      ) : null}
+      {meaning === undefined ? null : (
+        <span>
+          <Prose text={meaning} />
+        </span>
+      )}
+      {/* Only to the runbooks of this server: the text may come from another machine. */}
+      {documentation?.startsWith(runbooks) === true ? (
+        <>
+          {' '}
+          <a href={documentation} rel="noreferrer">
+            Runbook
+          </a>
+        </>
+      ) : null}
+    </>
   );
 }

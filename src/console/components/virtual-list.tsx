@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { Skeleton } from './skeleton.tsx';
+import { Skeleton } from './text.tsx';
 import { VirtualRows } from './virtual-rows.tsx';
 
 interface VirtualListProps<R> {

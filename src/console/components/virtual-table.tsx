@@ -2,7 +2,7 @@ import { Component, type ComponentChildren, type JSX } from 'preact';
 import { ColumnEdge } from './column-edge.tsx';
 import { isNarrow } from './narrow.ts';
 import { leastWidth, tracksOf, withWidth, type ChosenWidths, type ColumnWidth } from './virtual-columns.ts';
-import { Skeleton } from './skeleton.tsx';
+import { Skeleton } from './text.tsx';
 import { VirtualRows } from './virtual-rows.tsx';
 
 /** Heights of a row, pixels. */

@@ -1,8 +1,7 @@
 /** The history of a server as charts need it; pure. */
 
 import type { AdminIndex } from '../api/wire.ts';
-import { absolute, count } from '../text/format.ts';
-import { counted } from '../text/counted.ts';
+import { counted, absolute, count } from '../text/format.ts';
 
 type History = AdminIndex['history'];
 

@@ -7,11 +7,10 @@ import { Table } from '../components/table.tsx';
 import { useTypedQuery } from '../components/use-typed-query.ts';
 import { Badge, Empty, Facts, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
-import { counted } from '../text/counted.ts';
-import { duration, withReadersTimes, words } from '../text/format.ts';
+import { counted, duration, withReadersTimes, words } from '../text/format.ts';
 import { actionsIn } from './named-actions.ts';
 
 const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;

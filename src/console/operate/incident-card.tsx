@@ -6,8 +6,7 @@ import { TaskProgress } from '../components/task-parts.tsx';
 import { Prose, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
-import { counted } from '../text/counted.ts';
-import { absolute, count, duration, withReadersTimes } from '../text/format.ts';
+import { counted, absolute, count, duration, withReadersTimes } from '../text/format.ts';
 import { incidentOf, type Incident } from './incident.ts';
 import { taskAddress } from '../text/addresses.ts';
 

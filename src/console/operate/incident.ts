@@ -5,8 +5,7 @@ import type { ActionRequest } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
 import type { ServiceState } from '../state/service-states.ts';
 import { runLine } from '../text/ctl-line.ts';
-import { counted } from '../text/counted.ts';
-import { bytes } from '../text/format.ts';
+import { counted, bytes } from '../text/format.ts';
 
 /** The answers that describe an incident. Those of the daemon may be missing. */
 export interface IncidentFacts {

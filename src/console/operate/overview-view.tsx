@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useApp } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import { taskListFeed } from '../state/tasks.ts';
 import { currentVerdict } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';

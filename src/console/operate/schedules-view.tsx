@@ -4,15 +4,14 @@ import type { Report, Schedule } from '../api/wire.ts';
 import { ActionButton, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
-import { TaskBadge, TaskFailure, TaskLink } from '../components/task-parts.tsx';
+import { Took, TaskBadge, TaskFailure, TaskLink } from '../components/task-parts.tsx';
 import { Badge, Empty, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { mayRunOn, permittedContract } from '../state/permitted-jobs.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import { taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
 import { count, duration, words } from '../text/format.ts';
-import { Took } from './took.tsx';
 import { taskAddress } from '../text/addresses.ts';
 
 /** The origins that neither the name of a schedule nor its buttons tell. */

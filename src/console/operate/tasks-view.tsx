@@ -6,6 +6,7 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
 import {
+  Took,
   CancelButton,
   TaskBadge,
   TaskFailure,
@@ -15,13 +16,12 @@ import {
 } from '../components/task-parts.tsx';
 import { Empty, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import { BUSY_MS, isActive, taskFeed, taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
 import { count, words } from '../text/format.ts';
 import { resultBrief } from './result-rows.ts';
 import { TaskDetail } from './task-detail.tsx';
-import { Took } from './took.tsx';
 
 /** Rows on the page before the reader asks for more. */
 const FIRST_ROWS = 50;

@@ -3,7 +3,7 @@ import type { ReleaseRow, Report } from '../api/wire.ts';
 import { Button, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { useApp } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { words } from '../text/format.ts';
 import { Difference } from './difference-panel.tsx';

@@ -3,11 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure } from '../api/api-client.ts';
 import type { ReleaseRow } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
-import { FailureText } from '../components/failure-text.tsx';
+import { FailureText } from '../components/text.tsx';
 import { Tree } from '../components/tree.tsx';
 import { useApp } from '../state/app.ts';
-import { bytes, count } from '../text/format.ts';
-import { counted } from '../text/counted.ts';
+import { counted, bytes, count } from '../text/format.ts';
 import type { Totals } from './difference/changed-folders.ts';
 import type { Comparison } from './difference/comparison.ts';
 import {

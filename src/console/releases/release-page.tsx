@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import type { ReleaseRow, Report } from '../api/wire.ts';
-import { EmptyState } from '../components/empty-state.tsx';
 import { Panel } from '../components/panel.tsx';
-import { Facts, Time } from '../components/text.tsx';
+import { EmptyState, Facts, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
 import { bytes, count, words } from '../text/format.ts';

@@ -5,7 +5,7 @@ import type { App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { editorAddress, releaseAddress, taskAddress } from '../text/addresses.ts';
 import { words } from '../text/format.ts';
-import { readableText } from '../text/readable-text.ts';
+import { readableText } from '../text/text-tokens.ts';
 import { SECTIONS, VIEWS } from './views.ts';
 
 /** Rows of a report that the palette searches. */

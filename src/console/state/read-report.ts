@@ -1,3 +1,4 @@
+import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Report, ReportName } from '../api/wire.ts';
 import type { App } from './app.ts';
 import { fillReport } from './fill-report.ts';
@@ -20,4 +21,30 @@ export async function readReport<N extends ReportName>(
 ): Promise<Report<N>> {
   const options = { query, ...(signal ? { signal } : {}) };
   return fillReport(name, await app.api.read(reportPath(app, name), options));
+}
+
+/**
+ * The request for one report, repeated while it is wanted.
+ *
+ * @param options `key`: default the name of the report; `everyMs`: milliseconds between two requests, or a function of
+ * the report
+ */
+export function reportFeed<N extends ReportName>(
+  app: App,
+  name: N,
+  {
+    key = name,
+    query = {},
+    everyMs = 10_000,
+  }: {
+    readonly key?: string;
+    readonly query?: Readonly<Record<string, string>>;
+    readonly everyMs?: number | ((report: Report<N>) => number);
+  } = {},
+): FeedRequest {
+  return {
+    key,
+    load: async (signal) => await readReport(app, name, query, signal),
+    pauseAfter: (value) => (typeof everyMs === 'function' ? everyMs(value as Report<N>) : everyMs),
+  };
 }

@@ -1,7 +1,7 @@
 import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Task } from '../api/wire.ts';
 import type { App } from './app.ts';
-import { reportFeed } from './report-feed.ts';
+import { reportFeed } from './read-report.ts';
 
 /** Milliseconds between two requests of the list while a task runs. */
 export const BUSY_MS = 1500;

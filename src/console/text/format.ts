@@ -77,6 +77,11 @@ export function count(value: number | bigint): string {
   return COUNT.format(value);
 }
 
+/** A number with its noun, such as `1 unit` and `2 units`. @param many the noun of all numbers but one */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
 /** A share from 0 to 1 as percent: `0 %`, `0.04 %`, `12 %`; never `100 %` of less than all, nor `0 %` of more than nothing. */
 export function percent(share: number): string {
   const value = share * 100;

@@ -162,3 +162,24 @@ function joinsEmoji(text: string, at: number, found: string): boolean {
     EMOJI_BEFORE.test(text.slice(Math.max(0, at - 2), at)) && EMOJI_BEHIND.test(text.slice(at + 1, at + 3))
   );
 }
+
+/** Longest beginning that is read, characters. */
+const MOST_READ = 300;
+
+/** A text as a reader of a list needs it: without its tags, in one line. Its page shows it as it is stored. */
+export function readableText(text: string): string {
+  const words = tokensOf(text.slice(0, MOST_READ))
+    .map(({ kind, label, start, end }) =>
+      kind === 'tag'
+        ? ''
+        : kind === 'break'
+          ? ' '
+          : kind === 'invisible'
+            ? `⟦${label}⟧`
+            : text.slice(start, end),
+    )
+    .join('')
+    .trim();
+  // A text of tags alone would have no name.
+  return words === '' ? text.slice(0, MOST_READ) : words;
+}

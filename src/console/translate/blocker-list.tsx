@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Badge, Empty, Prose } from '../components/text.tsx';
-import { counted } from '../text/counted.ts';
-import { words } from '../text/format.ts';
+import { counted, words } from '../text/format.ts';
 
 type Blocker = Report<'translation.status'>['publish_blockers'][number];
 

@@ -2,17 +2,15 @@ import type { JSX } from 'preact';
 import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
-import { Badge, Empty } from '../components/text.tsx';
+import { EmptyState, Badge, Empty } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { termAddress } from '../text/addresses.ts';
-import { counted } from '../text/counted.ts';
-import { count, words } from '../text/format.ts';
+import { counted, count, words } from '../text/format.ts';
 import { GlossaryCheck } from './glossary-check.tsx';
 import { ExchangeHelp } from './exchange-help.tsx';
 import { ImportPanel } from './glossary-import/import-panel.tsx';
@@ -99,7 +97,9 @@ function LocalImport(): JSX.Element | null {
       </p>
     );
   }
-  return <ImportPanel pair={pair} />;
+  return (
+    <ImportPanel pair={{ sourceLanguage: pair.source_language, targetLanguage: pair.target_language }} />
+  );
 }
 
 function Summary(): JSX.Element {

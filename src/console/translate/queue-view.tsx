@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
+import { EmptyState } from '../components/text.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/report-feed.ts';
+import { reportFeed } from '../state/read-report.ts';
 import { useReportPages } from '../state/report-pages.ts';
 import type { View } from '../state/view.ts';
-import { counted } from '../text/counted.ts';
+import { counted } from '../text/format.ts';
 import { OpenWork, TextCoverage } from './queue/open-work.tsx';
 import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 import { editorAddress } from '../text/addresses.ts';

@@ -1,6 +1,7 @@
 /** The parts of a term that the list and its page show. */
 
 import type { JSX } from 'preact';
+import { foldedForm } from '../../domain/glossary/folded-form.ts';
 import { canonicalScope } from '../../domain/glossary/scope.ts';
 import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
@@ -22,16 +23,11 @@ export function duplicatesOf(term: Term, terms: readonly Term[]): readonly Term[
     (each) =>
       each.term_id !== term.term_id &&
       each.review_status !== 'rejected' &&
-      sameText(each.source_term, term.source_term) &&
+      foldedForm(each.source_term) === foldedForm(term.source_term) &&
       each.source_language === term.source_language &&
       each.target_language === term.target_language &&
       canonicalScope(each.scope) === canonicalScope(term.scope),
   );
-}
-
-/** Whether two source terms are one term for the Glossary: case and width do not count. */
-export function sameText(left: string, right: string): boolean {
-  return left.normalize('NFKC').toLowerCase() === right.normalize('NFKC').toLowerCase();
 }
 
 /** The body that gives a term the spellings and translations of its duplicate. */

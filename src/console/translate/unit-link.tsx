@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { editorAddress } from '../text/addresses.ts';
-import { readableText } from '../text/readable-text.ts';
+import { readableText } from '../text/text-tokens.ts';
 
 /** A unit in a list of a report. */
 interface ListedUnit {

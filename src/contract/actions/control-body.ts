@@ -1,7 +1,7 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { mustBeOneOf } from '../problems/value-errors.ts';
 import { int64 } from '../schemas/int64.ts';
-import { REVIEW_STATUSES } from '../schemas/vocabulary.ts';
 
 /** Longest text field, in UTF-16 units. */
 const MAX_TEXT = 65_536;

@@ -1,3 +1,4 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import type { z } from 'zod';
 import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS, type ControlAction } from '../actions/actions.ts';
 import type { ActionDefinition } from '../actions/action-definition.ts';
@@ -8,12 +9,12 @@ import type { OperationDefinition } from '../operations/operation-definition.ts'
 import { ADMIN_OPERATIONS } from '../operations/operations-admin.ts';
 import { SERVICE_STATES, type ServiceStateName } from '../../domain/service-state/service-state.ts';
 import { RUNBOOK_BASE } from '../problems/problem-links.ts';
-import { PROBLEMS } from '../problems/problems.ts';
+import { DAEMON_PROBLEMS } from '../problems/daemon-problems.ts';
+import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
 import { CONTROL_SWITCHES, ControlBodySchema, type ControlField } from '../actions/control-body.ts';
 import {
   MEMORY_STATES,
   PARSE_STATUSES,
-  REVIEW_STATUSES,
   TRANSLATION_STATUSES,
   WORKER_STATUSES,
 } from '../schemas/vocabulary.ts';
@@ -67,7 +68,7 @@ export interface ConsoleContract {
   readonly jobs: Readonly<Record<string, ConsoleJob>>;
   /** The values of fields that lists can be filtered by, in the order of the work. */
   readonly vocabulary: typeof VOCABULARY;
-  /** The meaning of each problem code. */
+  /** The meaning of each problem code of the daemon: of its refusals, and of tasks that failed. */
   readonly problems: Readonly<Record<string, string>>;
   /** The meaning of each state of the service for clients. */
   readonly states: Readonly<Record<ServiceStateName, string>>;
@@ -100,6 +101,28 @@ const VOCABULARY = {
   memory_state: MEMORY_STATES,
 } as const;
 
+/** Members of a schema that a form uses. The server checks all others. */
+const OF_FORMS = [
+  'type',
+  'title',
+  'description',
+  'enum',
+  'minimum',
+  'maximum',
+  'maxLength',
+  'required',
+] as const;
+
+/** Codes of the service that its daemon uses, too. */
+const SHARED_CODES = [
+  'invalid_request',
+  'unknown_task',
+  'unknown_action',
+  'internal_error',
+  'not_implemented',
+  'backend_unavailable',
+] as const satisfies readonly ProblemCode[];
+
 /** Members of a schema that an action may say otherwise than the control body. */
 const NARROWED = ['enum', 'title', 'description', 'minimum', 'maximum'] as const;
 
@@ -121,8 +144,9 @@ export function renderConsoleContract(runbooks = RUNBOOK_BASE): ConsoleContract 
         { title, scope, groups, schema: renderFields(fields) },
       ]),
     ),
-    problems: Object.fromEntries(
-      Object.entries(PROBLEMS).map(([code, { description }]) => [code, description]),
+    problems: mapValues(
+      { ...DAEMON_PROBLEMS, ...pick(PROBLEMS, SHARED_CODES) },
+      ({ description }) => description,
     ),
     vocabulary: VOCABULARY,
     states: SERVICE_STATES,
@@ -200,7 +224,7 @@ function renderAction(
     schema: {
       required,
       properties: Object.fromEntries(
-        [...names].map((field) => [field, narrowed(properties[field], fields[field])]),
+        [...names].map((field) => [field, formSchema(narrowed(properties[field], fields[field]))]),
       ),
     },
   };
@@ -209,16 +233,35 @@ function renderAction(
 /** The schema of a field with the words and bounds that one action gives it. */
 function narrowed(wide: JsonSchema, narrow: z.ZodType | undefined): JsonSchema {
   if (narrow === undefined) return wide;
-  const said = renderJsonSchema(narrow);
-  return {
-    ...wide,
-    ...Object.fromEntries(NARROWED.filter((key) => said[key] !== undefined).map((key) => [key, said[key]])),
+  return { ...wide, ...pick(renderJsonSchema(narrow), NARROWED) };
+}
+
+/** The part of a schema that a form uses. */
+function formSchema(schema: JsonSchema): JsonSchema {
+  const { properties, items } = schema as {
+    readonly properties?: Readonly<Record<string, JsonSchema>>;
+    readonly items?: JsonSchema;
   };
+  return {
+    ...pick(schema, OF_FORMS),
+    ...(properties === undefined ? {} : { properties: mapValues(properties, formSchema) }),
+    ...(items === undefined ? {} : { items: pick(items, ['type']) }),
+  };
+}
+
+/** The members of a record that have some of the names. */
+function pick<Value>(
+  record: Readonly<Record<string, Value>>,
+  names: readonly string[],
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(
+    names.flatMap((name) => (record[name] === undefined ? [] : [[name, record[name]]])),
+  );
 }
 
 function renderFields(fields: z.ZodObject): FieldsSchema {
   const { properties, required } = renderJsonSchema(fields) as unknown as FieldsSchema;
-  return { required: required ?? [], properties };
+  return { required: required ?? [], properties: mapValues(properties, formSchema) };
 }
 
 function renderReport({ daemon, path, summary, query }: OperationDefinition): ConsoleReport[] {
@@ -234,7 +277,7 @@ function renderReport({ daemon, path, summary, query }: OperationDefinition): Co
           .filter(([, schema]) => !schema.safeParse(undefined).success)
           .map(([name]) => name),
         properties: Object.fromEntries(
-          parameters.map(([name, schema]) => [name, renderParameterSchema(schema)]),
+          parameters.map(([name, schema]) => [name, formSchema(renderParameterSchema(schema))]),
         ),
       },
     },

@@ -1,7 +1,7 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { TermSourceSchema } from '../actions/control-body.ts';
 import { int64 } from '../schemas/int64.ts';
-import { REVIEW_STATUSES } from '../schemas/vocabulary.ts';
 import { Count, Counts, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
 import { PairSchema } from './report-memory.ts';
 import { report } from './report-envelope.ts';

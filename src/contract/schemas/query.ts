@@ -1,3 +1,4 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import {
@@ -10,7 +11,7 @@ import {
   text,
   wideInteger,
 } from './parameters.ts';
-import { REVIEW_STATUSES, SCHEDULE_GROUPS } from './vocabulary.ts';
+import { SCHEDULE_GROUPS } from './vocabulary.ts';
 
 /** Page size where `limit` is left out. */
 const DEFAULT_LIMIT = 100;

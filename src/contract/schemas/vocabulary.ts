@@ -1,6 +1,3 @@
-/** Review states of a Glossary term. */
-export const REVIEW_STATUSES = ['draft', 'approved', 'deprecated', 'rejected'] as const;
-
 /** Groups of schedules. */
 export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { TaskError } from '../tasks/task.ts';

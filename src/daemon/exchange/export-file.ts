@@ -1,4 +1,4 @@
-import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import { formatOf, type ExchangedFile } from './exchange-arguments.ts';
 import { exchangeTaskError } from './exchange-failure.ts';

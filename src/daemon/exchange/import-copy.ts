@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import { ExchangeFileError } from '../../exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 import { exchangeTaskError } from './exchange-failure.ts';

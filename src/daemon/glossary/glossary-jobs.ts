@@ -1,6 +1,6 @@
+import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { word } from '../../contract/actions/field-schemas.ts';
-import { REVIEW_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { TERM_FORMAT_NAMES } from '../../exchange/glossary/term-formats.ts';
 import {
   EXCHANGE_JOB,

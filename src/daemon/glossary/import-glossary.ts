@@ -2,8 +2,8 @@ import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import type { LanguagePair } from '../../domain/glossary/term.ts';
-import type { ReadTerm, ReadTermResult } from '../../exchange/glossary/exchanged-term.ts';
+import type { ReadTermResult } from '../../contract/formats/glossary/read-term.ts';
+import { newTermBody } from '../../contract/formats/glossary/term-import.ts';
 import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { importFile } from '../exchange/import-file.ts';
@@ -123,7 +123,13 @@ function judgeResult(
       termId: given ?? spareId,
       isOwnId: given?.startsWith(TERM_PREFIX) === true,
       spareId,
-      fields: fieldsOf(term, wantedLanguages(languages(), args), args.file, unixSeconds(clock)),
+      fields: fieldsOf(
+        newTermBody(term, {
+          pair: wantedLanguages(languages(), args),
+          file: args.file,
+          now: unixSeconds(clock),
+        }),
+      ),
       status: term.review_status,
     };
   } catch (error) {
@@ -133,26 +139,7 @@ function judgeResult(
   }
 }
 
-function fieldsOf(term: ReadTerm, pair: LanguagePair, file: string, now: number): TermFields {
-  const { source_ref, source_author, source_note } = term;
-  const body: BodyOf<'translation-glossary-add'> = {
-    source_term: term.source_term,
-    aliases: [...term.aliases],
-    recommended_translation: term.recommended_translation,
-    allowed_translations: [...term.allowed_translations],
-    source_language: pair.sourceLanguage,
-    target_language: pair.targetLanguage,
-    category: term.category,
-    priority: term.priority,
-    scope: { ...term.scope },
-    source: {
-      source_kind: 'imported',
-      observed_unix_seconds: now,
-      source_ref: source_ref ?? file,
-      ...(source_author === null ? {} : { source_author }),
-      ...(source_note === null ? {} : { source_note }),
-    },
-  };
+function fieldsOf(body: BodyOf<'translation-glossary-add'>): TermFields {
   // A file has no longer texts and lists than a request, so that an imported term can be changed later.
   const parsed = ControlBodySchema.safeParse(body);
   if (parsed.success) return newTermFieldsOf(body);

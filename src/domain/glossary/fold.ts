@@ -1,3 +1,5 @@
+import { foldedForm } from './folded-form.ts';
+
 /** A text in the form in which terms are compared, and the way back to the text. */
 export interface FoldedText {
   readonly text: string;
@@ -36,7 +38,7 @@ function foldParts(text: string): FoldedText {
   for (let start = 0; start < text.length;) {
     const end = endOfPart(text, start);
     const simple = end === start + 1 ? simpleFoldOf(text.charCodeAt(start)) : NOT_SIMPLE;
-    const part = simple < 0 ? foldPart(text.slice(start, end)) : String.fromCharCode(simple);
+    const part = simple < 0 ? foldedForm(text.slice(start, end)) : String.fromCharCode(simple);
     for (let unit = 0; unit < part.length; unit += 1) {
       starts.push(start);
       ends.push(end);
@@ -71,7 +73,7 @@ function simpleFoldOf(unit: number): number {
   const known = simpleFolds[unit] ?? UNKNOWN;
   if (known !== UNKNOWN) return known;
   const character = String.fromCharCode(unit);
-  const folded = foldPart(character);
+  const folded = foldedForm(character);
   const isSurrogate = unit >= 0xd800 && unit < 0xe000;
   const isSimple = folded.length === 1 && !isSurrogate && !continues(character);
   const result = isSimple ? folded.charCodeAt(0) : NOT_SIMPLE;
@@ -81,8 +83,4 @@ function simpleFoldOf(unit: number): number {
 
 function continues(character: string): boolean {
   return CONTINUATION.test(character.normalize('NFKC'));
-}
-
-function foldPart(part: string): string {
-  return part.normalize('NFKC').toLowerCase().replaceAll('ς', 'σ');
 }

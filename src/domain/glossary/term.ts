@@ -1,5 +1,8 @@
 /** Review states of a term. */
-export type ReviewStatus = 'draft' | 'approved' | 'deprecated' | 'rejected';
+export const REVIEW_STATUSES = ['draft', 'approved', 'deprecated', 'rejected'] as const;
+
+/** One of {@link REVIEW_STATUSES}. */
+export type ReviewStatus = (typeof REVIEW_STATUSES)[number];
 
 /** A source and a target language, as BCP 47 tags. */
 export interface LanguagePair {

@@ -1,20 +1,7 @@
+import { createRowReader, type TableOptions } from '../../contract/formats/csv/read-rows.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
-import { ExchangeFileError } from '../exchange-file-error.ts';
-import { createCsvScanner, type CsvLine } from './scan-csv.ts';
-import { withoutGuard } from '../../domain/text/spreadsheet-guard.ts';
 
-/** How the rows of one kind of tables are read. */
-export interface TableOptions<C extends string, T> {
-  readonly columns: readonly C[];
-  /** Other names of columns, in lower case. */
-  readonly aliases: Readonly<Record<string, C>>;
-  /** The columns that a table must name. */
-  readonly required: readonly C[];
-  /** @param values the cells by their columns, without their guards */
-  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
-}
-
-/** Reads a table piece by piece. */
+/** Reads the file of a table piece by piece. */
 export interface TableReader<T> {
   /** @throws ExchangeFileError with line and reason */
   write(bytes: Uint8Array): T[];
@@ -22,64 +9,12 @@ export interface TableReader<T> {
   end(): T[];
 }
 
-/**
- * Makes a reader of tables: UTF-8, or UTF-16 with a byte order mark, with commas, semicolons or tabs. The first row names the
- * columns, in any order; columns with other names are left out.
- */
+/** Makes a reader of the files of tables: UTF-8, or UTF-16 with a byte order mark. */
 export function createTableReader<C extends string, T>(options: TableOptions<C, T>): TableReader<T> {
   const decoder = createStreamDecoder();
-  const scanner = createCsvScanner();
-  let columns: readonly (C | null)[] | null = null;
-
-  const readRow = (row: CsvLine): T[] => {
-    if (columns === null) {
-      columns = columnsOf(row, options);
-      return [];
-    }
-    if (row.cells.length !== columns.length) {
-      const message = `the row has ${row.cells.length} cells instead of ${columns.length}; the file may be cut off`;
-      throw new ExchangeFileError('structure_invalid', message, row.line);
-    }
-    return [options.read(valuesOf(row, columns), row.line)];
-  };
-
+  const rows = createRowReader(options);
   return {
-    write: (bytes) => scanner.write(decoder.write(bytes)).flatMap(readRow),
-    end() {
-      const rows = [...scanner.write(decoder.end()), ...scanner.end()];
-      const results = rows.flatMap(readRow);
-      if (columns === null)
-        throw new ExchangeFileError('structure_invalid', 'the table has no row of names', 1);
-      return results;
-    },
+    write: (bytes) => rows.write(decoder.write(bytes)),
+    end: () => [...rows.write(decoder.end()), ...rows.end()],
   };
-}
-
-function columnsOf<C extends string>(
-  { cells, line }: CsvLine,
-  { columns: known, aliases, required }: Pick<TableOptions<C, unknown>, 'columns' | 'aliases' | 'required'>,
-): (C | null)[] {
-  const columns = cells.map((cell) => {
-    const name = cell.trim().toLowerCase();
-    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-    return known.find((column) => column === name) ?? alias ?? null;
-  });
-  for (const needed of required) {
-    const count = columns.filter((column) => column === needed).length;
-    if (count === 1) continue;
-    const message = `the first row names the column ${needed} ${count} times instead of once`;
-    throw new ExchangeFileError('structure_invalid', message, line);
-  }
-  return columns;
-}
-
-function valuesOf<C extends string>(
-  { cells }: CsvLine,
-  columns: readonly (C | null)[],
-): Partial<Record<C, string>> {
-  const values: Partial<Record<C, string>> = {};
-  for (const [at, column] of columns.entries()) {
-    if (column !== null) values[column] = withoutGuard(cells[at] ?? '');
-  }
-  return values;
 }

@@ -1,5 +1,5 @@
-import { ExchangeFileError } from '../exchange-file-error.ts';
-import { withGuard } from '../../domain/text/spreadsheet-guard.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
+import { withGuard } from '../../contract/formats/csv/spreadsheet-guard.ts';
 
 /**
  * The beginning of a table of RFC 4180 that spreadsheets open and write back without a change: the byte order mark of UTF-8, and

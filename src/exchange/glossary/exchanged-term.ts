@@ -1,7 +1,6 @@
-import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import type { LanguagePair, ReviewStatus } from '../../domain/glossary/term.ts';
-
-type ReportedTerm = ReportBodyOf<'translation.glossary.query'>['items'][number];
+import type { ReadTermResult } from '../../contract/formats/glossary/read-term.ts';
+import type { ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
 
 /** The parts of a term that files carry, as the reports name them. */
 export type WrittenTerm = Pick<
@@ -19,30 +18,6 @@ export type WrittenTerm = Pick<
   | 'review_status'
   | 'source'
 >;
-
-/** A term as a file has it. Values that the file lacks are `null`, or empty where that means the same. */
-export interface ReadTerm {
-  readonly term_id: string | null;
-  readonly source_term: string;
-  readonly aliases: readonly string[];
-  readonly recommended_translation: string;
-  readonly allowed_translations: readonly string[];
-  readonly category: string;
-  /** An int64. */
-  readonly priority: number | bigint;
-  readonly scope: Readonly<Record<string, string>>;
-  readonly review_status: ReviewStatus | null;
-  readonly source_ref: string | null;
-  readonly source_author: string | null;
-  readonly source_note: string | null;
-}
-
-/** The result for one entry of a file. */
-export type ReadTermResult =
-  | { readonly kind: 'term'; readonly line: number; readonly term: ReadTerm }
-  /** An entry of other languages. */
-  | { readonly kind: 'other'; readonly line: number }
-  | { readonly kind: 'problem'; readonly line: number; readonly message: string };
 
 /** Reads the terms of one pair of languages from a file, piece by piece. */
 export interface TermReader {
@@ -64,15 +39,4 @@ export interface TermWriter {
 export interface TermFileOptions {
   readonly pair: LanguagePair;
   readonly version: string;
-}
-
-/** Most aliases, translations or keys of a scope of one term. */
-export const MAX_TERM_PARTS = 1000;
-
-/** The priority that a text states; `null` unless it is an int64. */
-export function priorityOf(text: string): number | bigint | null {
-  if (!/^-?\d{1,19}$/.test(text)) return null;
-  const value = BigInt(text);
-  if (value !== BigInt.asIntN(64, value)) return null;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

@@ -1,6 +1,6 @@
 import { createStreamDecoder } from '../decode-stream.ts';
-import { ExchangeFileError } from '../exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 
 /** Four texts, each character as an escape of six. */
 const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;

@@ -1,7 +1,7 @@
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 import { createJsonLinesReader, jsonLine, type JsonObject } from '../jsonl/json-lines.ts';
 import { TMX_PROVENANCE, type ReadMemoryRecord, type TmxUnit } from '../tmx/tmx-record.ts';
-import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
+import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { MemoryReader, MemoryWriter } from './memory-file.ts';
 
 const FORMAT = 'slipway-memory-1';

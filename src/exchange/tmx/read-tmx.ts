@@ -1,5 +1,5 @@
-import { ExchangeFileError, type ExchangeFileReason } from '../exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
+import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import { createDocumentReader, type DocumentReader, type XmlDocument } from '../xml/document-reader.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
 import { CODE_POINT_TYPE, type TmxUnit } from './tmx-record.ts';

@@ -1,6 +1,6 @@
 import type { MemoryState } from '../../domain/memory/memory-record.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
-import { ExchangeFileError } from '../exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
 import { TMX_PROPERTIES, TMX_PROVENANCE, type TmxUnit } from './tmx-record.ts';
 

@@ -1,4 +1,4 @@
-import { ExchangeFileError } from '../exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { endingOf } from '../file-ending.ts';
 import { createCsvReader } from './csv/read-csv.ts';
 import { createCsvWriter } from './csv/write-csv.ts';

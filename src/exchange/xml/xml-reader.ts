@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 import { createStreamDecoder, type StreamDecoder } from '../decode-stream.ts';
-import { ExchangeFileError, type ExchangeFileReason } from '../exchange-file-error.ts';
+import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
 
 /** The start of an element. */
 export interface XmlElement {

@@ -1,4 +1,4 @@
-import { ExchangeFileError } from '../exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 
 /** Characters that XML 1.0 has no way to write, not even by number. Source: XML 1.0, production 2. */
 const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mergeMatches } from '../../../src/console/translate/merge-matches.ts';
-import { readableText } from '../../../src/console/text/readable-text.ts';
+import { readableText } from '../../../src/console/text/text-tokens.ts';
 
 type Match = Parameters<typeof mergeMatches>[0][number];
 

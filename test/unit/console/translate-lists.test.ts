@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted } from '../../../src/console/text/counted.ts';
+import { counted } from '../../../src/console/text/format.ts';
 import { distinctMatches } from '../../../src/console/translate/editor/distinct-matches.ts';
 import { hasChangedSince } from '../../../src/console/translate/publish/publish-results.ts';
 import { filePattern } from '../../../src/console/translate/queue/queue-filters.ts';

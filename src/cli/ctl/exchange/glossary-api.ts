@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
+import type { FoundTerms } from '../../../contract/formats/glossary/term-import.ts';
 import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
-import { REPORTS, type ReportBodyOf } from '../../../contract/reports/reports.ts';
+import { REPORTS } from '../../../contract/reports/reports.ts';
 import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { readReport } from '../read-report.ts';
 import { reportPath } from '../report-path.ts';
-
-/** A term as the service reports it. */
-export type ReportedTerm = ReportBodyOf<'translation.glossary.query'>['items'][number];
 
 /** Most terms of one answer. */
 const LIMIT = 1000;
@@ -42,7 +40,7 @@ export async function languagesOf({ api, args }: CtlContext): Promise<LanguagePa
 export async function queryTerms(
   { api }: Pick<CtlContext, 'api'>,
   filter: { readonly source_text?: string; readonly review_status?: ReviewStatus },
-): Promise<{ readonly total: number; readonly items: readonly ReportedTerm[] }> {
+): Promise<FoundTerms> {
   const query = { ...filter, limit: String(LIMIT) };
   return await readReport(api, 'translation.glossary.query', query);
 }

@@ -1,7 +1,6 @@
 import { access } from 'node:fs/promises';
-import type { ReviewStatus } from '../../../domain/glossary/term.ts';
-import { REVIEW_STATUSES } from '../../../contract/schemas/vocabulary.ts';
-import { ExchangeFileError } from '../../../exchange/exchange-file-error.ts';
+import { REVIEW_STATUSES, type ReviewStatus } from '../../../domain/glossary/term.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { writeFileDurably } from '../../../platform/files/files.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -12,7 +11,8 @@ import { textOption } from '../ctl-options.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { fileFormat } from './exchange-options.ts';
-import { languagesOf, queryTerms, type ReportedTerm } from './glossary-api.ts';
+import type { ReportedTerm } from '../../../contract/formats/glossary/term-import.ts';
+import { languagesOf, queryTerms } from './glossary-api.ts';
 import { renderOutcome } from './outcome-view.ts';
 
 /** Writes the terms of the Glossary to a local file. @throws CtlFailure */

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { ExchangeFileError } from '../../../exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { ExchangeFileError } from '../../../exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { UNIT_FORMATS, unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';

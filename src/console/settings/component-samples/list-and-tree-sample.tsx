@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { EmptyState } from '../../components/text.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Tree } from '../../components/tree.tsx';
 import type { TreeNode } from '../../components/tree-rows.ts';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { FailureText } from '../../components/failure-text.tsx';
+import { FailureText } from '../../components/text.tsx';
 import type { ApiFailure } from '../../api/api-client.ts';
 
 /** Stands in for an answer that has not come. @param props `failure`: why it will not; `null` while it is on its way */

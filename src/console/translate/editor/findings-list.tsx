@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { FailureText } from '../../components/failure-text.tsx';
+import { FailureText } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { personOf } from './editor-session.ts';
 import { toneOf } from './glossary-hits.tsx';

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
-import { FailureText } from '../../components/failure-text.tsx';
-import { count } from '../../text/format.ts';
-import { counted } from '../../text/counted.ts';
+import { FailureText } from '../../components/text.tsx';
+import { counted, count } from '../../text/format.ts';
 import type { UnitScan } from './use-unit-scan.ts';
 
 /** How far a search in the units of a container is, with the buttons that stop and continue it. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { FailureText } from '../../components/failure-text.tsx';
+import { FailureText } from '../../components/text.tsx';
 import { count } from '../../text/format.ts';
 import type { SeekState } from './use-seek.ts';
 

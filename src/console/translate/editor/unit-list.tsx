@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { EmptyState } from '../../components/text.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { useApp } from '../../state/app.ts';
-import { counted } from '../../text/counted.ts';
-import { readableText } from '../../text/readable-text.ts';
+import { counted } from '../../text/format.ts';
+import { readableText } from '../../text/text-tokens.ts';
 import { sessionOf } from './editor-session.ts';
 import { findingMark, lookOf, returnOf, stateOf, type Unit } from './unit.ts';
 import { ScanNote } from './scan-note.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 
-/** Pause before a question that got no answer is asked again, milliseconds: the server may be away for a moment. */
+/** Shortest pause before a question that got no answer is asked again, milliseconds: the server may be away for a moment. */
 const AGAIN_MS = 5000;
 
 /** The answer to a question that changes while a person types. */
@@ -41,7 +41,8 @@ export function useAnswer<T>(
         if (stop.signal.aborted) return;
         const failure = failureOf(error);
         setKnown({ question, value: null, failure });
-        if (failure.isPassing) timer = setTimeout(() => void askNow(), AGAIN_MS);
+        const pause = Math.max(AGAIN_MS, 1000 * (failure.retryAfter ?? 0));
+        if (failure.isPassing) timer = setTimeout(() => void askNow(), pause);
       }
     };
     let timer = setTimeout(() => void askNow(), restMs);

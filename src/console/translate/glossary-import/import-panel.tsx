@@ -1,23 +1,25 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { textEncodingOf } from '../../../contract/formats/text-encoding.ts';
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { failureOf } from '../../api/api-client.ts';
 import { Button } from '../../components/controls.tsx';
 import { Table } from '../../components/table.tsx';
 import { useApp } from '../../state/app.ts';
-import { counted } from '../../text/counted.ts';
-import { count } from '../../text/format.ts';
+import { counted, count } from '../../text/format.ts';
 import { importTerms, NOTHING_DONE, type ImportProgress, type TermOutcome } from './import-terms.ts';
-import { readTerms, type FileTerms, type LanguagePair } from './read-terms.ts';
+import { readTerms, type FileTerms } from './read-terms.ts';
 
-/** Larger files go through the exchange folder, because each term is a request. */
 const MOST_BYTES = 5 * 1024 * 1024;
-const MOST_TERMS = 5000;
 /** Rows that the preview shows. */
 const SHOWN = 8;
+/** Rows that the list of issues shows. */
+const SHOWN_ISSUES = 100;
 
 const OUTCOMES: Readonly<Record<TermOutcome, string>> = {
   added: 'added',
   updated: 'changed',
+  reviewed: 'reviewed',
   unchanged: 'as they are',
   left_out: 'left out',
   conflict: 'decided otherwise',
@@ -57,7 +59,7 @@ export function ImportPanel({ pair }: { readonly pair: LanguagePair }): JSX.Elem
     setProblem(null);
     show(NOTHING_DONE);
     try {
-      await importTerms(app, terms, { pair, file, signal, onProgress: show });
+      await importTerms(app, terms, { pair, file, signal, onProgress: show, wait: pause });
     } catch (error) {
       setProblem(`${failureOf(error).message} The terms before are imported; start again for the others.`);
     } finally {
@@ -69,7 +71,7 @@ export function ImportPanel({ pair }: { readonly pair: LanguagePair }): JSX.Elem
     <section aria-labelledby="import-title">
       <h3 id="import-title">From this computer</h3>
       <p class="muted">
-        {`A CSV file with the columns source_term and recommended_translation, and any other column of an export. Its terms, of ${pair.source_language} to ${pair.target_language}, become drafts; decisions of people stay.`}
+        {`A CSV file with the columns source_term and recommended_translation, and any other column of an export. Its terms, of ${pair.sourceLanguage} to ${pair.targetLanguage}, become drafts; decisions of people stay.`}
       </p>
       <div class="field">
         <label for="import-file">CSV file</label>
@@ -102,20 +104,25 @@ export function ImportPanel({ pair }: { readonly pair: LanguagePair }): JSX.Elem
 
 /** @throws Error with a sentence for the person */
 async function readFile(file: File, pair: LanguagePair): Promise<FileTerms> {
-  const tooLarge = 'Put it into the exchange folder of the daemon instead.';
-  if (file.size > MOST_BYTES) throw new Error(`The file has more than 5 MiB. ${tooLarge}`);
+  if (file.size > MOST_BYTES)
+    throw new Error('The file has more than 5 MiB. Put it into the exchange folder of the daemon instead.');
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
+  const encoding = textEncodingOf(bytes);
   let text: string;
   try {
     text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
     throw new Error('The file is neither UTF-8 nor UTF-16. Save it as “CSV UTF-8”.');
   }
-  const read = readTerms(text, pair);
-  if (read.terms.length > MOST_TERMS)
-    throw new Error(`The file has more than ${count(MOST_TERMS)} terms. ${tooLarge}`);
-  return read;
+  return readTerms(text, pair);
+}
+
+/** Waits, but no longer than until the signal. @param seconds how long */
+async function pause(seconds: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function Preview({
@@ -138,13 +145,13 @@ function Preview({
           rows={terms.slice(0, SHOWN)}
           keyOf={({ line }) => String(line)}
           columns={[
-            { head: 'Source term', cell: (term) => term.source_term },
-            { head: 'Translation', cell: (term) => term.recommended_translation },
-            { head: 'Category', cell: ({ category }) => category || '–' },
+            { head: 'Source term', cell: ({ term }) => term.source_term },
+            { head: 'Translation', cell: ({ term }) => term.recommended_translation },
+            { head: 'Category', cell: ({ term }) => term.category || '–' },
           ]}
         />
       )}
-      {terms.length > SHOWN ? <p class="muted">{`and ${count(terms.length - SHOWN)} more`}</p> : null}
+      <More of={terms.length} shown={SHOWN} />
       <Issues rows={problems} />
       {terms.length === 0 ? null : (
         <Button class="primary" onClick={onStart}>{`Import ${counted(terms.length, 'term')}`}</Button>
@@ -183,17 +190,13 @@ function Course({
           {`${done === terms.length ? 'The import has ended' : `Stopped after ${count(done)} of ${count(terms.length)}`}: ${sums.join(', ') || 'nothing was changed'}.`}
         </p>
       )}
-      <Issues
-        rows={[
-          ...problems,
-          ...issues.map(({ term, message }) => ({
-            line: term.line,
-            message: `${term.source_term}: ${message}`,
-          })),
-        ]}
-      />
+      <Issues rows={[...problems, ...issues]} />
     </>
   );
+}
+
+function More({ of, shown }: { readonly of: number; readonly shown: number }): JSX.Element | null {
+  return of > shown ? <p class="muted">{`and ${count(of - shown)} more`}</p> : null;
 }
 
 function Issues({
@@ -203,13 +206,16 @@ function Issues({
 }): JSX.Element | null {
   if (rows.length === 0) return null;
   return (
-    <ul class="rows" aria-label="Terms that are not imported">
-      {rows.map(({ line, message }) => (
-        <li key={line}>
-          <span class="muted">{`Line ${count(line)}: `}</span>
-          <bdi>{message}</bdi>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="rows" aria-label="Terms that are not imported">
+        {rows.slice(0, SHOWN_ISSUES).map(({ line, message }) => (
+          <li key={line}>
+            <span class="muted">{`Line ${count(line)}: `}</span>
+            <bdi>{message}</bdi>
+          </li>
+        ))}
+      </ul>
+      <More of={rows.length} shown={SHOWN_ISSUES} />
+    </>
   );
 }

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { Badge, Empty } from '../../components/text.tsx';
-import { bytes, count } from '../../text/format.ts';
-import { counted } from '../../text/counted.ts';
+import { counted, bytes, count } from '../../text/format.ts';
 import type { ChangedFile } from './publish-results.ts';
 
 /** Rows of the list of files. */

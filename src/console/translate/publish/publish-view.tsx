@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import { useApp, type App } from '../../state/app.ts';
-import { reportFeed } from '../../state/report-feed.ts';
+import { reportFeed } from '../../state/read-report.ts';
 import { taskFeed } from '../../state/tasks.ts';
 import type { View } from '../../state/view.ts';
 import { PublishPanel } from './publish-panel.tsx';

@@ -8,8 +8,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Table } from '../../components/table.tsx';
 import { Badge, Empty, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
-import { counted } from '../../text/counted.ts';
-import { words } from '../../text/format.ts';
+import { counted, words } from '../../text/format.ts';
 import { FileList } from './file-list.tsx';
 import { TextLine } from './text-line.tsx';
 import {

@@ -3,8 +3,7 @@ import type { Report } from '../../api/wire.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Badge, Facts, Time, type Fact, type Tone } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
-import { count } from '../../text/format.ts';
-import { counted } from '../../text/counted.ts';
+import { counted, count } from '../../text/format.ts';
 import { CoverageBar } from './coverage-bar.tsx';
 
 type Status = Report<'translation.status'>;

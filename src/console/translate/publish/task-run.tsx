@@ -4,7 +4,6 @@ import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 import { EMPTY_FEED, type FeedState } from '../../api/live-feed.ts';
 import { postAction } from '../../actions/post-action.ts';
 import type { Report, Task } from '../../api/wire.ts';
-import { FailureText } from '../../components/failure-text.tsx';
 import {
   CancelButton,
   TaskBadge,
@@ -12,7 +11,7 @@ import {
   TaskLink,
   TaskProgress,
 } from '../../components/task-parts.tsx';
-import { Time } from '../../components/text.tsx';
+import { FailureText, Time } from '../../components/text.tsx';
 import { useApp, type App } from '../../state/app.ts';
 import { isActive } from '../../state/tasks.ts';
 import { renderExact } from '../../text/exact-json.ts';

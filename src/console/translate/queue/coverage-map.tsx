@@ -3,12 +3,11 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiFailure, failureOf } from '../../api/api-client.ts';
 import { Treemap } from '../../charts/treemap.tsx';
 import { Button } from '../../components/controls.tsx';
-import { FailureText } from '../../components/failure-text.tsx';
+import { FailureText } from '../../components/text.tsx';
 import { useApp, type App } from '../../state/app.ts';
 import { readReport } from '../../state/read-report.ts';
 import { editorAddress } from '../../text/addresses.ts';
-import { counted } from '../../text/counted.ts';
-import { count, percent } from '../../text/format.ts';
+import { counted, count, percent } from '../../text/format.ts';
 import { countFiles, tilesOf, type FileCoverage } from './folder-coverage.ts';
 
 /** Tasks of one answer, and answers of one count. */

@@ -3,9 +3,8 @@ import type { Report } from '../../api/wire.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Facts, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
-import { count, percent, words } from '../../text/format.ts';
+import { counted, count, percent, words } from '../../text/format.ts';
 import { CoverageMap } from './coverage-map.tsx';
-import { counted } from '../../text/counted.ts';
 import { BlockerList } from '../blocker-list.tsx';
 import { UnitLink } from '../unit-link.tsx';
 

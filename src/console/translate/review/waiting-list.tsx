@@ -2,15 +2,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 import { Select } from '../../components/controls.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { FailureText } from '../../components/failure-text.tsx';
 import { usePageKeys } from '../../components/page-keys.ts';
-import { Empty } from '../../components/text.tsx';
+import { FailureText, EmptyState, Empty } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
-import { counted } from '../../text/counted.ts';
-import { count } from '../../text/format.ts';
+import { counted, count } from '../../text/format.ts';
 import { personOf, sessionOf } from '../editor/editor-session.ts';
-import { codeOf } from '../editor/save-outcome.ts';
 import { DecisionForm } from '../editor/findings-list.tsx';
 import type { TranslationTask } from '../editor/translation-task.ts';
 import { ScanNote } from '../editor/scan-note.tsx';
@@ -140,7 +136,7 @@ function useDecisions(
       const failure = failureOf(error);
       const { byUnit } = refusalsOf(failure, targets);
       setOutcome({ failure, refused: byUnit });
-      if (codeOf(failure) === 'revision_changed') reload();
+      if (failure.code === 'revision_changed') reload();
       return false;
     } finally {
       setBusy(false);

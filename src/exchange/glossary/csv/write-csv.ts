@@ -1,7 +1,11 @@
 import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
 import { tableHead, tableRow } from '../../csv/write-table.ts';
 import type { TermWriter, WrittenTerm } from '../exchanged-term.ts';
-import { TERM_COLUMNS, WORDING_SEPARATOR, type TermColumn } from '../../../domain/glossary/term-columns.ts';
+import {
+  TERM_COLUMNS,
+  WORDING_SEPARATOR,
+  type TermColumn,
+} from '../../../contract/formats/glossary/term-columns.ts';
 
 /** Makes a writer of tables of terms. Several wordings of one cell stand on a line each. */
 export function createTermCsvWriter(): TermWriter {

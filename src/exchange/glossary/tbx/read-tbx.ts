@@ -1,9 +1,10 @@
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
-import { ExchangeFileError, type ExchangeFileReason } from '../../exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../../text-limit.ts';
+import { ExchangeFileError, type ExchangeFileReason } from '../../../contract/formats/exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../../../contract/formats/text-limit.ts';
 import { createDocumentReader, type XmlDocument } from '../../xml/document-reader.ts';
 import type { XmlElement } from '../../xml/xml-reader.ts';
-import type { ReadTermResult, TermReader } from '../exchanged-term.ts';
+import type { ReadTermResult } from '../../../contract/formats/glossary/read-term.ts';
+import type { TermReader } from '../exchanged-term.ts';
 import { TbxEntry } from './tbx-entry.ts';
 import { TBX_MODULES, TBX_NAMESPACES } from './tbx-names.ts';
 

@@ -1,7 +1,12 @@
 import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.ts';
 import { isSameLanguage } from '../../../domain/text/language-tag.ts';
-import { ExchangeFileError } from '../../exchange-file-error.ts';
-import { MAX_TERM_PARTS, priorityOf, type ReadTerm, type ReadTermResult } from '../exchanged-term.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
+import {
+  MAX_TERM_PARTS,
+  priorityOf,
+  type ReadTerm,
+  type ReadTermResult,
+} from '../../../contract/formats/glossary/read-term.ts';
 import { TBX_CATEGORIES, TBX_REVIEW_STATES, TBX_STATUS } from './tbx-names.ts';
 
 interface NamedTerm {

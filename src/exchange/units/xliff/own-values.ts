@@ -1,4 +1,4 @@
-import { ExchangeFileError } from '../../exchange-file-error.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { isXmlText } from '../../xml/xml-text.ts';
 import type { UnitRecord } from '../unit-record.ts';
 import { JSON_MARK, OWN, OWN_PREFIX } from './xliff-names.ts';

@@ -1,7 +1,7 @@
-import { ExchangeFileError, type ExchangeFileReason } from '../../exchange-file-error.ts';
+import { ExchangeFileError, type ExchangeFileReason } from '../../../contract/formats/exchange-file-error.ts';
 import { createDocumentReader, type XmlDocument } from '../../xml/document-reader.ts';
 import type { XmlElement } from '../../xml/xml-reader.ts';
-import { MAX_TEXT_CHARACTERS } from '../../text-limit.ts';
+import { MAX_TEXT_CHARACTERS } from '../../../contract/formats/text-limit.ts';
 import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
 import { UnitBuilder } from './unit-builder.ts';
 import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO } from './xliff-names.ts';

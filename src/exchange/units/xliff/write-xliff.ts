@@ -1,4 +1,4 @@
-import { ExchangeFileError } from '../../exchange-file-error.ts';
+import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
 import { emptyElement, escapeXmlText, startTag, textElement, xmlParts } from '../../xml/xml-text.ts';
 import type { UnitLanguages, UnitRecord, UnitWriter } from '../unit-record.ts';
 import { ownValues, previousTexts } from './own-values.ts';

@@ -8,9 +8,10 @@ import {
 import { readTerms } from '../../../../src/console/translate/glossary-import/read-terms.ts';
 import { renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
 
-const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
+const PAIR = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
+const LANGUAGES = { source_language: 'ja', target_language: 'zh-Hans' };
 const KNOWN = {
-  ...PAIR,
+  ...LANGUAGES,
   aliases: [],
   allowed_translations: [],
   category: '',
@@ -28,6 +29,12 @@ const TERMS = [
   },
   { ...KNOWN, term_id: 'gt_3', source_term: '駅', recommended_translation: '车站', review_status: 'draft' },
 ];
+
+/** The answer of the server where the daemon has refused. */
+function rejected(status: number, code: string, detail: string): ApiFailure {
+  const problem = { code: 'daemon_rejected', detail, daemon: { status, code } } as const;
+  return new ApiFailure(detail, { status: 502, problem });
+}
 
 /** A service with some terms, that refuses a category. */
 function createDesk(fail: (body: Record<string, unknown>) => ApiFailure | null = () => null) {
@@ -56,13 +63,17 @@ async function run(
   text: string,
   { desk }: Pick<ReturnType<typeof createDesk>, 'desk'>,
   signal = new AbortController().signal,
+  waits: number[] = [],
 ): Promise<ImportProgress> {
   let last = NOTHING_DONE;
   const options = {
-    // A pair of a report has counts, too, which no action takes.
-    pair: { ...PAIR, counts: {} },
+    pair: PAIR,
     file: 'terms.csv',
     signal,
+    wait: async (seconds: number) => {
+      waits.push(seconds);
+      await Promise.resolve();
+    },
     onProgress: (now: ImportProgress) => void (last = now),
   };
   await importTerms(desk, readTerms(text, PAIR).terms, options);
@@ -83,15 +94,14 @@ describe('the import of terms in the console', () => {
       ['add', undefined, '港'],
       ['update', 'gt_1', '約束'],
     ]);
-    expect(made.sent[0]?.[1]).not.toHaveProperty('counts');
     expect(made.sent[0]?.[1]).toMatchObject({
-      ...PAIR,
+      ...LANGUAGES,
       category: 'place',
       source: { source_kind: 'imported', observed_unix_seconds: 1_767_225_600, source_ref: 'terms.csv' },
     });
-    expect(progress.issues.map(({ term, message }) => [term.source_term, message])).toEqual([
-      ['先生', expect.stringContaining('approved')],
-      ['秘密', expect.stringContaining('rejected')],
+    expect(progress.issues).toEqual([
+      { line: 4, message: expect.stringMatching(/^先生: .*approved/) },
+      { line: 6, message: expect.stringMatching(/^秘密: .*rejected/) },
     ]);
   });
 
@@ -106,17 +116,53 @@ describe('the import of terms in the console', () => {
     );
     const progress = await run(`${HEAD}港,港口,,bad\n海,海,,\n`, refuse);
     expect(progress.counts).toEqual({ refused: 1, added: 1 });
-    expect(progress.issues[0]?.message).toBe('The body is invalid. /category unknown category');
+    expect(progress.issues[0]?.message).toBe('港: The body is invalid. /category unknown category');
     const away = createDesk(() => new ApiFailure('The server does not answer.'));
     await expect(run(`${HEAD}港,港口,,\n`, away)).rejects.toThrow('does not answer');
   });
 
   it('adds a term under another id when that of the file is taken', async () => {
     const taken = createDesk(({ term_id: id }) =>
-      id === undefined ? null : new ApiFailure('Taken.', { status: 409, problem: { detail: 'term_exists' } }),
+      id === undefined ? null : rejected(409, 'term_exists', 'There is or was a term of this id.'),
     );
-    const progress = await run('term_id,source_term,recommended_translation\ngt_old,港,港口\n', taken);
+    const file = 'term_id,source_term,recommended_translation\ngt_old,港,港口\n';
+    const progress = await run(file, taken);
     expect([progress.counts, taken.sent.length]).toEqual([{ added: 1 }, 1]);
+    // A text that only names the code is another refusal.
+    const other = createDesk(() => rejected(409, 'term_conflict', 'Not term_exists.'));
+    expect((await run(file, other)).counts).toEqual({ refused: 1 });
+  });
+
+  it('takes a rejection of the daemon for a refusal of the term, unless it ends by itself', async () => {
+    const refuse = createDesk(({ category }) =>
+      category === 'bad' ? rejected(409, 'term_conflict', 'Another term says the same.') : null,
+    );
+    expect((await run(`${HEAD}港,港口,,bad\n海,海,,\n`, refuse)).counts).toEqual({ refused: 1, added: 1 });
+    const full = createDesk(() => rejected(409, 'data_full', 'The volume is full.'));
+    await expect(run(`${HEAD}港,港口,,\n`, full)).rejects.toThrow('The volume is full.');
+  });
+
+  it('waits as long as the service asks where the token has reached a limit, and loses no term', async () => {
+    let refusals = 2;
+    const limited = createDesk(() => {
+      refusals -= 1;
+      return refusals < 0
+        ? null
+        : new ApiFailure('Too many.', { status: 429, retryAfter: refusals === 1 ? 7 : null });
+    });
+    const waits: number[] = [];
+    const progress = await run(`${HEAD}港,港口,,\n海,海,,\n`, limited, new AbortController().signal, waits);
+    expect([progress.counts, waits]).toEqual([{ added: 2 }, [7, 1]]);
+  });
+
+  it('ends where the Glossary has more matches than one answer, and adds no known term again', async () => {
+    const { desk, sent } = createDesk();
+    const many = {
+      ...desk,
+      api: { ...desk.api, read: async () => await Promise.resolve({ items: TERMS, total: 1200 }) },
+    };
+    await expect(run(`${HEAD}港,港口,,\n`, { desk: many })).rejects.toThrow(/^1200 terms contain "港"/);
+    expect(sent).toEqual([]);
   });
 
   it('stops after the current term', async () => {

@@ -3,6 +3,8 @@ import { actionDefinition, CONTROL_ACTIONS } from '../../../../src/contract/acti
 import { renderJsonSchema, type JsonSchema } from '../../../../src/contract/json/json-schema.ts';
 import { EVERY_JOB } from '../../../../scripts/reference/tables.ts';
 import { fieldTexts } from '../../../../src/cli/ctl/actions/field-texts.ts';
+import { DAEMON_PROBLEMS } from '../../../../src/contract/problems/daemon-problems.ts';
+import { PROBLEMS } from '../../../../src/contract/problems/problems.ts';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { outlineOf, renderConsoleContract } from '../../../../src/contract/console/console-contract.ts';
 
@@ -96,6 +98,18 @@ describe("the console's copy of the contract", () => {
       const needed = Object.keys(given).filter((name) => !fields.shape[name]!.safeParse(undefined).success);
       expect([kind, job.schema.required.toSorted()]).toEqual([kind, needed.toSorted()]);
     }
+  });
+
+  it('explains the codes of the daemon and of tasks, and no code that only this server gives', () => {
+    expect(Object.keys(CONTRACT.problems)).toEqual(expect.arrayContaining(Object.keys(DAEMON_PROBLEMS)));
+    expect(CONTRACT.problems).toMatchObject({ internal_error: PROBLEMS.internal_error.description });
+    expect(CONTRACT.problems).not.toHaveProperty('range_not_satisfiable');
+  });
+
+  it('has no member of a schema that no form uses', () => {
+    const text = JSON.stringify(CONTRACT);
+    expect(text).toContain('"maximum":');
+    expect(text).not.toMatch(/"(?:additionalProperties|propertyNames|pattern|minLength|maxItems|default)":/);
   });
 
   it('survives JSON, and explains every reason', () => {

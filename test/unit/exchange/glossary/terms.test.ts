@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
 import type { WrittenTerm } from '../../../../src/exchange/glossary/exchanged-term.ts';
 import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../../../src/exchange/glossary/term-formats.ts';
 import {

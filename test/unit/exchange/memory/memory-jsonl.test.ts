@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
 import { MEMORY_FORMATS } from '../../../../src/exchange/memory/memory-formats.ts';
 import type { TmxUnit, WrittenMemoryRecord } from '../../../../src/exchange/tmx/tmx-record.ts';
 import { mutations } from '../../../support/mutate.ts';

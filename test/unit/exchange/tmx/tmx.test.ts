@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryRecord } from '../../../../src/domain/memory/memory-record.ts';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
 import { createTmxReader } from '../../../../src/exchange/tmx/read-tmx.ts';
 import type { TmxUnit } from '../../../../src/exchange/tmx/tmx-record.ts';
 import { createTmxWriter } from '../../../../src/exchange/tmx/write-tmx.ts';

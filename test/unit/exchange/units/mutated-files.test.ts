@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../../src/cli/dev/seeded-random.ts';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
 import { fileOf, readFile, sampleUnit, UNIT_FORMAT_NAMES } from '../../../support/exchange-units.ts';
 import { campaignSize } from '../../../support/long.ts';
 import { mutations } from '../../../support/mutate.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
-import { withGuard, withoutGuard } from '../../../../src/domain/text/spreadsheet-guard.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
+import { withGuard, withoutGuard } from '../../../../src/contract/formats/csv/spreadsheet-guard.ts';
 import {
   readUnits,
   UNIT_FORMATS,

@@ -3,7 +3,7 @@ import { Script } from 'node:vm';
 import * as fc from 'fast-check';
 import { SaxesParser } from 'saxes';
 import { describe, expect, it, vi } from 'vitest';
-import { ExchangeFileError } from '../../../../src/exchange/exchange-file-error.ts';
+import { ExchangeFileError } from '../../../../src/contract/formats/exchange-file-error.ts';
 import {
   createXmlReader,
   XML_LIMITS,

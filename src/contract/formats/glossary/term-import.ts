@@ -1,0 +1,173 @@
+/** The rules by which the terms of a file are imported into the Glossary one by one; pure. */
+
+import { foldedForm } from '../../../domain/glossary/folded-form.ts';
+import {
+  decideImport,
+  type ImportDecision,
+  type ImportStep,
+} from '../../../domain/glossary/import-decision.ts';
+import { canonicalScope } from '../../../domain/glossary/scope.ts';
+import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import type { BodyOf } from '../../actions/body-of.ts';
+import type { ReportBodyOf } from '../../reports/reports.ts';
+import type { ReadTerm } from './read-term.ts';
+
+/** A term as the service reports it. */
+export type ReportedTerm = ReportBodyOf<'translation.glossary.query'>['items'][number];
+
+/** The answer to a query of the Glossary for the text of a term. */
+export interface FoundTerms {
+  /** How many terms match; `items` may be the first of them. */
+  readonly total: number;
+  readonly items: readonly ReportedTerm[];
+}
+
+/** The end of a term that was imported. */
+export type ImportedOutcome = 'added' | 'updated' | 'reviewed' | 'unchanged';
+
+/** The decision about a term of a file. */
+export type TermJudgement =
+  | {
+      readonly kind: 'steps';
+      readonly outcome: ImportedOutcome;
+      readonly steps: readonly ImportStep[];
+      /** Of the known term; `null` for a new one. */
+      readonly termId: string | null;
+    }
+  | Exclude<ImportDecision, { kind: 'steps' }>
+  /** The answer does not say whether the term is known. */
+  | { readonly kind: 'unclear'; readonly message: string };
+
+/** Where a new term comes from. */
+export interface TermOrigin {
+  readonly pair: LanguagePair;
+  /** The name of the file. */
+  readonly file: string;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/** The text to query the Glossary for; `null` for a term without text, which no term of the Glossary is. */
+export function queriedText({ source_term: text }: ReadTerm): string | null {
+  return foldedForm(text).trim() === '' ? null : text;
+}
+
+/**
+ * Judges a term of a file by what the Glossary has.
+ *
+ * @param found the answer to {@link queriedText}; `null` when there was no text to query
+ * @param isReviewed whether a reviewer stands for the file
+ */
+export function judgeTerm(
+  term: ReadTerm,
+  pair: LanguagePair,
+  found: FoundTerms | null,
+  isReviewed: boolean,
+): TermJudgement {
+  const { total, items } = found ?? { total: 0, items: [] };
+  const known = knownTerm(term, pair, items);
+  if (known === null && total > items.length) {
+    return {
+      kind: 'unclear',
+      message: `${total} terms contain "${term.source_term}", more than the service gives; put the file into the exchange folder of the daemon`,
+    };
+  }
+  const decision = decideImport({
+    known: known?.review_status ?? null,
+    isSame: known !== null && meaning(known, pair) === meaning(term, pair),
+    read: term.review_status,
+    isReviewed,
+    hasTranslation: term.recommended_translation.trim() !== '',
+  });
+  if (decision.kind !== 'steps') return decision;
+  const { steps } = decision;
+  return { kind: 'steps', outcome: outcomeOf(steps), steps, termId: known?.term_id ?? null };
+}
+
+/** The term of the Glossary that a term of a file is: by an id that a daemon gave, else by its text, category and scope. */
+function knownTerm(term: ReadTerm, pair: LanguagePair, items: readonly ReportedTerm[]): ReportedTerm | null {
+  const ofPair = items.filter(
+    (item) => item.source_language === pair.sourceLanguage && item.target_language === pair.targetLanguage,
+  );
+  const isSame = (item: ReportedTerm): boolean =>
+    foldedForm(item.source_term) === foldedForm(term.source_term) &&
+    item.category === term.category &&
+    canonicalScope(item.scope) === canonicalScope(term.scope);
+  return (
+    ofPair.find(({ term_id: id }) => id === term.term_id && id.startsWith('gt_')) ??
+    ofPair.find(isSame) ??
+    null
+  );
+}
+
+function meaning(term: ReadTerm | ReportedTerm, pair: LanguagePair): string {
+  return meaningOf({
+    ...pair,
+    sourceTerm: term.source_term,
+    aliases: term.aliases,
+    recommendedTranslation: term.recommended_translation,
+    allowedTranslations: term.allowed_translations,
+    category: term.category,
+    priority: term.priority,
+    scope: term.scope,
+  });
+}
+
+function outcomeOf(steps: readonly ImportStep[]): ImportedOutcome {
+  if (steps.includes('add')) return 'added';
+  if (steps.includes('update')) return 'updated';
+  return steps.length > 0 ? 'reviewed' : 'unchanged';
+}
+
+/** The body of a step that changes a known term. */
+export function changeBody(
+  step: Exclude<ImportStep, 'add'>,
+  term: ReadTerm,
+  termId: string | null,
+): Readonly<Record<string, unknown>> {
+  return { term_id: termId, ...(step === 'update' ? termValues(term) : {}) };
+}
+
+function termValues(
+  term: ReadTerm,
+): Pick<
+  BodyOf<'translation-glossary-add'>,
+  | 'source_term'
+  | 'aliases'
+  | 'recommended_translation'
+  | 'allowed_translations'
+  | 'category'
+  | 'priority'
+  | 'scope'
+> {
+  return {
+    source_term: term.source_term,
+    aliases: [...term.aliases],
+    recommended_translation: term.recommended_translation,
+    allowed_translations: [...term.allowed_translations],
+    category: term.category,
+    priority: term.priority,
+    scope: term.scope,
+  };
+}
+
+/** The body that adds a term, without an id. */
+export function newTermBody(
+  term: ReadTerm,
+  { pair, file, now }: TermOrigin,
+): BodyOf<'translation-glossary-add'> {
+  const { source_ref, source_author, source_note } = term;
+  return {
+    ...termValues(term),
+    source_language: pair.sourceLanguage,
+    target_language: pair.targetLanguage,
+    source: {
+      source_kind: 'imported',
+      observed_unix_seconds: now,
+      source_ref: source_ref ?? file,
+      ...(source_author === null ? {} : { source_author }),
+      ...(source_note === null ? {} : { source_note }),
+    },
+  };
+}
