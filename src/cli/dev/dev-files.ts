@@ -41,6 +41,15 @@ export function devLayout(data: string): DevLayout {
   };
 }
 
+/**
+ * Makes the data folder. A new one tells git to ignore all of it: it holds private keys and tokens, and may lie in a
+ * checkout. A folder that is there belongs to the user and stays as it is.
+ */
+export async function makeDataFolder(data: string): Promise<void> {
+  const made = await mkdir(data, { recursive: true, mode: 0o700 });
+  if (made !== undefined) await writeFile(join(data, '.gitignore'), '*\n');
+}
+
 /** Makes the folders and the admin token; a token that is there is kept. */
 export async function prepareDevFiles(layout: DevLayout): Promise<void> {
   for (const directory of [layout.keys, layout.snapshot, layout.database])

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { dirname, join, resolve } from 'node:path';
 import { runKeygen } from '../keygen/keygen.ts';
@@ -9,6 +9,7 @@ import { flatBuffersTableSchema } from './demo/flatbuffers-table.ts';
 import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
 import {
   devLayout,
+  makeDataFolder,
   prepareDevFiles,
   writeDaemonConfiguration,
   writeServerConfiguration,
@@ -126,7 +127,7 @@ async function problemsOfKeys(file: string): Promise<readonly string[]> {
 }
 
 async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children: Child[]): Promise<void> {
-  await mkdir(resolve(options.data), { recursive: true, mode: 0o700 });
+  await makeDataFolder(resolve(options.data));
   const [freePort = 0, metricsPort = 0, daemonPort = 0, daemonMetricsPort = 0] = await findFreePorts(4);
   const port = options.port === 0 ? freePort : options.port;
   const summary: DevSummary = {

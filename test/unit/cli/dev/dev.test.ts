@@ -8,7 +8,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runDev } from '../../../../src/cli/dev/dev.ts';
 import { writeDemoRelease } from '../../../../src/cli/dev/demo-release.ts';
-import { devLayout, writeDaemonConfiguration } from '../../../../src/cli/dev/dev-files.ts';
+import { devLayout, makeDataFolder, writeDaemonConfiguration } from '../../../../src/cli/dev/dev-files.ts';
 import { parseDevOptions } from '../../../../src/cli/dev/dev-options.ts';
 import { upstreamSection } from '../../../../src/cli/dev/dev-upstream.ts';
 import { upstreamConfigurationSchema } from '../../../../src/daemon/upstream/upstream-config.ts';
@@ -168,6 +168,16 @@ it('says how to take another port when its port is used, and makes nothing', asy
     `slipway dev: another process uses port ${port}; stop it, or use another port (make run PORT=0, or --port 0, takes a free one)\n`,
   ]);
   expect(await readdir(folder)).toEqual([]);
+});
+
+it('keeps a data folder that it makes out of git, and leaves a folder that is there as it is', async () => {
+  const parent = await mkdtemp(join(tmpdir(), 'slipway-dev-'));
+  onTestFinished(async () => await rm(parent, { recursive: true }));
+  const made = join(parent, 'in', 'edge');
+  await makeDataFolder(made);
+  expect(await readFile(join(made, '.gitignore'), 'utf8')).toBe('*\n');
+  await makeDataFolder(parent);
+  expect(await readdir(parent)).toEqual(['in']);
 });
 
 describe('the demo release', () => {
