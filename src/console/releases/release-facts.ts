@@ -61,20 +61,15 @@ export const SERVING_WORDS: Readonly<Record<Serving, readonly [text: string, ton
 };
 
 /**
- * The release that was published before this one, in its channel; `null` for the first one.
+ * The release that was made before this one, in its channel; `null` for the first one. The time of publication does not
+ * tell it: a release that becomes current again, such as after a rollback, gets a new one.
  *
- * @param rows newest first
+ * @param rows as the report lists them: the one that was made last comes first
  */
 export function predecessorOf(row: ReleaseRow, rows: readonly ReleaseRow[]): ReleaseRow | null {
-  const published = (each: ReleaseRow): number => each.published_at ?? each.created_at;
-  const earlier = rows.filter(
-    (each) =>
-      each.channel === row.channel &&
-      each.release_id !== row.release_id &&
-      each.manifest !== null &&
-      published(each) < published(row),
-  );
-  return earlier.toSorted((left, right) => published(right) - published(left))[0] ?? null;
+  const at = rows.findIndex((each) => each.channel === row.channel && each.release_id === row.release_id);
+  const earlier = rows.slice(at + 1);
+  return earlier.find((each) => each.channel === row.channel && each.manifest !== null) ?? null;
 }
 
 /** The part of the texts of a release that its localization covers, from 0 to 1; `null` where no report tells it. */

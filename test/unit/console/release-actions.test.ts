@@ -85,6 +85,13 @@ describe('the actions of a release', () => {
   });
 });
 
+function predecessorId(id: string, rows: readonly ReleaseRow[]): string | undefined {
+  return predecessorOf(
+    rows.find((each) => each.release_id === id)!,
+    rows,
+  )?.release_id;
+}
+
 describe('a release among others', () => {
   it('tells that it was taken back, unless it is current again', () => {
     const undone = { reviewer: 'Rin', reason: 'only a try' };
@@ -100,12 +107,22 @@ describe('a release among others', () => {
   });
 
   it('has the release of its channel before it as predecessor', () => {
-    const before = (id: string): string | undefined =>
-      predecessorOf(
-        ROWS.find((each) => each.release_id === id)!,
-        ROWS,
-      )?.release_id;
-    expect(['r3-l2', 'r3', 'r1', 'r0'].map(before)).toEqual(['r3-l1', 'r2', 'r0', undefined]);
+    expect(['r3-l2', 'r3', 'r1', 'r0'].map((id) => predecessorId(id, ROWS))).toEqual([
+      'r3-l1',
+      'r2',
+      'r0',
+      undefined,
+    ]);
+  });
+
+  it('keeps its predecessor after a rollback to it, which publishes the predecessor anew', () => {
+    const rows = ROWS.map((each) => (each.release_id === 'r3-l1' ? { ...each, published_at: 340 } : each));
+    expect(['r3-l2', 'r3-l1'].map((id) => predecessorId(id, rows))).toEqual(['r3-l1', 'r2-l1']);
+  });
+
+  it('has no predecessor whose content is not known', () => {
+    const rows = ROWS.map((each) => (each.release_id === 'r2' ? { ...each, manifest: null } : each));
+    expect(predecessorId('r3', rows)).toBe('r1');
   });
 
   it('is served as the attestation says', () => {
