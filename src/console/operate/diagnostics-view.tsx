@@ -11,6 +11,7 @@ import { reportFeed } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
 import { counted, duration, withReadersTimes, words } from '../text/format.ts';
+import { divideChecks, type DoctorCheck } from './doctor-checks.ts';
 import { actionsIn } from './named-actions.ts';
 
 const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;
@@ -18,8 +19,6 @@ const WORST_FIRST = ['failing', 'degraded'];
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const LONG_TAIL = '2000';
 const TAILS = ['100', '500', LONG_TAIL];
-
-type DoctorCheck = Report<'daemon.doctor'>['checks'][number];
 
 /** The checks of the daemon, its log, and the server itself. */
 export const diagnosticsView: View = {
@@ -48,8 +47,7 @@ function Doctor(): JSX.Element {
   return (
     <Panel title="Doctor" feed={feed} tools={overall} report="daemon.doctor">
       {({ checks }) => {
-        const troubled = checks.filter(({ status }) => status !== 'ok');
-        const passed = checks.filter(({ status }) => status === 'ok');
+        const { troubled, passed, unjudged } = divideChecks(checks);
         return (
           <>
             {troubled.length === 0 ? null : (
@@ -60,19 +58,42 @@ function Doctor(): JSX.Element {
                 )}
               />
             )}
-            {passed.length === 0 ? null : (
-              <details>
-                <summary>
-                  {counted(passed.length, 'check is ok', 'checks are ok')}
-                  <span class="muted">{`: ${passed.map(({ id }) => id).join(', ')}`}</span>
-                </summary>
-                <CheckTable caption="Checks that are ok" checks={passed} />
-              </details>
-            )}
+            <FoldedChecks
+              count={counted(passed.length, 'check is ok', 'checks are ok')}
+              caption="Checks that are ok"
+              checks={passed}
+            />
+            <FoldedChecks
+              count={counted(unjudged.length, 'check is not evaluated', 'checks are not evaluated')}
+              caption="Checks that are not evaluated"
+              checks={unjudged}
+            />
           </>
         );
       }}
     </Panel>
+  );
+}
+
+/** Checks that need nobody: their number and names, and their findings after a click. */
+function FoldedChecks({
+  count,
+  caption,
+  checks,
+}: {
+  readonly count: string;
+  readonly caption: string;
+  readonly checks: readonly DoctorCheck[];
+}): JSX.Element | null {
+  if (checks.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        {count}
+        <span class="muted">{`: ${checks.map(({ id }) => id).join(', ')}`}</span>
+      </summary>
+      <CheckTable caption={caption} checks={checks} />
+    </details>
   );
 }
 

@@ -6,6 +6,7 @@ import { Badge, Empty, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
 import { count, words } from '../text/format.ts';
+import { divideChecks } from './doctor-checks.ts';
 
 /** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
@@ -83,11 +84,10 @@ export function DoctorLine(): JSX.Element {
   return (
     <Panel title="Doctor" feed={feed} tools={<a href="#/diagnostics">All checks</a>} report="daemon.doctor">
       {({ checks }) => {
-        const judged = checks.filter(({ evaluated }) => evaluated !== false);
-        const troubled = checks.filter(({ status }) => status !== 'ok');
+        const { troubled, passed } = divideChecks(checks);
         return (
           <p>
-            {`${count(judged.length - troubled.length)} of ${count(judged.length)} checks are ok. `}
+            {`${count(passed.length)} of ${count(passed.length + troubled.length)} checks are ok. `}
             {troubled.map(({ id, status }) => (
               <span key={id}>
                 <Badge tone={status === 'failing' ? 'bad' : 'warn'}>{words(status)}</Badge>{' '}

@@ -4,6 +4,7 @@ import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 import type { Health, Report, Task } from '../../../src/console/api/wire.ts';
 import { byteRates, errorShares, recordText } from '../../../src/console/operate/day-history.ts';
+import { divideChecks } from '../../../src/console/operate/doctor-checks.ts';
 import { incidentOf, type IncidentFacts } from '../../../src/console/operate/incident.ts';
 import { actionsIn } from '../../../src/console/operate/named-actions.ts';
 import { resultBrief, resultRows } from '../../../src/console/operate/result-rows.ts';
@@ -254,5 +255,24 @@ describe('the words of Operate', () => {
     const parts = storageParts(storage);
     expect(parts.reduce((sum, { size }) => sum + size, 0)).toBe(storage.total_bytes);
     expect(parts.find(({ kind }) => kind === 'free')?.size).toBe(storage.free_bytes);
+  });
+});
+
+describe('the checks of the doctor', () => {
+  it('count without the ones that are not evaluated, which every page of the console names apart', () => {
+    const [check] = example('daemon.doctor').checks;
+    const { evaluated: _, ...ofEarlierDaemon } = { ...check!, id: 'earlier', status: 'ok' as const };
+    const checks = [
+      { ...check!, id: 'disk', status: 'degraded' as const, evaluated: true },
+      { ...check!, id: 'store', status: 'ok' as const, evaluated: true },
+      { ...check!, id: 'backup', status: 'ok' as const, evaluated: false },
+      ofEarlierDaemon,
+    ];
+    const { troubled, passed, unjudged } = divideChecks(checks);
+    expect([troubled, passed, unjudged].map((part) => part.map(({ id }) => id))).toEqual([
+      ['disk'],
+      ['store', 'earlier'],
+      ['backup'],
+    ]);
   });
 });
