@@ -33,6 +33,20 @@ export function findCtlCommand(words: readonly string[]): CtlCommand | null {
   return named(2) ?? named(1) ?? null;
 }
 
+/** The commands of two words that begin with this one, such as those of `translations`. */
+export function ctlCommandsOf(group: string): readonly CtlCommand[] {
+  return CTL_COMMANDS.filter(({ name }) => name.startsWith(`${group} `));
+}
+
+/** The help of the commands that begin with the same word. */
+export function renderGroupHelp(program: string, group: string): string {
+  return `Usage: ${program} ${group} COMMAND [OPTIONS]
+
+${helpColumns(ctlCommandsOf(group).map(usageRow))}
+Run ${program} ${group} COMMAND --help for details.
+`;
+}
+
 /** The help of `slipway ctl`, or of one command. */
 export function renderCtlHelp(program: string, command: CtlCommand | null): string {
   if (command !== null) {
@@ -45,10 +59,6 @@ export function renderCtlHelp(program: string, command: CtlCommand | null): stri
     const about = wrapText(`${summary}.`, HELP_WIDTH).join('\n');
     return `${usage}\n\n${about}\n${options}\n${program} --help lists the options of every command.\n`;
   }
-  const commands = CTL_COMMANDS.map(({ name, synopsis, summary }): [string, string] => [
-    `${name} ${synopsis}`.trimEnd(),
-    summary,
-  ]);
   const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name): [string, string] => [
     String(CTL_EXITS[name]),
     CTL_EXIT_TEXTS[name].replaceAll('`', ''),
@@ -57,8 +67,12 @@ export function renderCtlHelp(program: string, command: CtlCommand | null): stri
 
 Reads reports from a running Slipway and starts actions on it.
 
-${helpColumns(commands)}
+${helpColumns(CTL_COMMANDS.map(usageRow))}
 ${helpColumns(COMMON_OPTION_TEXTS)}
 Exit codes:
 ${helpColumns(exits)}`;
+}
+
+function usageRow({ name, synopsis, summary }: CtlCommand): [string, string] {
+  return [`${name} ${synopsis}`.trimEnd(), summary];
 }

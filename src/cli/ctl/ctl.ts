@@ -4,7 +4,13 @@ import { createAdminApi } from './admin-api.ts';
 import { applyContext, type AppliedContext } from './contexts/apply-context.ts';
 import type { ClusterAccess } from './cluster/cluster-access.ts';
 import type { PortForward } from './cluster/port-forward.ts';
-import { CTL_COMMANDS, findCtlCommand, renderCtlHelp } from './ctl-commands.ts';
+import {
+  CTL_COMMANDS,
+  ctlCommandsOf,
+  findCtlCommand,
+  renderCtlHelp,
+  renderGroupHelp,
+} from './ctl-commands.ts';
 import type { CtlCommand, CtlIo, CtlProgram, LocalContext, ServiceCommand } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import {
@@ -128,6 +134,10 @@ async function openClusterOf(args: CtlArguments, io: CtlIo): Promise<ClusterAcce
 }
 
 function helpOf(words: readonly string[], command: CtlCommand | null, program: CtlProgram): string {
+  const [first = ''] = words;
+  if (command === null && words.length === 1 && ctlCommandsOf(first).length > 0) {
+    return renderGroupHelp(program.name, first);
+  }
   if (command === null && words.length > 0) throw unknownCommand(words);
   const after = words.slice(command?.name.split(' ').length);
   return command?.helpFor?.(after, program) ?? renderCtlHelp(program.name, command);
@@ -136,7 +146,7 @@ function helpOf(words: readonly string[], command: CtlCommand | null, program: C
 function unknownCommand(words: readonly string[]): CtlFailure {
   const [first = '', second = ''] = words;
   if (first === '') return new CtlFailure(CTL_EXITS.usage, 'a command is missing');
-  const group = CTL_COMMANDS.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const group = ctlCommandsOf(first).map(({ name }) => name);
   const names = group.length > 0 ? group : CTL_COMMANDS.map(({ name }) => name);
   const written = group.length > 0 ? `${first} ${second}`.trimEnd() : first;
   if (group.length > 0 && second === '') {

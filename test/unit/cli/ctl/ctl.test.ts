@@ -388,9 +388,21 @@ describe('failures before an answer', () => {
     ]);
   });
 
-  it('has help for itself and for every command, at most 100 characters wide', async () => {
+  it('lists the commands that begin with a word in the help of the word', async () => {
+    const { code, out } = await ctl(['translations', '--help']);
+    const group = CTL_COMMANDS.filter(({ name }) => name.startsWith('translations '));
+    expect([code, group.filter(({ name }) => !out.includes(`  ${name}`))]).toEqual([0, []]);
+    expect(out).not.toContain('  task show');
+    expect(await ctl(['help', 'translations'])).toEqual({ code, out, err: '' });
+    expect((await ctl(['translations', 'stauts', '--help'])).err).toContain(
+      'did you mean "translations status"?',
+    );
+  });
+
+  it('has help for itself, for every first word and for every command, at most 100 characters wide', async () => {
     const commands = CTL_COMMANDS.map(({ name }) => [...name.split(' '), '--help']);
-    for (const argv of [['--help'], ['help'], ['help', 'task', 'cancel'], ...commands]) {
+    const firsts = commands.map(([first = '']) => [first, '--help']);
+    for (const argv of [['--help'], ['help'], ['help', 'task', 'cancel'], ...firsts, ...commands]) {
       const { code, out, err } = await ctl(argv);
       expect([argv, code, err]).toEqual([argv, 0, '']);
       expect(out).toContain('Usage: ');
