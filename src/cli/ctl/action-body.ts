@@ -69,13 +69,18 @@ function setField(body: Record<string, unknown>, word: string): string | null {
   const [name = '', member, ...deeper] = word.slice(0, at).split('.');
   const text = word.slice(at + 1);
   const schema = propertyOf(PROPERTIES, name);
-  if (schema === null)
-    return `${name}: a control body has no such field${didYouMean(name, Object.keys(PROPERTIES)) || '; run ACTION --help lists the fields'}`;
+  if (schema === null) return `${name}: a control body has no such field${fieldHint(name)}`;
   if (member === undefined) return setPlain(body, name, schema, text);
   const memberSchema = memberOf(schema, member);
   if (memberSchema === null || deeper.length > 0) return `${word.slice(0, at)}: ${name} has no such member`;
   const object = (body[name] ??= {}) as Record<string, unknown>;
   return setPlain(object, member, memberSchema, text, `${name}.${member}`);
+}
+
+function fieldHint(name: string): string {
+  // The reference of the actions calls the dry run so, as an item of `args`.
+  if (name === 'dry_run') return '; for a dry run, use the option --dry-run';
+  return didYouMean(name, Object.keys(PROPERTIES)) || '; run ACTION --help lists the fields';
 }
 
 function setPlain(

@@ -39,6 +39,7 @@ describe('the body of an action from arguments', () => {
   it.each([
     ['a word without a name', ['=5'], 'not of the form field=value'],
     ['an unknown field', ['nmae=5'], 'nmae: a control body has no such field'],
+    ['the dry run as a field', ['dry_run=true'], 'no such field; for a dry run, use the option --dry-run'],
     ['a name of every object', ['__proto__=5'], '__proto__: a control body has no such field'],
     ['an unknown member', ['source.kind=manual'], 'source has no such member'],
     ['text for a number', ['count=many'], 'count: must be a decimal integer'],
