@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
 import { answerShell, COMPLETE_COMMAND, runCompletion } from '../src/cli/completion/run-completion.ts';
-import { renderSlipwayUsage, unknownProgram } from '../src/cli/completion/programs.ts';
+import { renderProgramProblem, renderSlipwayUsage } from '../src/cli/completion/programs.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { runVerify } from '../src/cli/verify/verify.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
-import { usageError } from '../src/platform/terminal/usage-error.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 
@@ -71,7 +70,7 @@ async function main(): Promise<number> {
       process.stdout.write(renderSlipwayUsage());
       return 0;
     default:
-      process.stderr.write(usageError('slipway', unknownProgram(command)));
+      process.stderr.write(renderProgramProblem(command));
       return 2;
   }
 }

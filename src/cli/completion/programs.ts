@@ -1,5 +1,6 @@
 import { helpColumns } from '../../platform/terminal/help-columns.ts';
-import { didYouMean } from '../../platform/terminal/usage-error.ts';
+import { didYouMean, usageError } from '../../platform/terminal/usage-error.ts';
+import { CTL_COMMANDS } from '../ctl/ctl-commands.ts';
 
 /** The commands of `slipway`, and what each is for. */
 export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
@@ -23,9 +24,16 @@ Run slipway COMMAND --help for details, and slipway --version for the version.
 `;
 }
 
-/** Says that there is no such command, or that it is missing. @param written may be empty */
-export function unknownProgram(written: string): string {
-  if (written === '') return 'a command is missing';
+/**
+ * The text for a command line whose command is missing or unknown.
+ *
+ * @param written the command; empty when it is missing
+ */
+export function renderProgramProblem(written: string): string {
+  if (written === '') return `slipway: a command is missing\n\n${renderSlipwayUsage()}`;
   const names = PROGRAMS.map(([name]) => name);
-  return `there is no command "${written}"${didYouMean(written, names)}`;
+  // Whoever leaves out `ctl` means one of its commands.
+  const ofCtl = CTL_COMMANDS.map(({ name }) => `ctl ${name}`);
+  const hint = didYouMean(written, names) || didYouMean(`ctl ${written}`, ofCtl);
+  return usageError('slipway', `there is no command "${written}"${hint}`);
 }
