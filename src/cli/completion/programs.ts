@@ -32,7 +32,7 @@ Run slipway COMMAND --help for details, and slipway --version for the version.
 export function renderProgramProblem(written: string): string {
   if (written === '') return `slipway: a command is missing\n\n${renderSlipwayUsage()}`;
   const names = PROGRAMS.map(([name]) => name);
-  // Whoever leaves out `ctl` means one of its commands.
+  // A user who leaves out `ctl` means one of its commands.
   const ofCtl = CTL_COMMANDS.map(({ name }) => `ctl ${name}`);
   const hint = didYouMean(written, names) || didYouMean(`ctl ${written}`, ofCtl);
   return usageError('slipway', `there is no command "${written}"${hint}`);

@@ -115,7 +115,7 @@ describe('a release among others', () => {
     ]);
   });
 
-  it('keeps its predecessor after a rollback to it, which publishes the predecessor anew', () => {
+  it('keeps its predecessor after a rollback to it, which publishes the predecessor again', () => {
     const rows = ROWS.map((each) => (each.release_id === 'r3-l1' ? { ...each, published_at: 340 } : each));
     expect(['r3-l2', 'r3-l1'].map((id) => predecessorId(id, rows))).toEqual(['r3-l1', 'r2-l1']);
   });
