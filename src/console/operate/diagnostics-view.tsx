@@ -58,14 +58,9 @@ function Doctor(): JSX.Element {
                 )}
               />
             )}
+            <FoldedChecks caption={counted(passed.length, 'check is ok', 'checks are ok')} checks={passed} />
             <FoldedChecks
-              count={counted(passed.length, 'check is ok', 'checks are ok')}
-              caption="Checks that are ok"
-              checks={passed}
-            />
-            <FoldedChecks
-              count={counted(unjudged.length, 'check is not evaluated', 'checks are not evaluated')}
-              caption="Checks that are not evaluated"
+              caption={counted(unjudged.length, 'check is not evaluated', 'checks are not evaluated')}
               checks={unjudged}
             />
           </>
@@ -77,11 +72,9 @@ function Doctor(): JSX.Element {
 
 /** Checks that need nobody: their number and names, and their findings after a click. */
 function FoldedChecks({
-  count,
   caption,
   checks,
 }: {
-  readonly count: string;
   readonly caption: string;
   readonly checks: readonly DoctorCheck[];
 }): JSX.Element | null {
@@ -89,7 +82,7 @@ function FoldedChecks({
   return (
     <details>
       <summary>
-        {count}
+        {caption}
         <span class="muted">{`: ${checks.map(({ id }) => id).join(', ')}`}</span>
       </summary>
       <CheckTable caption={caption} checks={checks} />
