@@ -34,6 +34,15 @@ const OVERVIEW: ViewEntry = {
   load: async () => (await import('../operate/overview-view.tsx')).overviewView,
 };
 
+/** Its title says all, so it needs no file of its own. */
+const NO_SUCH_PAGE: ViewEntry = {
+  id: 'no-such-page',
+  title: 'There is no such page',
+  section: 'operate',
+  isInner: true,
+  load: async () => await Promise.resolve({ feeds: () => [], Body: () => null }),
+};
+
 export const VIEWS: readonly ViewEntry[] = [
   OVERVIEW,
   {
@@ -132,9 +141,9 @@ export const VIEWS: readonly ViewEntry[] = [
   },
 ];
 
-/** The page of a route; the overview if the address names none. */
+/** The page of a route: the overview if the address names none, and one that says so if it names an unknown one. */
 export function viewOf({ view }: Pick<Route, 'view'>): ViewEntry {
-  return VIEWS.find(({ id }) => id === view) ?? OVERVIEW;
+  return view === '' ? OVERVIEW : (VIEWS.find(({ id }) => id === view) ?? NO_SUCH_PAGE);
 }
 
 /** The pages that the tabs of a section lead to. The first one opens with the section. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readRoute, writeRoute } from '../../../src/console/shell/address.ts';
+import { VIEWS, viewOf } from '../../../src/console/shell/views.ts';
 
 describe('the address of a page', () => {
   it.each([
@@ -16,5 +17,13 @@ describe('the address of a page', () => {
     const route = { view: 'glossary', argument: 'a/b?#&', query: { text: '先&=#', empty: '' } };
     expect(readRoute(writeRoute(route))).toEqual({ ...route, query: { text: '先&=#' } });
     expect(writeRoute({ view: 'tasks', argument: null, query: {} })).toBe('#/tasks');
+  });
+
+  it('opens its page, the overview without one, and says when there is no such page', async () => {
+    for (const entry of VIEWS) expect(viewOf(readRoute(`#/${entry.id}`))).toBe(entry);
+    expect(['', '#', '#/'].map((hash) => viewOf(readRoute(hash)).id)).toEqual(Array(3).fill('overview'));
+    const unknown = viewOf(readRoute('#/nothing-here/x'));
+    expect([unknown.title, VIEWS.includes(unknown)]).toEqual(['There is no such page', false]);
+    expect((await unknown.load()).Body({})).toBeNull();
   });
 });
