@@ -255,7 +255,14 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const opened = await openAs(world, 'translate', '#/glossary');
     const { page } = opened;
     await page.getByText('Import and export files').click();
-    const text = 'term,translation,priority,category\n港,港口,0,\n先生,教师,0,person\n灯台,灯塔,high,\n';
+    const head = 'term,translation,priority,category\n';
+    // A file of rows that cannot be read does not fill the page.
+    const bad = Buffer.from(head + '灯台,灯塔,high,\n'.repeat(150));
+    await page.getByLabel('CSV file').setInputFiles({ name: 'bad.csv', mimeType: 'text/csv', buffer: bad });
+    await page.getByText('and 50 more').waitFor();
+    const issues = page.getByRole('list', { name: 'Terms that are not imported' });
+    expect(await issues.getByRole('listitem').count()).toBe(100);
+    const text = `${head}港,港口,0,\n先生,教师,0,person\n灯台,灯塔,high,\n`;
     const file = { name: 'terms.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
     await page.getByLabel('CSV file').setInputFiles(file);
     await page.getByText('terms.csv has 2 terms, 1 row cannot be read.').waitFor();
