@@ -12,7 +12,13 @@ import { SERVER_INFO_MAX_BYTES } from '../domain/release/server-info-document.ts
 import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 import { messageOf } from '../platform/errors.ts';
 import { collectBounded } from '../platform/memory/collect-bounded.ts';
-import type { AttestedSource, SourceManifest, SourceRelease, SourceState } from './attested-source.ts';
+import type {
+  AttestedSource,
+  NoteWait,
+  SourceManifest,
+  SourceRelease,
+  SourceState,
+} from './attested-source.ts';
 import { MirrorError } from './mirror-error.ts';
 
 /** Entries of one page; the most that the interface gives. */
@@ -61,6 +67,13 @@ export type SendHttp = (
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
+/** Sends the request of a page, perhaps after the waits that the origin asks for. */
+export type SendPage = (
+  request: Parameters<SendHttp>[0],
+  signal: AbortSignal,
+  noteWait?: NoteWait,
+) => ReturnType<SendHttp>;
+
 export interface SlipwaySourceOptions {
   /** Base URL of the service, without a trailing slash and without credentials. */
   readonly url: string;
@@ -68,7 +81,7 @@ export interface SlipwaySourceOptions {
   readonly label: string;
   readonly send: SendHttp;
   /** Sends the requests of pages of a manifest; default `send`. */
-  readonly sendPage?: SendHttp;
+  readonly sendPage?: SendPage;
 }
 
 const stateSchema = z.object({
@@ -101,6 +114,7 @@ export function createSlipwaySource({
     { channel, attested }: SourceRelease,
     offset: number,
     signal: AbortSignal,
+    noteWait?: NoteWait,
   ): Promise<Page> => {
     const query = new URLSearchParams({
       channel,
@@ -111,7 +125,8 @@ export function createSlipwaySource({
     const pageUrl = `${url}/v1/distribution?${query.toString()}`;
     // The pages of a release of small files would otherwise be a tenth of what an edge fetches.
     const headers = { 'accept-encoding': PAGE_CODING };
-    const answer = await sendPage({ method: 'GET', url: pageUrl, headers, accept: [200, 409] }, signal);
+    const request = { method: 'GET', url: pageUrl, headers, accept: [200, 409] } as const;
+    const answer = await sendPage(request, signal, noteWait);
     if (answer.status === 409) {
       answer.discard();
       throw new MirrorError(
@@ -145,15 +160,15 @@ export function createSlipwaySource({
       const body = await readJson(answer, STATE_MAX_BYTES, label);
       return stateOf(parse(stateSchema, body, `${label}/v1/release`), etag ?? null, label);
     },
-    manifest: async (release, signal) => {
-      const first = await readPage(release, 0, signal);
+    manifest: async (release, signal, noteWait) => {
+      const first = await readPage(release, 0, signal, noteWait);
       return {
         header: headerOf(first, label),
         serverInfo:
           first.server_info === undefined || first.server_info === null
             ? null
             : Buffer.from(first.server_info),
-        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal)),
+        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal, noteWait)),
       } satisfies SourceManifest;
     },
     locatorOf: ({ cdnHost }, { attested }, { destination }) =>
