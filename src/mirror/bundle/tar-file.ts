@@ -119,7 +119,7 @@ export function requireFirstHeader(block: Buffer): void {
   if (nullBlock || !cksumValid) throw noHeader(0);
 }
 
-/** Nothing but the fill of a record may follow: nobody has checked other bytes. */
+/** Only the fill of a record may follow: nobody has checked other bytes. */
 async function requireEnd(read: ReadAt, at: number, fileSize: number): Promise<void> {
   const isEmpty = fileSize - at <= END_MAX_BYTES && (await read(at, fileSize)).every((byte) => byte === 0);
   if (!isEmpty) throw new TarError(`other bytes follow the archive, which ends at ${at}`);
