@@ -29,6 +29,14 @@ export interface SourceManifest {
 }
 
 /**
+ * Hears of a wait that begins now.
+ *
+ * @param why one sentence
+ * @param ms milliseconds
+ */
+export type NoteWait = (why: string, ms: number) => void;
+
+/**
  * Somewhere that has releases whose attestation is signed by a key that the reader trusts: another Slipway, a folder of
  * bundles, a registry. A reader believes only that signature and the digests that it leads to.
  */
@@ -49,9 +57,10 @@ export interface AttestedSource {
   /**
    * Describes one release, current or retained.
    *
+   * @param noteWait hears of the waits that the source asks for
    * @throws MirrorError `origin_not_distributable` while the source cannot give it, for example because of damage
    */
-  manifest(release: SourceRelease, signal: AbortSignal): Promise<SourceManifest>;
+  manifest(release: SourceRelease, signal: AbortSignal, noteWait?: NoteWait): Promise<SourceManifest>;
   /**
    * Tells which objects will be fetched next, so that a source can fetch neighbours in one request. It replaces the
    * objects of the call before.

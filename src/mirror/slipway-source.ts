@@ -3,21 +3,45 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { ENVELOPE_MAX_BYTES, EnvelopeSchema } from '../contract/formats/attestation-format.ts';
+import { JsonError } from '../contract/json/json-error.ts';
+import { scanJsonStructure } from '../contract/json/json-structure.ts';
 import { entryProblem, headerProblem } from '../contract/formats/manifest-format.ts';
 import { encodePath } from '../domain/release/encode-path.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import { SERVER_INFO_MAX_BYTES } from '../domain/release/server-info-document.ts';
+import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 import { messageOf } from '../platform/errors.ts';
 import { collectBounded } from '../platform/memory/collect-bounded.ts';
-import type { AttestedSource, SourceManifest, SourceRelease, SourceState } from './attested-source.ts';
+import type {
+  AttestedSource,
+  NoteWait,
+  SourceManifest,
+  SourceRelease,
+  SourceState,
+} from './attested-source.ts';
 import { MirrorError } from './mirror-error.ts';
 
 /** Entries of one page; the most that the interface gives. */
 const PAGE_ENTRIES = 1000;
 /** Longest answer of `/v1/release`: the envelope, and a few figures beside it. */
 const STATE_MAX_BYTES = 2 * ENVELOPE_MAX_BYTES;
-/** Longest page: entries with destinations of ordinary length, and on the first page the document, escaped. */
-const PAGE_MAX_BYTES = 16 * 1024 * 1024 + 6 * SERVER_INFO_MAX_BYTES;
+/** Longest entry as JSON: a destination of 1 KiB and a media type with all quotes escaped, digests, and room for later fields. */
+const ENTRY_MAX_BYTES = 4096;
+/** Longest page without a server-info document: its entries, and room for its head. */
+const PAGE_MAX_BYTES = (PAGE_ENTRIES + 16) * ENTRY_MAX_BYTES;
+/** Bytes of one escaped byte of a document: `\u0000`. */
+const ESCAPED_BYTES = 6;
+/**
+ * Bounds of the structure of an answer: a page nests three levels, and its entries have seven fields each. A few bytes on the wire can
+ * unpack to millions of values, which would stop this process for as long as they are parsed and checked.
+ */
+const STRUCTURE = {
+  maxDepth: 16,
+  maxValues: (PAGE_ENTRIES + 16) * 16,
+  strict: false,
+  maxKeysOfObject: Infinity,
+  maxKeys: Infinity,
+} as const;
 
 const unpack = promisify(zstdDecompress);
 
@@ -43,6 +67,13 @@ export type SendHttp = (
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
+/** Sends the request of a page, perhaps after the waits that the origin asks for. */
+export type SendPage = (
+  request: Parameters<SendHttp>[0],
+  signal: AbortSignal,
+  noteWait?: NoteWait,
+) => ReturnType<SendHttp>;
+
 export interface SlipwaySourceOptions {
   /** Base URL of the service, without a trailing slash and without credentials. */
   readonly url: string;
@@ -50,7 +81,7 @@ export interface SlipwaySourceOptions {
   readonly label: string;
   readonly send: SendHttp;
   /** Sends the requests of pages of a manifest; default `send`. */
-  readonly sendPage?: SendHttp;
+  readonly sendPage?: SendPage;
 }
 
 const stateSchema = z.object({
@@ -83,6 +114,7 @@ export function createSlipwaySource({
     { channel, attested }: SourceRelease,
     offset: number,
     signal: AbortSignal,
+    noteWait?: NoteWait,
   ): Promise<Page> => {
     const query = new URLSearchParams({
       channel,
@@ -93,7 +125,8 @@ export function createSlipwaySource({
     const pageUrl = `${url}/v1/distribution?${query.toString()}`;
     // The pages of a release of small files would otherwise be a tenth of what an edge fetches.
     const headers = { 'accept-encoding': PAGE_CODING };
-    const answer = await sendPage({ method: 'GET', url: pageUrl, headers, accept: [200, 409] }, signal);
+    const request = { method: 'GET', url: pageUrl, headers, accept: [200, 409] } as const;
+    const answer = await sendPage(request, signal, noteWait);
     if (answer.status === 409) {
       answer.discard();
       throw new MirrorError(
@@ -102,7 +135,9 @@ export function createSlipwaySource({
         { retryable: true },
       );
     }
-    return parse(pageSchema, await readJson(answer, PAGE_MAX_BYTES, label), `${label}/v1/distribution`);
+    const maxBytes = PAGE_MAX_BYTES + (offset === 0 ? ESCAPED_BYTES * documentBytes(attested) : 0);
+    const body = await readJson(answer, maxBytes, label);
+    return parse(pageSchema, body, `${label}/v1/distribution`);
   };
 
   return {
@@ -125,20 +160,25 @@ export function createSlipwaySource({
       const body = await readJson(answer, STATE_MAX_BYTES, label);
       return stateOf(parse(stateSchema, body, `${label}/v1/release`), etag ?? null, label);
     },
-    manifest: async (release, signal) => {
-      const first = await readPage(release, 0, signal);
+    manifest: async (release, signal, noteWait) => {
+      const first = await readPage(release, 0, signal, noteWait);
       return {
         header: headerOf(first, label),
         serverInfo:
           first.server_info === undefined || first.server_info === null
             ? null
             : Buffer.from(first.server_info),
-        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal)),
+        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal, noteWait)),
       } satisfies SourceManifest;
     },
     locatorOf: ({ cdnHost }, { attested }, { destination }) =>
       `${url}/${cdnHost ?? ''}/${attested.release_id}/${encodePath(destination)}`,
   };
+}
+
+/** The most bytes of the document on the first page. Attestations of earlier versions do not state its size. */
+function documentBytes({ server_info: document }: AttestedRelease): number {
+  return document === undefined ? SERVER_INFO_MAX_BYTES : (document?.size ?? 0);
 }
 
 function stateOf(
@@ -214,9 +254,16 @@ async function readJson(answer: HttpAnswer, maxBytes: number, label: string): Pr
   const isCompressed = answer.headers['content-encoding'] === PAGE_CODING;
   const bytes = isCompressed ? await decompress(received, maxBytes, label) : received;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
-  } catch {
-    throw malformed(`${label} sent an answer that is not JSON`);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    scanJsonStructure(text, STRUCTURE);
+    // No number here is beyond 2^53, and looking for one would take most of the time: digests have as many digits.
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw malformed(
+      error instanceof JsonError
+        ? `${label} sent an answer that cannot be used: ${error.message}`
+        : `${label} sent an answer that is not JSON`,
+    );
   }
 }
 

@@ -113,7 +113,7 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         destinations: [],
         blocked: [],
         lostUnits: texts.lostUnits,
-        translationFileSha256: null,
+        translationFileSha256: translationFile === null ? null : 'f'.repeat(64),
       };
     },
     record: async (_frozen, releaseId) => {

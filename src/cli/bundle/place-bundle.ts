@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
 import { checkRoom } from '../../mirror/bundle/bundle-folder.ts';
+import { requireFirstHeader, TAR_BLOCK, TarError } from '../../mirror/bundle/tar-file.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
@@ -171,7 +172,33 @@ async function* piecesOf(handle: FileHandle, size: number, signal: AbortSignal):
 async function spool(target: CopyTarget, pieces: Readable): Promise<void> {
   const what = (written: number): string => `${STANDARD_INPUT} has more than ${textBytes(written)}`;
   // A pipe can be silent for any time, and a signal must end the wait.
-  await writeCopy(target, addAbortSignal(target.signal, pieces), what);
+  await writeCopy(target, withHeader(addAbortSignal(target.signal, pieces)), what);
+}
+
+/** Refuses a pipe that does not begin as an archive: it could be of any length, and would be copied to its end. */
+async function* withHeader(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let start: Buffer | null = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    if (start === null) {
+      yield piece;
+      continue;
+    }
+    start = Buffer.concat([start, piece]);
+    if (start.length < TAR_BLOCK) continue;
+    requireHeader(start.subarray(0, TAR_BLOCK));
+    yield start;
+    start = null;
+  }
+  // The check of the copy says that it is cut off.
+  if (start !== null) yield start;
+}
+
+function requireHeader(block: Buffer): void {
+  try {
+    requireFirstHeader(block);
+  } catch (error) {
+    throw error instanceof TarError ? new BundleError(`${STANDARD_INPUT}: ${error.message}`) : error;
+  }
 }
 
 /**

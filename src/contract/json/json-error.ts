@@ -4,6 +4,7 @@ export type JsonErrorKind =
   | 'too_large'
   | 'too_deep'
   | 'too_many_keys'
+  | 'too_many_values'
   | 'duplicate_key'
   | 'forbidden_key'
   | 'number_out_of_range';

@@ -13,6 +13,8 @@ export interface JsonLimits {
   readonly maxKeysOfObject?: number;
   /** Most keys of all objects together; default no limit. Needs `strict`. */
   readonly maxKeys?: number;
+  /** Most values of the text, keys not counted; default no limit. */
+  readonly maxValues?: number;
 }
 
 /** Longest integer, in digits, that is read as a bigint. */
@@ -42,7 +44,7 @@ const ExactJson = JSON as unknown as {
  * `JSON.parse` gives.
  *
  * @param text a JSON text
- * @param limits depth, size, number of keys, and whether ambiguous input (duplicate keys) is refused
+ * @param limits depth, size, number of keys and values, and whether ambiguous input (duplicate keys) is refused
  * @throws JsonError that says what is wrong and at which offset (UTF-16 units) where that is known
  *
  * Source: RFC 8259; section 6 for numbers, section 4 for duplicate names.
@@ -58,8 +60,9 @@ export function parseJsonExact(text: string, limits: JsonLimits = {}): unknown {
     strict = false,
     maxKeysOfObject = Infinity,
     maxKeys = Infinity,
+    maxValues = Infinity,
   } = limits;
-  scanJsonStructure(text, { maxDepth, strict, maxKeysOfObject, maxKeys });
+  scanJsonStructure(text, { maxDepth, strict, maxKeysOfObject, maxKeys, maxValues });
   try {
     return LONG_DIGITS.test(text) ? ExactJson.parse(text, reviveInteger) : ExactJson.parse(text);
   } catch (error) {

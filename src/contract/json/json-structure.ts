@@ -16,6 +16,7 @@ export interface StructureLimits {
   readonly strict: boolean;
   readonly maxKeysOfObject: number;
   readonly maxKeys: number;
+  readonly maxValues: number;
 }
 
 /** One open object or array: the keys seen so far, `null` for an array. */
@@ -25,7 +26,7 @@ interface Frame {
 }
 
 /**
- * Checks what `JSON.parse` does not: nesting depth, and in strict mode duplicate keys, `__proto__`, the
+ * Checks what `JSON.parse` does not: nesting depth, the number of values, and in strict mode duplicate keys, `__proto__`, the
  * number of keys, and numbers beyond the range of a double. It does not validate syntax; `JSON.parse` does that afterwards.
  *
  * @throws JsonError
@@ -33,6 +34,7 @@ interface Frame {
 export function scanJsonStructure(text: string, limits: StructureLimits): void {
   const stack: Frame[] = [];
   let keys = 0;
+  let values = 1;
   let at = 0;
   while (at < text.length) {
     const code = text.charCodeAt(at);
@@ -52,6 +54,9 @@ export function scanJsonStructure(text: string, limits: StructureLimits): void {
       at = endOfNumber(text, at);
     } else {
       step(code, stack, limits, at);
+      // A value is the text itself, or it follows a bracket or a comma.
+      if (code === OPEN_OBJECT || code === OPEN_ARRAY || code === COMMA) values += 1;
+      if (values > limits.maxValues) throw tooManyValues(limits.maxValues, at);
       at += 1;
     }
   }
@@ -77,6 +82,10 @@ function step(code: number, stack: Frame[], limits: StructureLimits, at: number)
 
 function tooManyKeys(what: string, most: number, at: number): JsonError {
   return new JsonError('too_many_keys', `${what} has more than ${most} keys (offset ${at})`);
+}
+
+function tooManyValues(most: number, at: number): JsonError {
+  return new JsonError('too_many_values', `the JSON text has more than ${most} values (offset ${at})`);
 }
 
 /** Checks a key and adds it to the keys of its object. */

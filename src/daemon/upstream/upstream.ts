@@ -1,5 +1,6 @@
 import type { Destination } from '../../domain/release/destination.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 /** One file that upstream offers for a release. */
 export interface UpstreamEntry {
@@ -126,4 +127,16 @@ export class UpstreamError extends Error {
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
+}
+
+/**
+ * The message of a failure, with the time before which upstream does not want to be asked again.
+ *
+ * @param now Unix milliseconds at which it failed
+ */
+export function failureText(error: unknown, now: number): string {
+  const askedMs = error instanceof UpstreamError ? (error.retryAfterMs ?? 0) : 0;
+  return askedMs === 0
+    ? messageOf(error)
+    : `${messageOf(error)}, not before ${new Date(now + askedMs).toISOString()}`;
 }

@@ -2,7 +2,9 @@ import { Header } from 'tar/header';
 import { Pax } from 'tar/pax';
 import { messageOf } from '../../platform/errors.ts';
 
-const BLOCK = 512;
+/** Bytes of a header, and what the size of an archive is a multiple of. */
+export const TAR_BLOCK = 512;
+const BLOCK = TAR_BLOCK;
 
 /** Longest extended header that is read, bytes. */
 const EXTENSION_MAX_BYTES = 64 * 1024;
@@ -12,6 +14,9 @@ const MAX_ENTRIES = 100_000;
 
 /** Two empty blocks end an archive. */
 export const TAR_END = Buffer.alloc(2 * BLOCK);
+
+/** Most bytes of the end of an archive. Programs fill it to a whole record, by default of 10 KiB. */
+const END_MAX_BYTES = 1024 * 1024;
 
 /** A regular file within an archive. */
 export interface TarMember {
@@ -78,12 +83,11 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
     const block = await read(at, at + BLOCK);
     if (block.length < BLOCK) throw cutOff(at);
     const header = readHeader(block, extension, at);
-    if (header.nullBlock) return members;
-    if (!header.cksumValid) {
-      throw new TarError(
-        `the block at ${at} is not a header of a tar archive; is it compressed, or damaged?`,
-      );
+    if (header.nullBlock) {
+      await requireEnd(read, at, fileSize);
+      return members;
     }
+    if (!header.cksumValid) throw noHeader(at);
     entries += 1;
     if (entries > MAX_ENTRIES) throw new TarError(`the archive has more than ${MAX_ENTRIES} entries`);
     const { size = 0, path = '', type } = header;
@@ -105,6 +109,22 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
   return members;
 }
 
+/**
+ * Checks the first block of an archive.
+ *
+ * @throws TarError
+ */
+export function requireFirstHeader(block: Buffer): void {
+  const { nullBlock, cksumValid } = readHeader(block, undefined, 0);
+  if (nullBlock || !cksumValid) throw noHeader(0);
+}
+
+/** Only the fill of a record may follow: nobody has checked other bytes. */
+async function requireEnd(read: ReadAt, at: number, fileSize: number): Promise<void> {
+  const isEmpty = fileSize - at <= END_MAX_BYTES && (await read(at, fileSize)).every((byte) => byte === 0);
+  if (!isEmpty) throw new TarError(`other bytes follow the archive, which ends at ${at}`);
+}
+
 /** The library throws for some numbers that no header may hold. */
 function readHeader(block: Buffer, extension: Pax | undefined, at: number): Header {
   try {
@@ -124,6 +144,10 @@ function readExtension(bytes: Buffer, at: number): Pax {
 
 function paddedSize(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK;
+}
+
+function noHeader(at: number): TarError {
+  return new TarError(`the block at ${at} is not a header of a tar archive; is it compressed, or damaged?`);
 }
 
 function cutOff(at: number): TarError {

@@ -8,6 +8,7 @@ import type { AttestedSource, SourceRelease } from '../../../src/mirror/attested
 import { MirrorError } from '../../../src/mirror/mirror-error.ts';
 import { readManifest } from '../../../src/mirror/read-manifest.ts';
 import { createSlipwaySource, type SendHttp } from '../../../src/mirror/slipway-source.ts';
+import { sampleRelease } from '../../support/attestations.ts';
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -183,6 +184,40 @@ describe('a Slipway as a source', () => {
     expect(await refusal(source, release)).toBe('origin_malformed');
     body = Buffer.from('{}');
     expect(await refusal(source, release)).toBe('origin_malformed');
+  });
+
+  const nested = '['.repeat(4_000_000);
+  const crowded = `{"items":[${'{},'.repeat(1_300_000)}{}]}`;
+  const document = { blake3: sampleRelease('r1', 'a').snapshot_id.slice('blake3:'.length), size: 100 };
+  it.each([
+    ['nests millions of arrays', nested, null, /nests deeper than 16 levels/],
+    ['has millions of objects', crowded, null, /has more than \d+ values/],
+    ['is longer than its entries can be', ' '.repeat(5_000_000), null, /cannot be decompressed/],
+    ['is longer than its entries and the signed document', ' '.repeat(5_000_000), document, /decompressed/],
+    // Attestations of earlier versions do not state the size of the document.
+    ['can have a document of any size', ' '.repeat(5_000_000), undefined, /is not JSON/],
+  ] as const)('refuses a small compressed page that %s', async (_what, text, serverInfo, message) => {
+    const body = zstdCompressSync(Buffer.from(text));
+    expect(body.length).toBeLessThan(4096);
+    const source = createSlipwaySource({
+      url: 'http://origin.example',
+      label: 'origin',
+      send: async () =>
+        await Promise.resolve({
+          status: 200,
+          headers: { 'content-encoding': 'zstd' },
+          async *chunks() {
+            yield body;
+          },
+          discard: () => undefined,
+        }),
+    });
+    const attested = { ...sampleRelease('r1', 'a'), server_info: serverInfo } as AttestedRelease;
+    const asked = source.manifest({ channel: 'official', attested }, SIGNAL);
+    await expect(asked).rejects.toMatchObject({
+      code: 'origin_malformed',
+      message: expect.stringMatching(message) as string,
+    });
   });
 
   it('says so when the origin does not have the release', async () => {

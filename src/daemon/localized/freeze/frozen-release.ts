@@ -129,18 +129,23 @@ export function blockersOf(
 /**
  * Refuses a release that must not be published.
  *
- * @param force waives incomplete coverage, never blocking findings
+ * @param force waives incomplete coverage, never blocking findings, and not a file without a text that can be published
  * @throws TaskError `qa_blocked`, `coverage_incomplete`
  */
 export function requirePublishable(
-  frozen: Pick<FrozenRelease, 'counts' | 'blocked'>,
+  frozen: Pick<FrozenRelease, 'counts' | 'blocked' | 'translationFileSha256'>,
   policy: PublishPolicy,
   force: boolean,
 ): void {
-  const blocker = blockersOf(frozen, policy).find(({ code }) => !force || code !== 'coverage_incomplete');
+  const isUseless = frozen.translationFileSha256 !== null && frozen.counts.published === 0;
+  const isWaived = force && !isUseless;
+  const blocker = blockersOf(frozen, policy).find(({ code }) => !isWaived || code !== 'coverage_incomplete');
   if (blocker === undefined) return;
   const { code, message } = blocker;
-  const advice = code === 'coverage_incomplete' ? '; translate more, lower the demand, or send force' : '';
+  const remedy = isUseless
+    ? 'name a file with translations'
+    : 'translate more, lower the demand, or send force';
+  const advice = code === 'coverage_incomplete' ? `; ${remedy}` : '';
   throw new TaskError(code, `${message}${advice}`, {
     details: { counts: frozen.counts, blocked: frozen.blocked.map(blockedFields) },
   });

@@ -9,7 +9,7 @@ import { isBlake3Hex, type Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
-import { readBoundedFile } from '../../../platform/files/files.ts';
+import { FileTooLargeError, readBoundedFile } from '../../../platform/files/files.ts';
 import { TaskError } from '../../tasks/task.ts';
 
 /** Largest patch manifest, in bytes. */
@@ -61,7 +61,7 @@ const PatchManifestSchema = z.strictObject({
  * @throws ServiceError `invalid_path`, `file_not_found`; TaskError `patch_manifest_invalid`; the file system error
  */
 export async function readPatchManifest(root: string, path: string): Promise<PatchManifest> {
-  const bytes = await readBoundedFile(await findPatchFile(root, path), MANIFEST_MAX_BYTES);
+  const bytes = await readManifestFile(root, path);
   let value: unknown;
   try {
     value = parseJsonExact(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -80,6 +80,15 @@ export async function readPatchManifest(root: string, path: string): Promise<Pat
     seen.add(destination);
   }
   return { baseReleaseId, entries };
+}
+
+async function readManifestFile(root: string, path: string): Promise<Buffer> {
+  try {
+    return await readBoundedFile(await findPatchFile(root, path), MANIFEST_MAX_BYTES);
+  } catch (error) {
+    if (!(error instanceof FileTooLargeError)) throw error;
+    throw invalid(path, `it is larger than ${MANIFEST_MAX_BYTES} bytes`);
+  }
 }
 
 /**

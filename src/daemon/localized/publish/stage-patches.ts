@@ -68,14 +68,15 @@ export async function stagePatches(
  * @throws as {@link stagePatches}
  */
 export async function checkPatches(
-  pool: HashPool,
+  pool: Pick<HashPool, 'hashFile'>,
   root: string,
   entries: readonly PatchedFile[],
   context: TaskContext,
 ): Promise<void> {
   let done = 0;
   await forEachConcurrently(entries, CONCURRENCY, context.signal, async (entry, signal) => {
-    requireMatch(entry, await hashFile(pool, await findPatchFile(root, entry.file), signal));
+    const digests = await withPatch(root, entry, async (file) => await hashOpen(pool, file, signal));
+    requireMatch(entry, digests);
     done += 1;
     context.progress(done, entries.length, 'entries', 'compare');
   });
@@ -101,7 +102,31 @@ export async function storeObject(
 export async function hashFile(pool: HashPool, path: string, signal: AbortSignal): Promise<FileDigests> {
   const file = await openRegular(path);
   try {
-    return await pool.hashFile(file.fd, { blocks: true, extra: [] }, signal);
+    return await hashOpen(pool, file, signal);
+  } finally {
+    await file.close();
+  }
+}
+
+async function hashOpen(
+  pool: Pick<HashPool, 'hashFile'>,
+  { fd }: FileHandle,
+  signal: AbortSignal,
+): Promise<FileDigests> {
+  return await pool.hashFile(fd, { blocks: true, extra: [] }, signal);
+}
+
+/** Opens a patched file for as long as it is used. Its size is compared first: a file of another size can take hours to read. */
+async function withPatch<T>(
+  root: string,
+  entry: PatchedFile,
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const file = await openRegular(await findPatchFile(root, entry.file));
+  try {
+    const { size } = await file.stat();
+    if (size !== entry.size) throw mismatch(entry, `has ${size} bytes, not ${entry.size}`);
+    return await use(file);
   } finally {
     await file.close();
   }
@@ -113,18 +138,14 @@ async function copyPatch(
   stagedPath: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const file = await openRegular(await findPatchFile(root, entry.file));
-  try {
-    const { size } = await file.stat();
-    if (size !== entry.size) throw mismatch(entry, `has ${size} bytes, not ${entry.size}`);
+  await withPatch(root, entry, async (file) => {
+    const { size } = entry;
     // A file of an interrupted attempt may already be read-only.
     await rm(stagedPath, { force: true });
     // The file may grow while it is read; no more than stated is copied.
     const source = file.createReadStream({ autoClose: false, ...(size === 0 ? {} : { end: size - 1 }) });
     await pipeline(source, createWriteStream(stagedPath, { flags: 'wx' }), { signal });
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** Opens a file without following a link that took its place, and without waiting for the writer of a pipe. */

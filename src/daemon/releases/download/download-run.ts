@@ -13,6 +13,7 @@ import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
 import { upstreamEntryOf, type CatalogEntryRow, type KnownObject } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
+import { createWaitLog } from './wait-log.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
 /** Fetched entries that are written to the database in one transaction. */
@@ -60,6 +61,7 @@ export async function downloadUnresolved(
   let bytes = 0;
   let received = 0;
   let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
+  const noteWait = createWaitLog(clock, context);
   const sameBytes = new KeyedQueue();
   const fetchedBefore = async (digest: string): Promise<KnownObject | null> => {
     const waiting = batch.find((done) => done.object.blake3 === digest);
@@ -87,10 +89,16 @@ export async function downloadUnresolved(
     const stagedPath = join(staging, blake3Hex(Buffer.from(row.destination)));
     const digests = await downloads(
       async () =>
-        await deps.downloader.download(upstreamEntryOf(row), stagedPath, signal, (count) => {
-          received += count;
-          context.progress(received, totalBytes, 'bytes', 'download');
-        }),
+        await deps.downloader.download(
+          upstreamEntryOf(row),
+          stagedPath,
+          signal,
+          (count) => {
+            received += count;
+            context.progress(received, totalBytes, 'bytes', 'download');
+          },
+          noteWait,
+        ),
     );
     keep(row, await commitDownloaded(deps, stagedPath, digests, context.taskId));
     entries += 1;

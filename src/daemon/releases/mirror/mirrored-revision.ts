@@ -6,6 +6,7 @@ import { readManifest } from '../../../mirror/read-manifest.ts';
 import type { TaskContext } from '../../tasks/task.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { CatalogStore, RevisionRow } from '../catalog/catalog-store.ts';
+import { createWaitLog } from '../download/wait-log.ts';
 import { entryRowOf } from '../records/entry-row.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
 
@@ -70,7 +71,7 @@ async function writeRevision(
   context: TaskContext,
 ): Promise<MirroredRevision> {
   const { channel, attested } = release;
-  const manifest = await source.manifest(release, context.signal);
+  const manifest = await source.manifest(release, context.signal, createWaitLog(clock, context));
   const { header } = manifest;
   const revisionId = catalogs.begin({
     channel,

@@ -8,7 +8,7 @@ import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
-import { UpstreamError } from '../../upstream/upstream.ts';
+import { failureText, UpstreamError } from '../../upstream/upstream.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
@@ -21,6 +21,11 @@ import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 const IDLE_MS = 5_000;
 /** Milliseconds from a sync that failed to the next one for the same attestation. */
 const RETRY_MS = 30_000;
+/**
+ * Longest wait between two looks that the origin can ask for, milliseconds. A look is one small request, and an origin that is overloaded
+ * for some seconds must not keep an edge from a new release for minutes.
+ */
+const LOOK_WAIT_MAX_MS = 60_000;
 /** The part of an interval by which each look is early or late, so that edges do not ask together. */
 const JITTER = 0.1;
 
@@ -132,7 +137,9 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
       }),
     onFailure: (error) => {
       const message = messageOf(error);
-      if (message !== failure) logger.warn({ err: error }, `the origin cannot be followed: ${message}`);
+      if (message !== failure) {
+        logger.warn({ err: error }, `the origin cannot be followed: ${failureText(error, clock.now())}`);
+      }
       failure = message;
       const origin = upstream.current()?.attested;
       return origin === undefined ? IDLE_MS : nextLookMs(origin, options.random(), error);
@@ -144,9 +151,10 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
  * Milliseconds to the next look.
  *
  * @param random in [0, 1)
- * @param error why the last look failed; the origin can have said when to ask again
+ * @param error why the last look failed; the origin can have said when to ask again, of which a minute is honoured
  */
 function nextLookMs({ pollMs }: AttestedUpstream, random: number, error?: unknown): number {
   const askedMs = error instanceof UpstreamError ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(pollMs * (1 - JITTER + 2 * JITTER * random), askedMs * (1 + JITTER * random));
+  const waitMs = Math.min(askedMs, LOOK_WAIT_MAX_MS);
+  return Math.max(pollMs * (1 - JITTER + 2 * JITTER * random), waitMs * (1 + JITTER * random));
 }

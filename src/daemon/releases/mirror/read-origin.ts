@@ -1,7 +1,7 @@
-import { messageOf } from '../../../platform/errors.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { acceptOrigin } from '../../../mirror/accept-origin.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
+import { failureText } from '../../upstream/upstream.ts';
 import type { HeldOrigin, OriginRepository } from '../records/origin-repository.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
 
@@ -54,7 +54,7 @@ export async function readOrigin(
     if (held === null) throw new Error('the accepted attestation of the origin cannot be read back');
     return { held, tag: state.tag };
   } catch (error) {
-    if (!signal.aborted) note(false, messageOf(error));
+    if (!signal.aborted) note(false, failureText(error, clock.now()));
     throw error;
   }
 }

@@ -1,6 +1,8 @@
 import { readTokenFile } from '../../../platform/files/token-file.ts';
 import { backoffMs } from '../../../platform/process/backoff.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { NoteWait } from '../../../mirror/attested-source.ts';
 import { createSlipwaySource } from '../../../mirror/slipway-source.ts';
 import type { AttestedUpstream } from '../attested/attested-upstream.ts';
 import { readConfiguredKeys } from '../attested/configured-keys.ts';
@@ -25,7 +27,7 @@ export interface SlipwayAdapterOptions {
 async function patiently<T>(
   { maxAttempts, backoffBaseMs: baseMs, backoffCapMs: capMs }: UpstreamConfiguration,
   { clock, random }: SlipwayAdapterOptions,
-  signal: AbortSignal,
+  { signal, noteWait }: { readonly signal: AbortSignal; readonly noteWait: NoteWait | undefined },
   send: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -35,7 +37,9 @@ async function patiently<T>(
       const askedMs = error instanceof UpstreamError ? error.retryAfterMs : null;
       if (askedMs === null || attempt === maxAttempts) throw error;
       // All edges that share a token hear the same wait, and must not come back together.
-      await clock.sleep(askedMs + backoffMs(attempt, { baseMs, capMs }, random(), null), signal);
+      const waitMs = askedMs + backoffMs(attempt, { baseMs, capMs }, random(), null);
+      noteWait?.(messageOf(error), waitMs);
+      await clock.sleep(waitMs, signal);
     }
   }
 }
@@ -61,8 +65,13 @@ export function createSlipwayAdapter(
     url: location.url,
     label,
     send: async (request, signal) => await client.send(request, signal),
-    sendPage: async (request, signal) =>
-      await patiently(configuration, options, signal, async () => await client.send(request, signal)),
+    sendPage: async (request, signal, noteWait) =>
+      await patiently(
+        configuration,
+        options,
+        { signal, noteWait },
+        async () => await client.send(request, signal),
+      ),
   });
   return {
     kind: 'slipway',

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
+import type { NoteWait } from '../../../mirror/attested-source.ts';
 import type { ExtraDigest, FileDigests, HashPool } from '../../../platform/hashing/digests.ts';
 import { SpareBuffers } from '../../../platform/memory/spare-buffers.ts';
 import { PartFile } from './part-file.ts';
@@ -23,6 +24,7 @@ export interface Downloader {
    * @param stagedPath absolute path; its directory exists
    * @param signal stops promptly and leaves a resumable part
    * @param onBytes told how many bytes were added; negative when received bytes had to be thrown away
+   * @param noteWait hears of the waits between attempts
    * @returns the digests of the file, with its block list; its bytes are not durable yet
    * @throws UpstreamError when upstream fails, a file system error (`code` kept), or the signal's reason
    */
@@ -31,6 +33,7 @@ export interface Downloader {
     stagedPath: string,
     signal: AbortSignal,
     onBytes: (bytes: number) => void,
+    noteWait?: NoteWait,
   ): Promise<FileDigests>;
 }
 
@@ -52,7 +55,7 @@ export interface DownloaderOptions {
 export function createDownloader(deps: DownloaderOptions): Downloader {
   const tools: SmallFileTools = { pool: deps.pool, buffers: new SpareBuffers(SPARE_BYTES) };
   return {
-    async download(entry, stagedPath, signal, onBytes) {
+    async download(entry, stagedPath, signal, onBytes, noteWait) {
       signal.throwIfAborted();
       const { size } = entry;
       const part =
@@ -62,7 +65,7 @@ export function createDownloader(deps: DownloaderOptions): Downloader {
       if (part.length > 0) onBytes(part.length);
       let digests: FileDigests;
       try {
-        digests = await fetchVerified(deps, entry, part, { signal, onBytes });
+        digests = await fetchVerified(deps, entry, part, { signal, onBytes, noteWait });
       } catch (error) {
         const useless = error instanceof UpstreamError && isMismatch(error);
         await (useless ? part.discard() : part.keep());
@@ -77,6 +80,7 @@ export function createDownloader(deps: DownloaderOptions): Downloader {
 interface Progress {
   readonly signal: AbortSignal;
   readonly onBytes: (bytes: number) => void;
+  readonly noteWait: NoteWait | undefined;
 }
 
 async function fetchVerified(
@@ -110,6 +114,7 @@ async function fetchVerified(
         throw error;
       const waitMs = backoff(deps, failures, error.retryAfterMs);
       report(deps, entry, error, waitMs);
+      progress.noteWait?.(error.message, waitMs);
       await deps.clock.sleep(waitMs, progress.signal);
     }
   }

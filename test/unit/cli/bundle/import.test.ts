@@ -18,6 +18,7 @@ import {
 } from '../../../support/bundles.ts';
 import { canMount, tmpfs } from '../../../support/tmpfs.ts';
 import { until } from '../../../support/until.ts';
+import { tarHeader } from '../../../../src/mirror/bundle/tar-file.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const BIG = Buffer.alloc(2 * 1024 * 1024 + 7, 'big');
@@ -90,7 +91,7 @@ describe('slipway import', () => {
   it('stops waiting for a silent pipe when it is interrupted, and leaves nothing behind', async () => {
     const stop = new AbortController();
     const stdin = new PassThrough();
-    stdin.write(Buffer.alloc(1000));
+    stdin.write(tarHeader('oci-layout', 30));
     let err = '';
     const running = runImport(['-', '--keys', store.keyFile, '--to', folder], {
       stdin,

@@ -120,6 +120,15 @@ describe('parseJsonExact', () => {
     expect(kindOf('[{"a":1,"b":2},{"c":1,"d":1}]', limits)).toBe('too_many_keys');
   });
 
+  it('bounds the values of a text, whatever holds them', () => {
+    const limits = { maxValues: 4 };
+    expect(kindOf('{"a":1,"b":[",[{",2]}', { maxValues: 5 })).toBe('accepted');
+    expect(kindOf('[1,2,3]', limits)).toBe('accepted');
+    expect(kindOf('[1,2,3,4]', limits)).toBe('too_many_values');
+    expect(kindOf('[[],[],[]]', limits)).toBe('too_many_values');
+    expect(kindOf('{"a":{"b":{"c":{"d":1}}}}', limits)).toBe('too_many_values');
+  });
+
   it('bounds size in bytes, not in characters', () => {
     expect(kindOf('"éé"', { maxBytes: 6 })).toBe('accepted');
     expect(kindOf('"éé"', { maxBytes: 5 })).toBe('too_large');

@@ -307,6 +307,22 @@ describe('localized-publish of stored translations', () => {
     expect(world.textCalls[0]).toMatchObject({ translationFile: 'zh.csv' });
   });
 
+  test('refuses a file without a text that can be published, even with force', async () => {
+    const world = await withTexts();
+    await writeFile(join(world.patchRoot, 'empty.csv'), '');
+    world.texts.translations = {};
+    world.texts.untranslatedUnits = 2;
+    const body = { translation_file: 'empty.csv', force: true };
+    expect(await world.act('localized-publish', body)).toMatchObject({
+      status: 'failed',
+      failure_code: 'coverage_incomplete',
+      failure_reason: expect.stringMatching(
+        /^no unit can be published: .*; name a file with translations$/,
+      ) as string,
+    });
+    expect(world.attested().localized).toBeNull();
+  });
+
   test.each([...LOCALIZED_FAILPOINTS, ...RELEASE_FAILPOINTS])(
     'that is stopped at %s leaves the old or the new release, and continues',
     async (place) => {

@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CatalogError } from '../../../../src/daemon/localized/catalogs/catalog-rewriter.ts';
@@ -305,6 +305,16 @@ describe('a bad patch manifest', () => {
     if (manifest === undefined) await writeFile(join(world.patchRoot, MANIFEST), '{');
     else await world.writeManifest(manifest);
     expect(await refusal(world)).toMatchObject({ code });
+  });
+
+  test('that is larger than one can be is refused before a task exists', async () => {
+    const world = await createLocalizedWorld();
+    await writeFile(join(world.patchRoot, MANIFEST), '');
+    await truncate(join(world.patchRoot, MANIFEST), 32 * 1024 * 1024 + 1);
+    expect(await refusal(world)).toMatchObject({
+      code: 'invalid_request',
+      message: 'the patch manifest "patches.json" cannot be used: it is larger than 33554432 bytes',
+    });
   });
 
   test('is refused with arguments that select texts', async () => {

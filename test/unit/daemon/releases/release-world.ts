@@ -111,6 +111,7 @@ const CONFIGURATION: ReleasesConfiguration = {
 export async function createWorld(
   change: Partial<ReleasesConfiguration> & {
     readonly withUpstream?: boolean;
+    readonly downloadAttempts?: number;
     readonly part?: PartOnReleases;
   } = {},
 ): Promise<World> {
@@ -168,7 +169,12 @@ export async function createWorld(
         return target[name];
       },
     });
-    const { withUpstream = true, part = () => ({ jobs: [], actions: [] }), ...configuration } = change;
+    const {
+      withUpstream = true,
+      downloadAttempts = 1,
+      part = () => ({ jobs: [], actions: [] }),
+      ...configuration
+    } = change;
     const releases = createReleases({
       database,
       root,
@@ -183,7 +189,12 @@ export async function createWorld(
                 pool,
                 clock,
                 logger: createSilentLogger(),
-                limits: { maxAttempts: 1, backoffBaseMs: 1, backoffCapMs: 1, maxFileBytes: 1e9 },
+                limits: {
+                  maxAttempts: downloadAttempts,
+                  backoffBaseMs: 1,
+                  backoffCapMs: 1,
+                  maxFileBytes: 1e9,
+                },
               }),
               close: async () => undefined,
             }

@@ -301,9 +301,13 @@ describe('the texts of a file', () => {
 });
 
 describe('the demands on a localized release', () => {
-  const frozen = (published: number, untranslated: number): Pick<FrozenRelease, 'counts' | 'blocked'> => ({
+  const frozen = (
+    published: number,
+    untranslated: number,
+  ): Pick<FrozenRelease, 'counts' | 'blocked' | 'translationFileSha256'> => ({
     counts: { ...noOutcomes(), published, untranslated },
     blocked: [],
+    translationFileSha256: null,
   });
 
   it.each([
@@ -314,5 +318,14 @@ describe('the demands on a localized release', () => {
     const policy = { ...EVERYTHING, minCoverage };
     expect(blockersOf(release, policy).map(({ code }) => code)).toEqual(codes);
     requirePublishable(release, policy, true);
+  });
+
+  it('refuse a file without a text that can be published, even with force', () => {
+    const ofFile = (published: number) => () => {
+      const release = { ...frozen(published, 10), translationFileSha256: 'f'.repeat(64) };
+      requirePublishable(release, { ...EVERYTHING, minCoverage: 1 }, true);
+    };
+    expect(ofFile(0)).toThrow(/^no unit can be published: /);
+    expect(ofFile(1)).not.toThrow();
   });
 });

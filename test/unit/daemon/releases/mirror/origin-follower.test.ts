@@ -24,10 +24,10 @@ function follow({
 }: {
   readonly look: () => Promise<null>;
   readonly restate?: () => Promise<number | null>;
-}): { readonly clock: FakeClock; readonly lines: string[]; readonly probes: boolean[] } {
+}): { readonly clock: FakeClock; readonly lines: string[]; readonly probes: unknown[] } {
   const clock = new FakeClock(ISSUED * 1000);
   const lines: string[] = [];
-  const probes: boolean[] = [];
+  const probes: unknown[] = [];
   const attested = {
     source: { label: 'origin', current: look },
     channels: ['official'],
@@ -50,7 +50,7 @@ function follow({
       get: () => releaseRow('r91', { snapshot_id: NEXT.snapshot_id, state: 'verified' }),
     },
     origins: { held: () => ({ statement: STATEMENT }), trust: () => undefined },
-    probes: { record: ({ ok }: { readonly ok: boolean }) => probes.push(ok) },
+    probes: { record: (probe: unknown) => probes.push(probe) },
     retainedCount: () => 0,
     attestor: { restate, status: () => ({ status: 'ok' }) },
     clock,
@@ -77,12 +77,35 @@ test('an origin that says when to ask again is asked then, and each failure is r
     },
   });
   await clock.advance(0);
-  expect([looks, probes, lines]).toEqual([1, [false], ['the origin cannot be followed: later']]);
+  const until = new Date(ISSUED * 1000 + 20_000).toISOString();
+  expect(looks).toBe(1);
+  expect(probes).toEqual([
+    { label: 'origin', ok: false, message: `later, not before ${until}`, checkedAt: ISSUED },
+  ]);
+  expect(lines).toEqual([`the origin cannot be followed: later, not before ${until}`]);
   await clock.advance(20_000);
   expect(looks).toBe(1);
   // Edges that get the same answer do not come back together.
   await clock.advance(1000);
   expect(looks).toBe(2);
+});
+
+test('an origin that asks for a long wait is looked at after about a minute, and the same failure is logged once', async () => {
+  let looks = 0;
+  const { clock, lines, probes } = follow({
+    look: async () => {
+      looks += 1;
+      const throttled = new UpstreamError('upstream_throttled', 'later', {
+        retryable: true,
+        retryAfterMs: 300_000,
+      });
+      return await Promise.reject(throttled);
+    },
+  });
+  await clock.advance(60_000);
+  expect(looks).toBe(1);
+  await clock.advance(6_000);
+  expect([looks, probes.length, lines.length]).toEqual([2, 2, 1]);
 });
 
 test('an origin that says to ask again immediately is asked after the usual interval', async () => {

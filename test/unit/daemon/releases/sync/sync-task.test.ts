@@ -2,7 +2,9 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
-import { createWorld, type World } from '../release-world.ts';
+import { act } from '../../../../support/actions.ts';
+import { until } from '../../../../support/until.ts';
+import { createWorld, ended, type World } from '../release-world.ts';
 
 async function synced(files: Record<string, string> = { a: 'one', b: 'two' }): Promise<World> {
   const world = await createWorld();
@@ -249,6 +251,37 @@ test('destinations that differ only in case are synced, with a warning', async (
   const task = world.engine.list(1)[0];
   const warnings = world.engine.logs(task!.task_id)?.lines.filter((line) => line.level === 'warn');
   expect(warnings).toEqual([expect.objectContaining({ fields: { destinations: 'A.txt, a.txt' } })]);
+});
+
+test('a sync that upstream asks to wait says so once, although all its downloads wait', async () => {
+  const world = await createWorld({ downloadAttempts: 2 });
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+  ]);
+  const refused = new Set<string>();
+  world.upstream.onOpen = (destination) => {
+    if (refused.has(destination)) return;
+    refused.add(destination);
+    throw new UpstreamError('upstream_throttled', 'busy', { retryable: true, retryAfterMs: 20_000 });
+  };
+  const startedAt = world.clock.now();
+  const { task } = await act(world.actions, 'sync');
+  const warnings = (): readonly unknown[] =>
+    world.engine.logs(task.task_id)?.lines.filter(({ level }) => level === 'warn') ?? [];
+  await until(() => refused.size === 2 && warnings().length > 0);
+  expect(warnings()).toEqual([
+    expect.objectContaining({
+      message: `upstream is asked again at ${new Date(startedAt + 20_000).toISOString()}: busy`,
+      fields: { wait_ms: 20_000 },
+    }),
+  ]);
+  const done = ended(world.engine, task.task_id);
+  await until(async () => {
+    await world.clock.advance(20_000);
+    return world.engine.get(task.task_id)?.finished_at !== null;
+  });
+  expect((await done).status).toBe('succeeded');
 });
 
 test('the app version travels in the manifest, the server-info document beside it', async () => {

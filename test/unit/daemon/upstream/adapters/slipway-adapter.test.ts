@@ -63,6 +63,18 @@ describe('an edge', () => {
     expect(await waits('0', 0)).toEqual([50, 100]);
   });
 
+  it('tells who reads a manifest that its origin asks to wait', async () => {
+    const origin = await startBusy(1, { 'retry-after': '20' });
+    const noted: unknown[] = [];
+    const sleep: Clock['sleep'] = async () => {
+      await Promise.resolve();
+    };
+    const { source } = upstreamOf(origin, { clock: { ...systemClock, sleep }, random: () => 0 });
+    const reading = source.manifest(WANTED, freeSignal(), (why, ms) => noted.push([why, ms]));
+    expect(await codeOf(reading)).toBe('origin_malformed');
+    expect(noted).toEqual([[expect.stringMatching(/asks to retry later \(status 429\)$/), 20_050]]);
+  });
+
   it('does not repeat a look at its origin: who follows it decides when the next one is', async () => {
     const origin = await startBusy(10, { 'retry-after': '300' });
     const { source } = upstreamOf(origin);
