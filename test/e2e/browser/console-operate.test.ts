@@ -197,7 +197,7 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       .getByText(/61\.0 GiB/)
       .first()
       .waitFor();
-    await page.getByText(/3\.0 GiB more can be freed/).waitFor();
+    await page.getByText(/A cleanup frees 3\.0 GiB more/).waitFor();
     await page.getByRole('button', { name: 'Clean up …' }).waitFor();
     const scrub = page.getByRole('region', { name: 'Scrub' });
     expect(await scrub.getByRole('progressbar').getAttribute('value')).toBe('0.78');
