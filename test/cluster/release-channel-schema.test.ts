@@ -141,20 +141,20 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
   it('shows the served release, its verdict and since when, in the columns of kubectl', async () => {
     expect(await refusal({ suspend: true }, 'shown')).toBe('');
     const path = '/apis/slipway.dev/v1alpha1/namespaces/default/releasechannels/shown';
-    const condition = {
-      type: 'Ready',
+    const condition = (type: string, reason: string): object => ({
+      type,
       status: 'False',
-      reason: 'EntryDamaged',
+      reason,
       message: 'pod a: bytes do not match',
       lastTransitionTime: '2026-01-15T12:00:00Z',
       observedGeneration: 1,
-    };
+    });
     const written = await world().plane.request('PATCH', `${path}/status`, {
       contentType: 'application/merge-patch+json',
       body: {
         status: {
           observedGeneration: 1,
-          conditions: [condition],
+          conditions: [condition('Ready', 'EntryDamaged'), condition('Healthy', 'VolumeFull')],
           release: { id: 'r1', verifiedAt: '2026-01-15T11:00:00Z' },
           sync: { result: 'Failed', consecutiveFailures: 2 },
           servingPods: '2/3',
@@ -184,12 +184,13 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       'Edges',
       'Ready',
       'Reason',
+      'Health',
       'Coverage',
       'Sync',
       'Suspended',
       'Since',
     ]);
-    expect(rows[0]?.cells.slice(0, 11)).toEqual([
+    expect(rows[0]?.cells.slice(0, 12)).toEqual([
       'shown',
       'official',
       'r1',
@@ -198,11 +199,12 @@ describe.skipIf(missing)('the definition of ReleaseChannel', () => {
       '7/9',
       'False',
       'EntryDamaged',
+      'VolumeFull',
       null,
       'Failed',
       true,
     ]);
-    expect(rows[0]?.cells[11]).toMatch(/^\d+d$|^\d+y/);
+    expect(rows[0]?.cells[12]).toMatch(/^\d+d$|^\d+y/);
     expect(rows[0]?.cells.at(-1)).toBe('pod a: bytes do not match');
   });
 });
