@@ -4,7 +4,6 @@ import { messageOf } from '../../platform/errors.ts';
 
 /** Bytes of a header, and what the size of an archive is a multiple of. */
 export const TAR_BLOCK = 512;
-const BLOCK = TAR_BLOCK;
 
 /** Longest extended header that is read, bytes. */
 const EXTENSION_MAX_BYTES = 64 * 1024;
@@ -13,7 +12,7 @@ const EXTENSION_MAX_BYTES = 64 * 1024;
 const MAX_ENTRIES = 100_000;
 
 /** Two empty blocks end an archive. */
-export const TAR_END = Buffer.alloc(2 * BLOCK);
+export const TAR_END = Buffer.alloc(2 * TAR_BLOCK);
 
 /** Most bytes of the end of an archive. Programs fill it to a whole record, by default of 10 KiB. */
 const END_MAX_BYTES = 1024 * 1024;
@@ -37,7 +36,7 @@ export interface TarMember {
  * Source: POSIX.1-2024, pax, "ustar Interchange Format".
  */
 export function tarHeader(path: string, size: number): Buffer {
-  const block = Buffer.alloc(BLOCK);
+  const block = Buffer.alloc(TAR_BLOCK);
   const header = new Header({
     path,
     size,
@@ -80,8 +79,8 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
   let extension: Pax | undefined;
   let entries = 0;
   for (let at = 0; at < fileSize;) {
-    const block = await read(at, at + BLOCK);
-    if (block.length < BLOCK) throw cutOff(at);
+    const block = await read(at, at + TAR_BLOCK);
+    if (block.length < TAR_BLOCK) throw cutOff(at);
     const header = readHeader(block, extension, at);
     if (header.nullBlock) {
       await requireEnd(read, at, fileSize);
@@ -91,9 +90,9 @@ export async function listTar(read: ReadAt, fileSize: number): Promise<readonly 
     entries += 1;
     if (entries > MAX_ENTRIES) throw new TarError(`the archive has more than ${MAX_ENTRIES} entries`);
     const { size = 0, path = '', type } = header;
-    const offset = at + BLOCK;
+    const offset = at + TAR_BLOCK;
     if (!Number.isSafeInteger(size) || size < 0)
-      throw new TarError(`the header at ${offset - BLOCK} states no size`);
+      throw new TarError(`the header at ${offset - TAR_BLOCK} states no size`);
     if (offset + size > fileSize) throw cutOff(offset);
     at = offset + paddedSize(size);
     if (type === 'ExtendedHeader') {
@@ -143,7 +142,7 @@ function readExtension(bytes: Buffer, at: number): Pax {
 }
 
 function paddedSize(size: number): number {
-  return Math.ceil(size / BLOCK) * BLOCK;
+  return Math.ceil(size / TAR_BLOCK) * TAR_BLOCK;
 }
 
 function noHeader(at: number): TarError {
