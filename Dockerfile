@@ -17,7 +17,8 @@ FROM dependencies AS console
 COPY scripts/node-tools.sh scripts/console.ts ./scripts/
 COPY scripts/console ./scripts/console
 COPY scripts/console-tools ./scripts/console-tools
-# The rules that the page and the daemon share.
+# The rules and formats that the page and the daemon share.
+COPY src/contract ./src/contract
 COPY src/domain ./src/domain
 COPY src/console ./src/console
 RUN node scripts/console.ts

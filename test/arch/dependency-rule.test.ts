@@ -158,6 +158,14 @@ describe('the dependency rule', () => {
     expect(foreign).toEqual([]);
   });
 
+  it('has every layer that the console imports in the image of its build', () => {
+    const stage = /^FROM dependencies AS console\n([^]*?)^FROM /m.exec(
+      readFileSync(join(ROOT, 'Dockerfile'), 'utf8'),
+    );
+    const copied = [...(stage?.[1] ?? '').matchAll(/^COPY src\/(\w+) /gm)].map(([, layer]) => layer);
+    expect(copied.sort()).toEqual(['console', ...(LAYERS['console'] ?? [])].sort());
+  });
+
   it('keeps the composition roots small', () => {
     const long = globSync('cmd/**/*.ts', { cwd: ROOT }).filter(
       (file) => readFileSync(join(ROOT, file), 'utf8').split('\n').length > 81,

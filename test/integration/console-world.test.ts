@@ -30,7 +30,7 @@ it('the world of the console has every state that its pages show', async () => {
   expect(await read('translation.status')).toMatchObject({
     current: { localized_release_id: `${second}-l2`, base_release_id: second },
     automation: { state: 'followed' },
-    coverage: { blocked: 4, by_state: { stale: 9 } },
+    coverage: { blocked: 4, by_state: { stale: 10 } },
     history: [{}, { localized_release_id: `${second}-l1` }, { localized_release_id: `${first}-l1` }],
   });
   expect((await read('translation.handoff')).releases[0]).toMatchObject({ held_total: 2 });
