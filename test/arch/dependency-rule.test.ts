@@ -163,7 +163,7 @@ describe('the dependency rule', () => {
       readFileSync(join(ROOT, 'Dockerfile'), 'utf8'),
     );
     const copied = [...(stage?.[1] ?? '').matchAll(/^COPY src\/(\w+) /gm)].map(([, layer]) => layer);
-    expect(copied.sort()).toEqual(['console', ...(LAYERS['console'] ?? [])].sort());
+    expect(new Set(copied)).toEqual(new Set(['console', ...(LAYERS['console'] ?? [])]));
   });
 
   it('keeps the composition roots small', () => {
