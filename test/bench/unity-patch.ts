@@ -40,7 +40,7 @@ interface Patching {
 
 /**
  * Patches every text of a bundle of string tables, from file to file, against UnityPy. Both are measured in processor time
- * of one process; the start of the processes does not count. Slipway reads its edits from a file, too. Its self-check is
+ * of one process; the start of the processes does not count. Both read the same file of edits. The self-check of Slipway is
  * in the memory and in the note, and not in the speed: the peer checks nothing.
  */
 export async function run({ rounds, quick, workDirectory }: BenchOptions): Promise<BenchRow[]> {
@@ -60,7 +60,7 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
     rounds,
     quick,
     ours: async () => await measure(process.execPath, [...OPTIONS, CHILD, input, edits, ours]),
-    theirs: async () => await measure(program, [PEER, 'patch', input, theirs]),
+    theirs: async () => await measure(program, [PEER, 'patch', input, edits, theirs]),
   });
   checkSame(ours, theirs, rows);
   const extra = pairs.map((pair) => pair.ours.extraBytes ?? 0);

@@ -2,7 +2,7 @@
 
   read-unity-bundles.py texts FILE...   one line of JSON for each file: { path id: { name, class_id, texts } }
   read-unity-bundles.py values FILE...  one line of JSON for each file: { files: { name: sha256 }, objects: { path id: fields } }
-  read-unity-bundles.py patch FILE OUT  seconds of processor time to write the bundle with each text of string tables changed
+  read-unity-bundles.py patch FILE EDITS OUT  seconds of processor time to write the bundle with the edits of string tables
   read-unity-bundles.py pack FILE OUT   writes the bundle again with LZMA
   read-unity-bundles.py time FILE       seconds of processor time and number of texts in string tables
 """
@@ -13,10 +13,6 @@ import sys
 import time
 
 import UnityPy
-
-# What the bench appends to each text.
-TRANSLATED = " translated"
-
 
 def texts_of(value):
     if isinstance(value, str):
@@ -63,14 +59,25 @@ def print_values(path):
     print(json.dumps({"files": files, "objects": objects}))
 
 
-def patch(path, output):
+def read_edits(path):
+    edits = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            edit = json.loads(line)
+            edits[edit["pathId"], edit["fieldPath"]] = edit["target"]
+    return edits
+
+
+def patch(path, edits_path, output):
     started = time.process_time()
+    edits = read_edits(edits_path)
     with open(path, "rb") as file:
         environment = UnityPy.load(file.read())
     for each in environment.objects:
         tree = each.read_typetree()
-        for row in tree["m_TableData"]:
-            row["m_Localized"] += TRANSLATED
+        path_id = str(each.path_id)
+        for at, row in enumerate(tree["m_TableData"]):
+            row["m_Localized"] = edits[path_id, f"m_TableData[{at}].m_Localized"]
         each.save_typetree(tree)
     with open(output, "wb") as file:
         file.write(environment.file.save(packer="lz4"))
@@ -92,7 +99,7 @@ elif sys.argv[1] == "values":
     for argument in sys.argv[2:]:
         print_values(argument)
 elif sys.argv[1] == "patch":
-    patch(sys.argv[2], sys.argv[3])
+    patch(sys.argv[2], sys.argv[3], sys.argv[4])
 elif sys.argv[1] == "pack":
     with open(sys.argv[3], "wb") as output:
         output.write(UnityPy.load(sys.argv[2]).file.save(packer="lzma"))
