@@ -80,8 +80,8 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
   if (!againstToken.ok) return refuse(io, againstToken.error);
   const clock = io.clock ?? systemClock;
   const progress = createProgressDisplay(io.stderr, clock);
-  const http = createMirrorHttp(MIRROR_CONNECTIONS, token.value);
-  const httpAgainst = createMirrorHttp(MIRROR_CONNECTIONS, againstToken.value);
+  const http = createMirrorHttp(MIRROR_CONNECTIONS, token.value, clock);
+  const httpAgainst = createMirrorHttp(MIRROR_CONNECTIONS, againstToken.value, clock);
   const signal = io.signal ?? new AbortController().signal;
   try {
     const report = await checkMirror({

@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 /** Longest wait for the next bytes of a body. */
@@ -11,6 +12,10 @@ const BODY_TIMEOUT_MS = 30_000;
 const MAX_WAITS = 4;
 /** Longest such wait, milliseconds. */
 const WAIT_MAX_MS = 60_000;
+/** An answer may be slow for so long. */
+const SLOW_MS = 60_000;
+/** Least bytes a second after that, on average. */
+const LEAST_BYTES_PER_SECOND = 1024;
 
 /** A server did not answer, or with a status that is not an answer. */
 export class MirrorHttpError extends Error {
@@ -35,12 +40,16 @@ export interface MirrorHttp {
 
 /**
  * Makes the client of a check from outside: no redirects, no content codings unless a request asks for one, a bound on every wait. A server
- * that answers 429 or 503 with `Retry-After` is asked again after that time.
+ * that answers 429 or 503 with `Retry-After` is asked again after that time. An answer that comes too slowly fails.
  *
  * @param connections the most connections to one host
  * @param token for every request, or `null`
  */
-export function createMirrorHttp(connections: number, token: string | null): MirrorHttp {
+export function createMirrorHttp(
+  connections: number,
+  token: string | null,
+  clock: Pick<Clock, 'monotonic'>,
+): MirrorHttp {
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   const agent = new Agent({ connections, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   const ask = async (
@@ -66,6 +75,7 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
   };
   const send: SendHttp = async (asked, signal): Promise<HttpAnswer> => {
     const { url, accept } = asked;
+    let askedAt = clock.monotonic();
     let response = await ask(asked, signal);
     for (let waits = 0; waits < MAX_WAITS && !accept.includes(response.statusCode); waits += 1) {
       const waitMs = requestedWait(response);
@@ -73,6 +83,7 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
       response.body.destroy();
       // A limit of a mirror says nothing about its files.
       await delay(waitMs, undefined, { signal });
+      askedAt = clock.monotonic();
       response = await ask(asked, signal);
     }
     const { statusCode: status, body } = response;
@@ -83,7 +94,7 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
     return {
       status,
       headers: response.headers,
-      chunks: () => body,
+      chunks: () => notTooSlow(body, url, () => clock.monotonic() - askedAt),
       discard: () => {
         body.destroy();
       },
@@ -95,6 +106,30 @@ export function createMirrorHttp(connections: number, token: string | null): Mir
       await agent.destroy();
     },
   };
+}
+
+/**
+ * Passes a body on. A server that sends a byte now and then would otherwise keep a check for days.
+ *
+ * @param elapsedMs since the request
+ * @throws MirrorHttpError when the body comes too slowly
+ */
+async function* notTooSlow(
+  body: AsyncIterable<Uint8Array>,
+  url: string,
+  elapsedMs: () => number,
+): AsyncGenerator<Uint8Array, void> {
+  let received = 0;
+  for await (const chunk of body) {
+    received += chunk.length;
+    const elapsed = elapsedMs();
+    if (elapsed > SLOW_MS && received < (elapsed / 1000) * LEAST_BYTES_PER_SECOND)
+      throw new MirrorHttpError(
+        null,
+        `${url} sent ${received} bytes in ${Math.round(elapsed / 1000)} s, fewer than ${LEAST_BYTES_PER_SECOND} a second`,
+      );
+    yield chunk;
+  }
 }
 
 /** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */

@@ -361,6 +361,22 @@ describe('slipway verify --url at a server in between', () => {
     expect([code, asked, out]).toEqual([1, 5, expect.stringContaining('answered 429')]);
   });
 
+  it('gives a file up that stays limited', async () => {
+    const mirror = await startMirror();
+    let asked = 0;
+    const url = await startLimited(mirror.url, (path, response) => {
+      if (!path.endsWith('/c.bin')) return false;
+      asked += 1;
+      response.writeHead(429, { 'retry-after': '0' }).end();
+      return true;
+    });
+    const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
+    expect([code, asked, found.releases[0]?.checked]).toEqual([1, 5, 4]);
+    expect(found.releases[0]?.examples).toMatchObject([
+      { destination: 'c.bin', status: 'unreachable', message: expect.stringContaining('answered 429') },
+    ]);
+  });
+
   it('follows no redirect, and says where it leads', async () => {
     const mirror = await startMirror();
     const url = await startLimited(mirror.url, (_path, response) => {
