@@ -262,7 +262,7 @@ describe('a second supervised daemon on a data folder', () => {
 });
 
 describe('a store that lost FORMAT', () => {
-  it('gets it back from its own daemon, and is refused by another', { timeout: TAKEOVER_MS }, async () => {
+  it('gets it back from its own daemon; another daemon refuses the store', { timeout: TAKEOVER_MS }, async () => {
     const system = await running();
     const path = join(system.snapshotRoot, 'FORMAT');
     const format = await readFile(path, 'utf8');
