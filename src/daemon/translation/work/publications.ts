@@ -18,6 +18,13 @@ export interface PublishedContainer {
   readonly patchKey: string;
 }
 
+/** Containers that a recorded release has. */
+export interface SameContainers {
+  /** Those of the given ones. */
+  readonly same: number;
+  readonly all: number;
+}
+
 /** The text of a unit in a patched container. */
 export interface PublishedText {
   readonly unitId: Uint8Array;
@@ -43,6 +50,12 @@ export interface Publications {
   begin(publication: NewPublication, now: number): number;
   /** Whether the texts of a localized release are recorded. */
   has(localizedReleaseId: string): boolean;
+  /**
+   * Compares a recorded release with containers.
+   *
+   * @returns how many of these it has, and how many it has in all; `null` unless it is recorded on this base
+   */
+  compareContainers(publication: NewPublication, containers: readonly PublishedContainer[]): SameContainers | null;
   /** The keys whose texts are not recorded yet. */
   unknownKeys(patchKeys: readonly string[]): readonly string[];
   addTexts(patchKey: string, texts: readonly PublishedText[]): void;
@@ -95,7 +108,7 @@ function createRecords({
   targetLanguage,
 }: PublicationsOptions): Pick<
   Publications,
-  'begin' | 'has' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
+  'begin' | 'has' | 'compareContainers' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
 > {
   const publication = createRecordFinder(database, targetLanguage);
   const others =
@@ -111,6 +124,12 @@ function createRecords({
   const add = database.prepare(`INSERT INTO publication
     (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)`);
   const find = database.prepare('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
+  const hasContainer = database.prepare(
+    'SELECT 1 FROM publication_container WHERE publication_id = ? AND destination = ? AND patch_key = ?',
+  );
+  const countContainers = database.prepare(
+    'SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?',
+  );
   const addLoose = database.prepare('INSERT OR IGNORE INTO loose_patch_key VALUES (?)');
   const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?, ?)');
   const addContainer = database.prepare('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
@@ -130,6 +149,16 @@ function createRecords({
         return Number(add.run(localizedReleaseId, baseReleaseId, targetLanguage, now).lastInsertRowid);
       }),
     has: (localizedReleaseId) => publication(localizedReleaseId) !== null,
+    compareContainers: ({ localizedReleaseId, baseReleaseId }, containers) => {
+      const recorded = publication(localizedReleaseId);
+      if (recorded?.baseReleaseId !== baseReleaseId) return null;
+      const { publicationId } = recorded;
+      const same = containers.filter(
+        ({ destination, patchKey }) =>
+          hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
+      );
+      return { same: same.length, all: Number(countContainers.get(publicationId)?.['containers']) };
+    },
     unknownKeys: (keys) => keys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined),
     addTexts: (key, added) => {
       const patchKey = Buffer.from(key, 'hex');
