@@ -1,6 +1,8 @@
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import type { Progress } from '../output/progress-line.ts';
-import type { TaskView } from './report-views.ts';
+import type { ReportOf } from './read-report.ts';
+
+type TaskView = ReportOf<'task.status'>['task'];
 
 /** Longest text about a task in a list, characters. */
 const BRIEF_MAX = 100;
@@ -9,7 +11,7 @@ const SHOWN_COUNTS = 3;
 /** Numbers of a result that are not what the task did. */
 const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|version)$/;
 
-/** What a list says about a task in a few words: how it goes or ended, who started it and why. */
+/** Describes a task in a few words for a list: how it goes or ended, which schedule started it, and why. */
 export function briefOf(task: TaskView): string {
   const { reason, schedule_id: schedule } = task;
   const facts = [outcomeBrief(task), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];

@@ -17,7 +17,7 @@ export interface ProgressDisplay {
   /**
    * Shows it, unless the last time was just now.
    *
-   * @param phase of the work; a new one is shown at once
+   * @param phase of the work; a new one is shown immediately
    */
   show(text: string, phase?: string): void;
   /** Takes the line away again. */

@@ -76,7 +76,10 @@ export async function publishTexts(
     hit(deps, 'localized.texts.frozen');
     if (args.dry_run) {
       const blockers = [...withdrawalBlockers(deps, args), ...blockersOf(frozen, policy)];
-      return { ...dryRunOf(base, frozen, blockers), unchanged: await isCurrentContent(deps, frozen, context) };
+      return {
+        ...dryRunOf(base, frozen, blockers),
+        unchanged: await isCurrentContent(deps, frozen, context),
+      };
     }
     requirePublishable(frozen, policy, args.force);
     automatic?.require(frozen);

@@ -1,5 +1,11 @@
 import type { DifferencesPage, DifferencesQuery } from './publication-differences.ts';
-import type { NewPublication, PublishedContainer, PublishedText, SameContainers, TakenBack } from './publications.ts';
+import type {
+  NewPublication,
+  PublishedContainer,
+  PublishedText,
+  SameContainers,
+  TakenBack,
+} from './publications.ts';
 import type { PublishableContainers, PublishableContainersQuery } from './publishable-containers.ts';
 import type { PublishableQuery, PublishableTarget } from './publishable-targets.ts';
 import type { TranslationWork } from './translation-work.ts';

@@ -55,7 +55,10 @@ export interface Publications {
    *
    * @returns how many of these it has, and how many it has in all; `null` unless it is recorded on this base
    */
-  compareContainers(publication: NewPublication, containers: readonly PublishedContainer[]): SameContainers | null;
+  compareContainers(
+    publication: NewPublication,
+    containers: readonly PublishedContainer[],
+  ): SameContainers | null;
   /** The keys whose texts are not recorded yet. */
   unknownKeys(patchKeys: readonly string[]): readonly string[];
   addTexts(patchKey: string, texts: readonly PublishedText[]): void;
@@ -100,7 +103,12 @@ export interface PublicationsOptions {
 
 /** Creates the publications of one target language. */
 export function createPublications(options: PublicationsOptions): Publications {
-  return { ...createRecords(options), ...createMarks(options), ...createHolds(options) };
+  return {
+    ...createRecords(options),
+    ...createComparison(options),
+    ...createMarks(options),
+    ...createHolds(options),
+  };
 }
 
 function createRecords({
@@ -108,7 +116,7 @@ function createRecords({
   targetLanguage,
 }: PublicationsOptions): Pick<
   Publications,
-  'begin' | 'has' | 'compareContainers' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
+  'begin' | 'has' | 'unknownKeys' | 'addTexts' | 'addContainers' | 'cleanUp'
 > {
   const publication = createRecordFinder(database, targetLanguage);
   const others =
@@ -124,12 +132,6 @@ function createRecords({
   const add = database.prepare(`INSERT INTO publication
     (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)`);
   const find = database.prepare('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
-  const hasContainer = database.prepare(
-    'SELECT 1 FROM publication_container WHERE publication_id = ? AND destination = ? AND patch_key = ?',
-  );
-  const countContainers = database.prepare(
-    'SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?',
-  );
   const addLoose = database.prepare('INSERT OR IGNORE INTO loose_patch_key VALUES (?)');
   const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?, ?)');
   const addContainer = database.prepare('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
@@ -149,16 +151,6 @@ function createRecords({
         return Number(add.run(localizedReleaseId, baseReleaseId, targetLanguage, now).lastInsertRowid);
       }),
     has: (localizedReleaseId) => publication(localizedReleaseId) !== null,
-    compareContainers: ({ localizedReleaseId, baseReleaseId }, containers) => {
-      const recorded = publication(localizedReleaseId);
-      if (recorded?.baseReleaseId !== baseReleaseId) return null;
-      const { publicationId } = recorded;
-      const same = containers.filter(
-        ({ destination, patchKey }) =>
-          hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
-      );
-      return { same: same.length, all: Number(countContainers.get(publicationId)?.['containers']) };
-    },
     unknownKeys: (keys) => keys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined),
     addTexts: (key, added) => {
       const patchKey = Buffer.from(key, 'hex');
@@ -185,6 +177,31 @@ function createRecords({
         if (Number(dropTexts.run(patchKey).changes) < STEP_ROWS) fasten.run(patchKey);
         return true;
       }),
+  };
+}
+
+function createComparison({
+  database,
+  targetLanguage,
+}: PublicationsOptions): Pick<Publications, 'compareContainers'> {
+  const publication = createRecordFinder(database, targetLanguage);
+  const hasContainer = database.prepare(
+    'SELECT 1 FROM publication_container WHERE publication_id = ? AND destination = ? AND patch_key = ?',
+  );
+  const countContainers = database.prepare(
+    'SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?',
+  );
+  return {
+    compareContainers: ({ localizedReleaseId, baseReleaseId }, containers) => {
+      const recorded = publication(localizedReleaseId);
+      if (recorded?.baseReleaseId !== baseReleaseId) return null;
+      const { publicationId } = recorded;
+      const same = containers.filter(
+        ({ destination, patchKey }) =>
+          hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
+      );
+      return { same: same.length, all: Number(countContainers.get(publicationId)?.['containers']) };
+    },
   };
 }
 

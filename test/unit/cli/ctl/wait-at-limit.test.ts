@@ -50,9 +50,9 @@ describe('a call of a token that has reached a limit', () => {
     const other = calls([new CtlFailure(CTL_EXITS.unavailable, 'away', { code: 'daemon_unavailable' })]);
     await expect(other.api.post('x', null, 'key')).rejects.toThrow('away');
     expect(other.waits).toEqual([]);
-    await expect(calls([limit(1)], AbortSignal.abort(new Error('stop'))).api.post('x', null, 'key')).rejects.toThrow(
-      'stop',
-    );
+    await expect(
+      calls([limit(1)], AbortSignal.abort(new Error('stop'))).api.post('x', null, 'key'),
+    ).rejects.toThrow('stop');
   });
 
   it('does not end the import of a glossary', async () => {
@@ -77,7 +77,11 @@ describe('a call of a token that has reached a limit', () => {
       output: 'text',
       stdout: { write: (text: string) => out.push(text) },
       stderr: { write: () => undefined },
-      clock: { now: () => 0, monotonic: () => 0, sleep: async (ms: number) => await Promise.resolve(void waits.push(ms)) },
+      clock: {
+        now: () => 0,
+        monotonic: () => 0,
+        sleep: async (ms: number) => await Promise.resolve(void waits.push(ms)),
+      },
       signal: new AbortController().signal,
     };
     expect(await importGlossaryFile(context as unknown as CtlContext)).toBe(CTL_EXITS.ok);

@@ -3,21 +3,23 @@ import { createProgressDisplay } from '../../../../src/cli/output/progress-displ
 
 interface Shown {
   readonly written: readonly string[];
-  show(afterMs: number, text: string, phase?: string): void;
-  end(): void;
+  readonly show: (afterMs: number, text: string, phase?: string) => void;
+  readonly end: () => void;
 }
 
 function display(terminal: { readonly isTTY?: boolean; readonly columns?: number }): Shown {
   let now = 0;
   const written: string[] = [];
   const clock = { now: () => now, monotonic: () => now, sleep: async () => await Promise.resolve() };
-  const { show, end } = createProgressDisplay({ ...terminal, write: (text) => written.push(text) }, clock);
+  const line = createProgressDisplay({ ...terminal, write: (text) => written.push(text) }, clock);
   return {
     written,
-    end,
+    end: () => {
+      line.end();
+    },
     show: (afterMs, text, phase) => {
       now += afterMs;
-      show(text, phase);
+      line.show(text, phase);
     },
   };
 }

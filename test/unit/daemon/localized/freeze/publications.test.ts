@@ -28,7 +28,7 @@ const openTranslated = async (): Promise<FreezeWorld> => {
 };
 
 describe('the containers of a localized release', () => {
-  it('are told from others: another text, another file, another base', async () => {
+  it('differ from those with another text, file or base', async () => {
     const open = await openTranslated();
     const policy = { minState: 'translated' } as const;
     await publish(open, 'l1');
