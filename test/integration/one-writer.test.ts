@@ -262,20 +262,24 @@ describe('a second supervised daemon on a data folder', () => {
 });
 
 describe('a store that lost FORMAT', () => {
-  it('gets it back from its own daemon, and is refused by another', { timeout: TAKEOVER_MS }, async () => {
-    const system = await running();
-    const path = join(system.snapshotRoot, 'FORMAT');
-    const format = await readFile(path, 'utf8');
-    expect(await system.daemon.stop()).toBe(0);
-    await rm(path);
-    const error = await startWithOwnData(system).catch((failure: unknown) => failure);
-    expect(error).toBeInstanceOf(StartError);
-    expect((error as StartError).failed.lines.join()).toContain('but not FORMAT: restore FORMAT');
-    await system.startDaemon();
-    await untilReady(system.daemon);
-    expect(await readFile(path, 'utf8')).toBe(format);
-    await system.succeed('verify');
-  });
+  it(
+    'gets it back from its own daemon; another daemon refuses the store',
+    { timeout: TAKEOVER_MS },
+    async () => {
+      const system = await running();
+      const path = join(system.snapshotRoot, 'FORMAT');
+      const format = await readFile(path, 'utf8');
+      expect(await system.daemon.stop()).toBe(0);
+      await rm(path);
+      const error = await startWithOwnData(system).catch((failure: unknown) => failure);
+      expect(error).toBeInstanceOf(StartError);
+      expect((error as StartError).failed.lines.join()).toContain('but not FORMAT: restore FORMAT');
+      await system.startDaemon();
+      await untilReady(system.daemon);
+      expect(await readFile(path, 'utf8')).toBe(format);
+      await system.succeed('verify');
+    },
+  );
 });
 
 describe('a store that a daemon with other keys attested', () => {

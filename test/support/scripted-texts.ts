@@ -65,6 +65,9 @@ export function createScriptedTexts(): ScriptedTexts {
 
 /** A freezer that takes the scripted translations. */
 export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer {
+  const recorded = new Map<string, string>();
+  const keysOf = (containers: readonly FrozenContainer[]): string =>
+    containers.map(({ patchKey }) => patchKey).join();
   return {
     freeze: async ({ baseReleaseId, translationFile, policy, workDirectory }) => {
       await texts.onFreeze();
@@ -116,8 +119,10 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         translationFileSha256: translationFile === null ? null : 'f'.repeat(64),
       };
     },
-    record: async (_frozen, releaseId) => {
+    isRecordedAs: async ({ containers }, releaseId) => recorded.get(releaseId) === keysOf(containers),
+    record: async ({ containers }, releaseId) => {
       calls.push({ recorded: releaseId });
+      recorded.set(releaseId, keysOf(containers));
     },
   };
 }

@@ -7,6 +7,7 @@ import {
   type BoundedAnswer,
   type HttpCall,
 } from '../../platform/http/http-client.ts';
+import { parseRetryAfter } from '../../platform/http/retry-after.ts';
 import { CTL_EXITS, CtlFailure, deniedFailure, failureOfProblem } from './ctl-exits.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
@@ -119,7 +120,8 @@ function answerOf(
   if (value !== undefined && isAccepted) return { body, value };
   const problem = ProblemSchema.safeParse(value);
   if (problem.success && problem.data.status === status) {
-    throw status === 401 ? deniedFailure(base, hasToken, problem.data) : failureOfProblem(problem.data);
+    if (status === 401) throw deniedFailure(base, hasToken, problem.data);
+    throw failureOfProblem(problem.data, parseRetryAfter(answer.retryAfter ?? null, Date.now()));
   }
   throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
 }

@@ -35,16 +35,23 @@ export class CtlFailure extends Error {
   readonly exit: CtlExit;
   /** The code of the daemon's answer, else of the service's; `null` when there was none. */
   readonly code: string | null;
+  /** How long the service asks to wait before the next call, milliseconds; `null` when it does not. */
+  readonly retryAfterMs: number | null;
 
   constructor(
     exit: CtlExit,
     message: string,
-    { code = null, ...options }: ErrorOptions & { readonly code?: string | null } = {},
+    {
+      code = null,
+      retryAfterMs = null,
+      ...options
+    }: ErrorOptions & { readonly code?: string | null; readonly retryAfterMs?: number | null } = {},
   ) {
     super(message, options);
     this.name = 'CtlFailure';
     this.exit = exit;
     this.code = code;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -59,8 +66,12 @@ const EXIT_OF_STATUS: Readonly<Record<number, CtlExit>> = {
   503: CTL_EXITS.unavailable,
 };
 
-/** Turns a problem answer of the service into a failure. */
-export function failureOfProblem(problem: Problem): CtlFailure {
+/**
+ * Turns a problem answer of the service into a failure.
+ *
+ * @param retryAfterMs for which the answer asks to wait
+ */
+export function failureOfProblem(problem: Problem, retryAfterMs: number | null = null): CtlFailure {
   const { status, code, detail, errors, instance } = problem;
   const lines = [
     `${detail} (${sourceOf(problem)})`,
@@ -69,6 +80,7 @@ export function failureOfProblem(problem: Problem): CtlFailure {
   if (status >= 500) lines.push(`  request id: ${instance}`);
   return new CtlFailure(exitOfProblem(status, code), lines.join('\n'), {
     code: problem.daemon?.code ?? code,
+    retryAfterMs,
   });
 }
 

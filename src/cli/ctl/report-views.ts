@@ -4,6 +4,7 @@ import type { Painter } from '../../platform/terminal/painter.ts';
 import { printable, textBytes, textClock, textFields, textTime } from '../../platform/terminal/text-table.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
 import type { ReportOf } from './read-report.ts';
+import { briefOf } from './task-brief.ts';
 
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
@@ -47,7 +48,8 @@ export function renderTasks(tasks: readonly TaskView[], view: View): string {
     { title: 'FINISHED', cell: ({ finished_at: at }) => textTime(at, now), wide: true },
     { title: 'ATTEMPT', cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`, wide: true },
     { title: 'REVIEWER', cell: ({ reviewer }) => reviewer ?? '-', wide: true },
-    { title: 'DETAIL', cell: detailOf },
+    { title: 'ARGUMENTS', cell: ({ args }) => pairsOf(args) || '-', wide: true },
+    { title: 'DETAIL', cell: briefOf },
   ];
   return itemTable(tasks, columns, view);
 }
@@ -170,18 +172,6 @@ export function renderLogLine(
   const task = line.task_id === undefined ? '' : ` [${line.task_id}]`;
   const level = painter.cell('level', line.level.padEnd(5));
   return `${textClock(line.ts)} ${level} ${printable(`${line.msg}${task}${fields}`)}\n`;
-}
-
-/** The most telling facts of a task: how it goes or ended, its arguments, and who asked for it. */
-function detailOf(task: TaskView): string {
-  const { args, reason, schedule_id: schedule } = task;
-  const facts = [
-    outcomeOf(task),
-    pairsOf(args),
-    schedule === null ? '' : `schedule ${schedule}`,
-    reason ?? '',
-  ].filter((fact) => fact !== '');
-  return facts.length === 0 ? '-' : facts.join('; ');
 }
 
 /** How a task goes or ended; empty when there is nothing to say yet. */

@@ -64,6 +64,7 @@ export async function watchTask(
           seen.task.progress === null
             ? `${seen.task.kind} ${seen.task.status}`
             : renderProgress(seen.task.progress),
+          seen.task.progress?.phase,
         );
       }
       if (clock.monotonic() >= end) {

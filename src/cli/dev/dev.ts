@@ -3,7 +3,7 @@ import process from 'node:process';
 import { dirname, join, resolve } from 'node:path';
 import { runKeygen } from '../keygen/keygen.ts';
 import { startChild, type Child } from './child.ts';
-import { waitForRelease } from './daemon-progress.ts';
+import { waitForRelease, type ServedRelease } from './daemon-progress.ts';
 import { DEMO_RELEASE_IDS } from './demo/demo-story.ts';
 import { flatBuffersTableSchema } from './demo/flatbuffers-table.ts';
 import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
@@ -33,6 +33,7 @@ import {
   shortPath,
   type WelcomeLocalized,
 } from './welcome.ts';
+import { createProgressDisplay } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { renderReadableLine } from '../output/readable-log.ts';
 import { loadTrustedKeys } from '../../attestation/keys.ts';
@@ -201,10 +202,7 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
     adminToken: (await readFile(layout.adminToken, 'utf8')).trim(),
     programDirectory: io.programDirectory,
   };
-  const first = await waitForRelease(service, io, {
-    onProgress: progressWriter(io),
-    onFailure: (failure) => io.stdout.write(renderFailedSync(failure, service)),
-  });
+  const first = await waitWithProgress(service, io);
   const { releaseId, carryOver, localized } =
     demo === null
       ? { ...first, carryOver: null, localized: null }
@@ -229,6 +227,28 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
     }),
   );
   return await new Promise<never>(() => undefined);
+}
+
+/** Waits for the first release, and shows what its sync does. */
+async function waitWithProgress(
+  service: RunningService & Parameters<typeof renderFailedSync>[1],
+  io: DevIo,
+): Promise<ServedRelease> {
+  const display = createProgressDisplay(io.stdout, io.clock);
+  try {
+    return await waitForRelease(service, io, {
+      onProgress: (progress) => {
+        // A phase without progress yet may end before the next look, and its line would stay at 0 %.
+        if (progress.done > 0) display.show(renderProgress(progress), progress.phase);
+      },
+      onFailure: (failure) => {
+        display.end();
+        io.stdout.write(renderFailedSync(failure, service));
+      },
+    });
+  } finally {
+    display.end();
+  }
 }
 
 interface PlayedRelease extends IndexedRelease {
@@ -289,21 +309,6 @@ async function prepareKeys(layout: DevLayout, io: DevIo): Promise<void> {
   if (present) return;
   const code = await runKeygen([`--out=${shortPath(layout.keys)}`], { stdout: io.stdout, stderr: io.stderr });
   if (code !== 0) throw new Error(`no signing key could be created in ${layout.keys}`);
-}
-
-function progressWriter(io: DevIo): (progress: Parameters<typeof renderProgress>[0]) => void {
-  let last = '';
-  return (progress) => {
-    const line = renderProgress(progress);
-    // A phase without progress yet may end before the next look, and its line would stay at 0 %.
-    if (progress.done === 0 || line === last) return;
-    last = line;
-    io.stdout.write(
-      io.stdout.isTTY === true
-        ? `\r\u001b[2K${line}${progress.done === progress.total ? '\n' : ''}`
-        : `${line}\n`,
-    );
-  };
 }
 
 /** @throws Error when the first of the processes has ended */

@@ -62,7 +62,11 @@ export const SERVICE_REASON_NAMES = [
 
 /** The remedy of each cause. */
 export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
-  AttestationUnavailable: step('Check that the daemon runs; run sync if it has no release.', 'sync'),
+  // Each server begins with it, also when all is well.
+  AttestationUnavailable: step(
+    'Wait a moment after a start. If it lasts, check that the daemon runs, and run sync if it has no release.',
+    'sync',
+  ),
   AttestationInvalid: step(
     'Check the trusted keys of the server, and that it reads the volume of this daemon.',
   ),

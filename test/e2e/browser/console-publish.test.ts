@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reportPath } from '../../../src/cli/ctl/report-path.ts';
 import { PHONE } from '../../support/browser.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { CONSOLE_RELEASES } from '../../support/console-release.ts';
@@ -52,6 +53,8 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
       .getByRole('link', { name: new RegExp(`Localized served ${BASE}-l3`) })
       .waitFor();
     await screenshot('publish-done', { fullPage: true });
+    await pressOn(page, publishing.getByRole('button', { name: 'Start a dry run' }));
+    await publishing.getByText('Nothing would change').waitFor();
 
     // The way back shows the lines that readers will see change.
     await pressOn(page, published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }));
@@ -100,6 +103,17 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     );
     const { page, violations, troubles } = empty;
     const published = page.getByRole('region', { name: 'Published releases' });
+    // An announced release is the one that a rollback takes back.
+    const status = `**${reportPath('release.status')}`;
+    await page.route(status, async (route) => {
+      const response = await route.fetch();
+      const announced = { release_id: `${BASE}-l9`, current_at: 4_102_444_800 };
+      const json = { ...((await response.json()) as object), announced_localized: announced };
+      await route.fulfill({ response, json });
+    });
+    await published.getByText(`${BASE}-l9 is announced.`).waitFor();
+    await published.getByRole('button', { name: 'Take it back …' }).waitFor();
+    await page.unroute(status);
     await published.getByRole('button', { name: 'Withdraw the localized channel …' }).click();
     await published.getByText('Readers will see 2 lines in the official text again.').waitFor();
     await published.getByText('No unit is put on hold.').waitFor();

@@ -17,6 +17,7 @@ import type { CtlContext } from '../ctl-context.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
+import { waitAtLimit } from '../wait-at-limit.ts';
 import { fileFormat, trustedBy } from './exchange-options.ts';
 import { changeTerm, languagesOf, queryTerms } from './glossary-api.ts';
 import { renderOutcome } from './outcome-view.ts';
@@ -39,8 +40,14 @@ interface TermOutcome {
   readonly message?: string;
 }
 
-/** Imports a local file term by term through the actions of the Glossary. The whole file is read first. @throws CtlFailure */
-export async function importGlossaryFile(context: CtlContext): Promise<CtlExit> {
+/**
+ * Imports a local file term by term through the actions of the Glossary. The whole file is read first. Where the token has reached
+ * a limit, the import waits.
+ *
+ * @throws CtlFailure
+ */
+export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
+  const context = { ...given, api: waitAtLimit(given) };
   const { args, words, stderr, clock, output, stdout, signal } = context;
   const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);

@@ -183,6 +183,9 @@ function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Eleme
         ]}
       />
       <CoverageBar units={units} />
+      {result.isUnchanged ? (
+        <p class="note info">Nothing would change: the current release has these texts already.</p>
+      ) : null}
       {blockers.map(({ code, message }) => (
         <div class="note bad" key={code}>
           <p>

@@ -29,6 +29,8 @@ export interface ChangedFile {
 
 /** The result of a publication, or of its dry run. */
 export interface PublishResult {
+  /** Whether the current localized release has these texts already. */
+  readonly isUnchanged: boolean;
   readonly baseReleaseId: string | null;
   readonly localizedReleaseId: string | null;
   /** From 0 to 1; `null` when not known. */
@@ -98,6 +100,7 @@ export function hasChangedSince(
 export function readPublishResult(result: Fields): PublishResult {
   const files = listOf(result['files']).map(fileOf);
   return {
+    isUnchanged: result['unchanged'] === true,
     baseReleaseId: textOf(result['base_release_id']),
     localizedReleaseId: textOf(result['localized_release_id']),
     coverage: numberOf(result['coverage']),

@@ -18,6 +18,7 @@ function feeds(app: App): readonly FeedRequest[] {
   return [
     reportFeed(app, 'translation.status', { everyMs: 3000 }),
     reportFeed(app, 'translation.handoff'),
+    reportFeed(app, 'release.status', { everyMs: 3000 }),
     ...[...new Set(runs)].map((id) => taskFeed(app, id)),
   ];
 }

@@ -28,6 +28,8 @@ export function RollbackPanel(): JSX.Element {
   const feed = app.pool.state<Status>('translation.status');
   const preview = useRun('preview');
   const rollback = useRun('rollback');
+  const releases = app.pool.state<Report<'release.status'>>('release.status').value;
+  const announcedId = releases?.announced_localized?.release_id ?? null;
   return (
     <Panel title="Published releases" feed={feed}>
       {(status) =>
@@ -35,12 +37,12 @@ export function RollbackPanel(): JSX.Element {
           <Empty>Nothing is published yet. Start with a dry run above.</Empty>
         ) : (
           <>
-            <Releases status={status} preview={preview} />
+            <Releases status={status} announcedId={announcedId} preview={preview} />
             <RunState run={preview} title="Preview: nothing is rolled back yet">
               {(task) => (
                 <Preview
                   result={readRollbackResult(task.result ?? {})}
-                  currentId={status.current?.localized_release_id ?? null}
+                  lastId={announcedId ?? status.current?.localized_release_id ?? null}
                   rollback={rollback}
                 />
               )}
@@ -55,7 +57,15 @@ export function RollbackPanel(): JSX.Element {
   );
 }
 
-function Releases({ status, preview }: { readonly status: Status; readonly preview: Run }): JSX.Element {
+function Releases({
+  status,
+  announcedId,
+  preview,
+}: {
+  readonly status: Status;
+  readonly announcedId: string | null;
+  readonly preview: Run;
+}): JSX.Element {
   const app = useApp();
   const { current, coverage, history } = status;
   const mayRollBack = app.mayRun('localized-rollback') && current !== null;
@@ -80,7 +90,7 @@ function Releases({ status, preview }: { readonly status: Status; readonly previ
           { head: 'Release', cell: (row) => <code>{row.localized_release_id}</code> },
           { head: 'Base', cell: (row) => <code>{row.base_release_id ?? '–'}</code> },
           { head: 'State', cell: (row) => <ReleaseState row={row} /> },
-          { head: 'Current since', cell: (row) => <Time at={row.at} /> },
+          { head: 'Became current', cell: (row) => <Time at={row.at} /> },
           {
             head: 'Roll back',
             class: 'tools',
@@ -95,11 +105,15 @@ function Releases({ status, preview }: { readonly status: Status; readonly previ
           },
         ]}
       />
-      {mayRollBack && !history.some(isTarget) ? (
+      {mayRollBack && (announcedId !== null || !history.some(isTarget)) ? (
         <p class="buttons">
-          <span class="muted">No earlier release of this base can become current again. </span>
+          <span class="muted">
+            {announcedId === null
+              ? 'No earlier release of this base can become current again. '
+              : `${announcedId} is announced. `}
+          </span>
           <Button class="danger" onClick={() => show(null)}>
-            Withdraw the localized channel …
+            {announcedId === null ? 'Withdraw the localized channel …' : 'Take it back …'}
           </Button>
         </p>
       ) : null}
@@ -120,18 +134,18 @@ function ReleaseState({ row: { state, rolled_back: rollback } }: { readonly row:
 /** The lines that readers will see change, and the confirmation. */
 function Preview({
   result,
-  currentId,
+  lastId,
   rollback,
 }: {
   readonly result: RollbackResult;
-  readonly currentId: string | null;
+  /** The release that was published last: the announced one, else the current one. */
+  readonly lastId: string | null;
   readonly rollback: Run;
 }): JSX.Element {
   const [reviewer, setReviewer] = useState('');
   const [reason, setReason] = useState('');
   const { from, to, changedUnits, changes, files } = result;
-  if (from !== currentId)
-    return <Empty>The current release has changed since. Start the preview again.</Empty>;
+  if (from !== lastId) return <Empty>The current release has changed since. Start the preview again.</Empty>;
   const canRollBack = reviewer.trim() !== '' && reason.trim() !== '';
   return (
     <div class="preview answer">

@@ -42,13 +42,15 @@ export interface Freezer {
    * `file_refused`; those of the exchange folder, of the parse index and of translation.db; the signal's reason
    */
   freeze(request: FreezeRequest, context: RunContext): Promise<FrozenRelease>;
+  /** Whether a localized release has exactly these texts, on the same base. */
+  isRecordedAs(frozen: FrozenRelease, localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
   /** Records the texts of a frozen release under the name of a localized one. Call it before that becomes current. */
   record(frozen: FrozenRelease, localizedReleaseId: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface FreezerPorts {
   readonly parse: Pick<Parse, 'unitsAfter' | 'isCurrent'>;
-  readonly publishing: Pick<Publishing, 'openFile' | 'freeze' | 'isRecorded' | 'record'>;
+  readonly publishing: Pick<Publishing, 'openFile' | 'freeze' | 'isRecorded' | 'hasContainers' | 'record'>;
   /** Another one for every change of the program that can change the bytes of a patched file. */
   readonly patcherVersion: string;
 }
@@ -79,6 +81,8 @@ export function createFreezer(ports: FreezerPorts): Freezer {
         { retryable: true },
       );
     },
+    isRecordedAs: async ({ baseReleaseId, containers }, localizedReleaseId, signal) =>
+      await ports.publishing.hasContainers({ localizedReleaseId, baseReleaseId }, containers, signal),
     record: async ({ baseReleaseId, containers }, localizedReleaseId, signal) => {
       const paths = new Map(containers.map(({ patchKey, editsPath }) => [patchKey as string, editsPath]));
       const textsOf = async function* textsOf(patchKey: string) {

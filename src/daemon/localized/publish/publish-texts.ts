@@ -76,7 +76,10 @@ export async function publishTexts(
     hit(deps, 'localized.texts.frozen');
     if (args.dry_run) {
       const blockers = [...withdrawalBlockers(deps, args), ...blockersOf(frozen, policy)];
-      return dryRunOf(base, frozen, blockers);
+      return {
+        ...dryRunOf(base, frozen, blockers),
+        unchanged: await isCurrentContent(deps, frozen, context),
+      };
     }
     requirePublishable(frozen, policy, args.force);
     automatic?.require(frozen);
@@ -84,6 +87,19 @@ export async function publishTexts(
   } finally {
     await rm(workDirectory, { recursive: true, force: true });
   }
+}
+
+/** Whether a publication would change nothing, because the current localized release has these texts. */
+async function isCurrentContent(
+  { releases, freezer }: Pick<TextDependencies, 'releases' | 'freezer'>,
+  frozen: FrozenRelease,
+  { args, signal }: TaskContext<PublishArguments>,
+): Promise<boolean> {
+  const current = releases.current('localized');
+  if (current?.state !== 'current') return false;
+  const { release_id: releaseId } = current;
+  if ((args.localized_release_id ?? releaseId) !== releaseId) return false;
+  return await freezer.isRecordedAs(frozen, releaseId, signal);
 }
 
 async function publishFrozen(

@@ -37,11 +37,12 @@ export function planRequestedCleanup(
     force: args.force,
   });
   if (named !== null && !plan.remove.includes(named)) {
-    const kept = plan.keep.find(({ release }) => release === named);
+    const why = plan.keep.find(({ release }) => release === named)?.why ?? 'current';
+    const advice = why === 'retained' ? `; to delete it anyway: ${forcedCommand(named)}` : '';
     throw new TaskError(
       'release_protected',
-      `release ${named.release_id} is not deleted: ${EXPLAIN[kept?.why ?? 'current']}`,
-      { details: { release_id: named.release_id, why: kept?.why ?? 'current' } },
+      `release ${named.release_id} is not deleted: ${EXPLAIN[why]}${advice}`,
+      { details: { release_id: named.release_id, why } },
     );
   }
   return plan;
@@ -53,9 +54,14 @@ const EXPLAIN = {
   previous: 'it is the previous release, the target of a rollback',
   pinned: 'it is pinned',
   base_of_localized: 'it is the base of a localized release that is kept',
-  retained: 'clients may still be downloading it; send force to delete it anyway',
+  retained: 'clients may still be downloading it',
   newest: 'it is among the releases to keep',
 } as const;
+
+function forcedCommand({ channel, release_id: releaseId }: ReleaseRow): string {
+  const field = channel === 'localized' ? 'localized_release_id' : 'id';
+  return `slipway ctl run release-cleanup ${field}=${releaseId} force=true`;
+}
 
 function namedRelease(releases: readonly ReleaseRow[], args: CleanupArguments): ReleaseRow | null {
   const { id, localized_release_id: localizedId } = args;

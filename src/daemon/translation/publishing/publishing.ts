@@ -33,6 +33,12 @@ export interface Publishing {
   openFile(file: string, context: RunContext): Promise<TargetFile>;
   /** Whether the texts of a localized release are recorded. */
   isRecorded(localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
+  /** Whether a localized release was recorded on this base with exactly these containers. */
+  hasContainers(
+    publication: NewPublication,
+    containers: readonly PublishedContainer[],
+    signal: AbortSignal,
+  ): Promise<boolean>;
   /** Records the texts of a localized release, before it becomes current. Recording it again replaces the record. */
   record(publication: NewPublication, texts: RecordedTexts, signal: AbortSignal): Promise<void>;
   /**
@@ -78,7 +84,7 @@ export interface PublishingPorts extends TargetFilePorts {
 
 /** Times that targets are judged again because others changed meanwhile. */
 const MAX_PASSES = 5;
-/** Containers that one call records. */
+/** Containers that one call records or compares. */
 const BATCH = 200;
 
 /** Creates the port. */
@@ -119,6 +125,8 @@ export function createPublishing(ports: PublishingPorts): Publishing {
       await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
     isRecorded: async (id, signal) =>
       await guarded(signal, async () => await thread.call('hasPublication', id, { signal })),
+    hasContainers: async (publication, containers, signal) =>
+      await guarded(signal, async () => await hasContainers(thread, publication, containers, signal)),
     record: async (publication, texts, signal) => {
       await guarded(signal, async () => {
         await record(thread, publication, texts, signal);
@@ -189,6 +197,22 @@ async function beginMoment(
     'stored targets were judged by other rules or another Glossary, and these change faster than they can be judged again; try again',
     { retryable: true },
   );
+}
+
+async function hasContainers(
+  thread: PublishingPorts['thread'],
+  publication: NewPublication,
+  containers: readonly PublishedContainer[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let start = 0; ; start += BATCH) {
+    const batch = containers
+      .slice(start, start + BATCH)
+      .map(({ destination, patchKey }) => ({ destination, patchKey }));
+    const found = await thread.call('compareContainers', { publication, containers: batch }, { signal });
+    if (found?.all !== containers.length || found.same !== batch.length) return false;
+    if (batch.length < BATCH) return true;
+  }
 }
 
 async function record(

@@ -1,5 +1,11 @@
 import type { DifferencesPage, DifferencesQuery } from './publication-differences.ts';
-import type { NewPublication, PublishedContainer, PublishedText, TakenBack } from './publications.ts';
+import type {
+  NewPublication,
+  PublishedContainer,
+  PublishedText,
+  SameContainers,
+  TakenBack,
+} from './publications.ts';
 import type { PublishableContainers, PublishableContainersQuery } from './publishable-containers.ts';
 import type { PublishableQuery, PublishableTarget } from './publishable-targets.ts';
 import type { TranslationWork } from './translation-work.ts';
@@ -24,6 +30,11 @@ export interface PublicationCalls {
   /** Begins to record the texts of a localized release. @returns its number */
   beginPublication(publication: NewPublication): number;
   hasPublication(localizedReleaseId: string): boolean;
+  /** How many of these containers a recorded release has, and how many in all; `null` unless it is recorded on this base. */
+  compareContainers(query: {
+    readonly publication: NewPublication;
+    readonly containers: readonly PublishedContainer[];
+  }): SameContainers | null;
   /** The keys of containers whose texts are not recorded yet. */
   unknownPatchKeys(patchKeys: readonly string[]): readonly string[];
   addPublishedTexts(batch: { readonly patchKey: string; readonly texts: readonly PublishedText[] }): void;
@@ -62,6 +73,8 @@ export function createPublicationCalls(
     },
     beginPublication: (publication) => use(({ publications }) => publications.begin(publication, now())),
     hasPublication: (id) => use(({ publications }) => publications.has(id)),
+    compareContainers: ({ publication, containers }) =>
+      use(({ publications }) => publications.compareContainers(publication, containers)),
     unknownPatchKeys: (keys) => use(({ publications }) => publications.unknownKeys(keys)),
     addPublishedTexts: ({ patchKey, texts }) => {
       use(({ publications }) => {

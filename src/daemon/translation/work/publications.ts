@@ -18,6 +18,13 @@ export interface PublishedContainer {
   readonly patchKey: string;
 }
 
+/** Containers that a recorded release has. */
+export interface SameContainers {
+  /** Those of the given ones. */
+  readonly same: number;
+  readonly all: number;
+}
+
 /** The text of a unit in a patched container. */
 export interface PublishedText {
   readonly unitId: Uint8Array;
@@ -43,6 +50,15 @@ export interface Publications {
   begin(publication: NewPublication, now: number): number;
   /** Whether the texts of a localized release are recorded. */
   has(localizedReleaseId: string): boolean;
+  /**
+   * Compares a recorded release with containers.
+   *
+   * @returns how many of these it has, and how many it has in all; `null` unless it is recorded on this base
+   */
+  compareContainers(
+    publication: NewPublication,
+    containers: readonly PublishedContainer[],
+  ): SameContainers | null;
   /** The keys whose texts are not recorded yet. */
   unknownKeys(patchKeys: readonly string[]): readonly string[];
   addTexts(patchKey: string, texts: readonly PublishedText[]): void;
@@ -87,7 +103,12 @@ export interface PublicationsOptions {
 
 /** Creates the publications of one target language. */
 export function createPublications(options: PublicationsOptions): Publications {
-  return { ...createRecords(options), ...createMarks(options), ...createHolds(options) };
+  return {
+    ...createRecords(options),
+    ...createComparison(options),
+    ...createMarks(options),
+    ...createHolds(options),
+  };
 }
 
 function createRecords({
@@ -156,6 +177,31 @@ function createRecords({
         if (Number(dropTexts.run(patchKey).changes) < STEP_ROWS) fasten.run(patchKey);
         return true;
       }),
+  };
+}
+
+function createComparison({
+  database,
+  targetLanguage,
+}: PublicationsOptions): Pick<Publications, 'compareContainers'> {
+  const publication = createRecordFinder(database, targetLanguage);
+  const hasContainer = database.prepare(
+    'SELECT 1 FROM publication_container WHERE publication_id = ? AND destination = ? AND patch_key = ?',
+  );
+  const countContainers = database.prepare(
+    'SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?',
+  );
+  return {
+    compareContainers: ({ localizedReleaseId, baseReleaseId }, containers) => {
+      const recorded = publication(localizedReleaseId);
+      if (recorded?.baseReleaseId !== baseReleaseId) return null;
+      const { publicationId } = recorded;
+      const same = containers.filter(
+        ({ destination, patchKey }) =>
+          hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
+      );
+      return { same: same.length, all: Number(countContainers.get(publicationId)?.['containers']) };
+    },
   };
 }
 

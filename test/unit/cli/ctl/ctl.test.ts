@@ -67,8 +67,8 @@ describe('reads', () => {
       .slice(1, -1)
       .map((line) => line.replace(/^.* ago\) +/, ''));
     expect(details).toEqual([
-      'release_id=r1 unchanged=true',
-      'force=true; schedule nightly',
+      'r1: unchanged',
+      'schedule nightly',
       'cancelled: enough',
       'timeout: too slow',
       'an operator asked',

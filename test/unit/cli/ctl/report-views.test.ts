@@ -12,15 +12,47 @@ function ended(result: Record<string, unknown>): typeof task {
 }
 
 describe('the text of a task', () => {
-  it('has digests and ids whole, and shows that a longer value is cut', () => {
-    const digest = 'ab'.repeat(32);
-    const text = renderTasks(
-      [ended({ sha256: digest, snapshot_id: `blake3:${digest}`, long: 'x'.repeat(101) })],
-      VIEW,
+  it.each<readonly [string, Record<string, unknown>]>([
+    [
+      'r1: 333 containers, 140 parsed, 193 reused',
+      { release_id: 'r1', generation: 7, containers: 333, parsed: 140, reused: 193, units: 8 },
+    ],
+    [
+      'r1-l1: published, 1 replaced entry',
+      {
+        published: true,
+        localized_release_id: 'r1-l1',
+        release_id: 'r1',
+        snapshot_id: 'blake3:0',
+        entry_count: 9,
+        coverage: 0.5,
+        replaced_entries: 1,
+      },
+    ],
+    ['r1: unchanged', { unchanged: true, release_id: 'r1', attestation_version: 7, written: 0 }],
+    ['0 damaged', { damaged: 0, releases: [] }],
+  ])('is short in a list, without digests and arguments: %s', (text, result) => {
+    const list = renderTasks([ended(result)], VIEW);
+    expect(list.trimEnd()).toMatch(new RegExp(`\\) +${text}(?:;|$)`));
+    expect(list).not.toMatch(/blake3|=/);
+  });
+
+  it('is cut in a list, and has its arguments in a wide one', () => {
+    const failed = {
+      ...task,
+      args: { force: true },
+      failure_code: 'broken',
+      failure_reason: 'x'.repeat(200),
+    };
+    expect(renderTasks([failed], VIEW)).toMatch(/broken: x{20,100}…\n$/);
+    expect(renderTasks([failed], { ...VIEW, wide: true })).toContain(' force=true ');
+  });
+
+  it('tells the share that a running task has done', () => {
+    const progress = { done: 30, total: 60, unit: 'entries', phase: 'download' };
+    expect(renderTasks([{ ...ended({}), status: 'running', progress }], VIEW)).toContain(
+      'download: 50 % of 60 entries',
     );
-    expect(text).toContain(`sha256=${digest} `);
-    expect(text).toContain(`snapshot_id=blake3:${digest} `);
-    expect(text).toContain(`long=${'x'.repeat(100)}…`);
   });
 
   it('has a short result on one line, and indents a long one without control characters', () => {

@@ -223,6 +223,16 @@ describe('localized-publish of stored translations', () => {
     expect(world.texts.patched).toEqual([]);
   });
 
+  test('as a dry run says whether the current localized release has these texts', async () => {
+    const world = await withTexts();
+    const dryRun = { ...fromWorker, args: ['dry_run=true'] };
+    expect((await world.act('localized-publish', dryRun)).result).toMatchObject({ unchanged: false });
+    await world.act('localized-publish', fromWorker);
+    expect((await world.act('localized-publish', dryRun)).result).toMatchObject({ unchanged: true });
+    world.texts.translations['a.csv'] = { こんにちは: '您好' };
+    expect((await world.act('localized-publish', dryRun)).result).toMatchObject({ unchanged: false });
+  });
+
   test('is refused for blocked units even with force, and for no texts only without it', async () => {
     const world = await withTexts();
     world.texts.blockedUnits = 1;

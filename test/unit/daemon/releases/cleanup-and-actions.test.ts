@@ -132,6 +132,9 @@ describe('release-cleanup', () => {
     expect(await refused(world, 'release-cleanup', { id: '3.0' })).toBe('release_protected');
     expect(await refused(world, 'release-cleanup', { id: '2.0', force: true })).toBe('release_protected');
     expect(await refused(world, 'release-cleanup', { id: '1.0' })).toBe('release_protected');
+    await expect(act(world.releases.actions, 'release-cleanup', { id: '1.0' })).rejects.toThrow(
+      /; to delete it anyway: slipway ctl run release-cleanup id=1\.0 force=true$/,
+    );
     expect(await refused(world, 'release-cleanup', { id: '9.0' })).toBe('unknown_release');
     expect(await refused(world, 'release-cleanup', { localized_release_id: '1.0' })).toBe('unknown_release');
     expect((await world.act('release-cleanup', { id: '1.0', force: true })).result).toMatchObject({

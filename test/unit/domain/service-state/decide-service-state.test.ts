@@ -343,6 +343,11 @@ describe('the state of the service', () => {
     ).toBe('damaged');
   });
 
+  it('raises no alarm before the first answer of the daemon', () => {
+    const answer = decide({ official: refused('AttestationUnavailable', null) }, { conditions: null });
+    expect(answer.next_step?.text).toMatch(/^Wait a moment after a start\. If it lasts, /);
+  });
+
   it.each([
     ['data_volume_full', 'DataVolumeFull'],
     ['volume_full', 'VolumeFull'],

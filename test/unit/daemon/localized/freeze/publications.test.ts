@@ -27,6 +27,23 @@ const openTranslated = async (): Promise<FreezeWorld> => {
   return open;
 };
 
+describe('the containers of a localized release', () => {
+  it('differ from those with another text, file or base', async () => {
+    const open = await openTranslated();
+    const policy = { minState: 'translated' } as const;
+    await publish(open, 'l1');
+    const same = await open.freeze(policy);
+    const isL1 = async (frozen: typeof same): Promise<boolean> =>
+      await open.freezer.isRecordedAs(frozen, 'l1', SIGNAL);
+    expect(await isL1(same)).toBe(true);
+    expect(await open.freezer.isRecordedAs(same, 'l2', SIGNAL)).toBe(false);
+    expect(await isL1({ ...same, baseReleaseId: 'r2' })).toBe(false);
+    expect(await isL1(await open.freeze({ ...policy, exclude: ['a.json'] }))).toBe(false);
+    open.world.store('a.json', [{ text: '早上好' }]);
+    expect(await isL1(await open.freeze(policy))).toBe(false);
+  });
+});
+
 describe('the tasks of a localized release', () => {
   it('are published when all of their texts are in it', async () => {
     const open = await openTranslated();

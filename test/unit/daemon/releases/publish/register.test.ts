@@ -55,7 +55,7 @@ describe('a localized release that is damaged when it is registered', () => {
     };
   });
 
-  test('is retried by the sync of an edge, which fetches the object', async () => {
+  test('lets the sync of an edge try again, which fetches the object', async () => {
     await world.damage('two', null);
     await expect(register(copied)).rejects.toMatchObject({
       code: 'release_damaged',

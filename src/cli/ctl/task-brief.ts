@@ -1,0 +1,57 @@
+import { textExcerpt } from '../../platform/terminal/text-table.ts';
+import type { Progress } from '../output/progress-line.ts';
+import type { ReportOf } from './read-report.ts';
+
+type TaskView = ReportOf<'task.status'>['task'];
+
+/** Longest text about a task in a list, characters. */
+const BRIEF_MAX = 100;
+/** Counts of a result that a list shows. */
+const SHOWN_COUNTS = 3;
+/** Numbers of a result that are not what the task did. */
+const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|version)$/;
+
+/** Describes a task in a few words for a list: how it goes or ended, which schedule started it, and why. */
+export function briefOf(task: TaskView): string {
+  const { reason, schedule_id: schedule } = task;
+  const facts = [outcomeBrief(task), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];
+  return textExcerpt(facts.filter((fact) => fact !== '').join('; ') || '-', BRIEF_MAX);
+}
+
+function outcomeBrief({ status, progress, result, ...task }: TaskView): string {
+  if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
+  if (status === 'running' && progress !== null) return progressBrief(progress);
+  if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;
+  return result === null ? '' : resultBrief(result);
+}
+
+function progressBrief({ phase, done, total, unit }: Progress): string {
+  if (total === null || total === 0) return phase;
+  const share = Math.floor((100 * Math.min(done, total)) / total);
+  return unit === 'bytes' ? `${phase}: ${share} %` : `${phase}: ${share} % of ${total} ${unit}`;
+}
+
+/** Such as `r90: 333 containers, 140 parsed`; the whole result is in `task show`. */
+function resultBrief(result: Readonly<Record<string, unknown>>): string {
+  const members = Object.entries(result);
+  const release = result['localized_release_id'] ?? result['release_id'];
+  const marks = members.flatMap(([name, value]) => (value === true ? [spaced(name)] : []));
+  const counts = members.filter(
+    (member): member is [string, number | bigint] =>
+      ['number', 'bigint'].includes(typeof member[1]) && !NO_COUNT.test(member[0]),
+  );
+  const done = counts.filter(([, value]) => Number(value) !== 0);
+  // When nothing was to do, one count says so.
+  const shown = done.length > 0 ? done.slice(0, SHOWN_COUNTS) : counts.slice(0, marks.length > 0 ? 0 : 1);
+  const facts = [...marks, ...shown.map(([name, value]) => `${value} ${nounOf(name, value)}`)].join(', ');
+  return [typeof release === 'string' ? release : '', facts].filter((part) => part !== '').join(': ');
+}
+
+function nounOf(name: string, value: number | bigint): string {
+  const noun = spaced(name);
+  return Number(value) === 1 ? noun.replace(/ies$/, 'y').replace(/s$/, '') : noun;
+}
+
+function spaced(name: string): string {
+  return name.replaceAll('_', ' ');
+}
