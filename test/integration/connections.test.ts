@@ -150,7 +150,8 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       await request(steady, served);
       answered += 1;
     }
-    expect(answered).toBeGreaterThan(STALLED / 20);
+    // Otherwise the first answer would come after all of them have begun.
+    expect(answered).toBeGreaterThan(STALLED / 100);
   });
 
   it('one address holds at most its number of connections, unless it is a trusted proxy', async () => {

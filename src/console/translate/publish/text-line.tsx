@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
 
 /** A line of text with its label. */
 export function TextLine({
@@ -10,7 +11,8 @@ export function TextLine({
   readonly value: string;
   readonly onInput: (value: string) => void;
 }): JSX.Element {
-  const id = `text-${label.toLowerCase().replaceAll(' ', '-')}`;
+  // Two forms of the page have fields with the same label.
+  const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
