@@ -5,6 +5,7 @@
  *
  *   node scripts/screenshots.ts [NAME...]
  */
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -24,6 +25,7 @@ const PATIENCE_MS = 90_000;
 await main(process.argv.slice(2));
 
 async function main(names: readonly string[]): Promise<void> {
+  requireFont();
   const ends: (() => Promise<void> | void)[] = [];
   const atEnd = (end: () => Promise<void> | void): void => void ends.push(end);
   try {
@@ -38,6 +40,12 @@ async function main(names: readonly string[]): Promise<void> {
   } finally {
     for (const end of ends.toReversed()) await end();
   }
+}
+
+/** @throws Error when no font has the characters, which would be empty boxes in the pictures */
+function requireFont(): void {
+  if (execFileSync('fc-list', [':lang=ja'], { encoding: 'utf8' }) === '')
+    throw new Error('no font has Japanese characters; install one, such as fonts-wqy-microhei of Debian');
 }
 
 async function take(browser: Browser, world: ConsoleWorld, name: string, picture: Picture): Promise<void> {
