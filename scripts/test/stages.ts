@@ -39,13 +39,8 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
     ],
   ],
   [
-    [tier('integration')],
-    // The browser comes first: the programs of Kubernetes may still be built meanwhile.
-    [
-      { name: 'browser', run: browserTests },
-      clusterTier('cluster', CONTROL_PLANE),
-      clusterTier('e2e', WHOLE_NODE, ['container', 'cluster']),
-    ],
+    [tier('integration'), { name: 'browser', run: browserTests }],
+    [clusterTier('cluster', CONTROL_PLANE), clusterTier('e2e', WHOLE_NODE, ['container', 'cluster'])],
   ],
 ];
 
