@@ -114,7 +114,7 @@ describe.skipIf(!hasTool('chromium'))('the lists of the console', () => {
     expect(await bar.getByLabel('State').inputValue()).toBe('stale');
     await bar.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => new URL(page.url()).hash).toBe('#/components');
-    expect(await bar.getByLabel('Path').inputValue()).toBe('');
+    await expect.poll(async () => await bar.getByLabel('Path').inputValue()).toBe('');
   });
 
   it('open a tree by the keys of its pattern', async () => {

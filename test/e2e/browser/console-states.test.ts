@@ -83,7 +83,9 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
     for (const view of ['overview', 'releases', 'schedules', 'reports']) {
       await page.goto(`${system.consoleUrl}#/${view}`);
       await page.locator('.panel').first().waitFor();
-      expect(await page.getByRole('button', { name: /Sync|Verify|Repair|Add|Run|Clean/ }).count()).toBe(0);
+      // A button for the JSON of a panel names the panel behind its own words.
+      const actions = page.getByRole('button', { name: /^(?:Sync|Verify|Repair|Add|Run|Clean)/ });
+      expect(await actions.allTextContents()).toEqual([]);
     }
   });
 
