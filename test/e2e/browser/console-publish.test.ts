@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock, unixSeconds } from '../../../src/platform/process/clock.ts';
 import { reportPath } from '../../../src/cli/ctl/report-path.ts';
 import { PHONE } from '../../support/browser.ts';
 import { openConsole } from '../../support/console-page.ts';
@@ -45,6 +46,9 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await publishing.getByText('120 units').waitFor();
     await typeInto(page, publishing.getByLabel('Your name'), 'lead');
     await typeInto(page, publishing.getByLabel('Reason'), 'only the main story');
+    // The page compares times of tasks, which are whole seconds.
+    const tried = unixSeconds(systemClock);
+    await expect.poll(() => unixSeconds(systemClock)).toBeGreaterThan(tried);
     await pressOn(page, publishing.getByRole('button', { name: 'Publish', exact: true }));
     await publishing.getByText('Published.').waitFor();
     await publishing.getByText('For the next publication, start another dry run.').waitFor();
