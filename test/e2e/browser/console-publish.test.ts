@@ -48,7 +48,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await typeInto(page, publishing.getByLabel('Reason'), 'only the main story');
     // The page compares times of tasks, which are whole seconds.
     const tried = unixSeconds(systemClock);
-    await expect.poll(() => unixSeconds(systemClock)).toBeGreaterThan(tried);
+    await expect.poll(() => unixSeconds(systemClock), { timeout: 10_000 }).toBeGreaterThan(tried);
     await pressOn(page, publishing.getByRole('button', { name: 'Publish', exact: true }));
     await publishing.getByText('Published.').waitFor();
     await publishing.getByText('For the next publication, start another dry run.').waitFor();

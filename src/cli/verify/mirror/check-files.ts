@@ -37,10 +37,9 @@ export async function checkFile(
     } catch (error) {
       signal.throwIfAborted();
       last = messageOf(error);
-      const status = error instanceof MirrorHttpError ? error.status : null;
-      if (status === 404) return { destination, status: 'missing', message: last };
-      // The request has waited already for as long as a mirror may ask.
-      if (status === 429 || status === 503) return { destination, status: 'unreachable', message: last };
+      if (!(error instanceof MirrorHttpError)) continue;
+      if (error.status === 404) return { destination, status: 'missing', message: last };
+      if (error.isFinal) return { destination, status: 'unreachable', message: last };
     }
   }
   return { destination, status: 'unreachable', message: `${last} (${ATTEMPTS} attempts)` };

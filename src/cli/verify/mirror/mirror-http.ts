@@ -21,11 +21,14 @@ const LEAST_BYTES_PER_SECOND = 1024;
 export class MirrorHttpError extends Error {
   /** `null` when there was no answer. */
   readonly status: number | null;
+  /** Whether this request has taken minutes, and another one would take as long. */
+  readonly isFinal: boolean;
 
-  constructor(status: number | null, message: string) {
+  constructor(status: number | null, message: string, isFinal = false) {
     super(message);
     this.name = 'MirrorHttpError';
     this.status = status;
+    this.isFinal = isFinal;
   }
 }
 
@@ -89,7 +92,8 @@ export function createMirrorHttp(
     const { statusCode: status, body } = response;
     if (!accept.includes(status)) {
       body.destroy();
-      throw new MirrorHttpError(status, `${url} answered ${status}${adviceOf(response, token)}`);
+      const isLimited = requestedWait(response) !== null;
+      throw new MirrorHttpError(status, `${url} answered ${status}${adviceOf(response, token)}`, isLimited);
     }
     return {
       status,
@@ -121,13 +125,16 @@ async function* notTooSlow(
 ): AsyncGenerator<Uint8Array, void> {
   let received = 0;
   for await (const chunk of body) {
-    received += chunk.length;
     const elapsed = elapsedMs();
-    if (elapsed > SLOW_MS && received < (elapsed / 1000) * LEAST_BYTES_PER_SECOND)
+    // Each chunk judges those before it, so a body that has come whole is never refused.
+    const isSlow = elapsed > SLOW_MS && received < (elapsed / 1000) * LEAST_BYTES_PER_SECOND;
+    if (received > 0 && isSlow)
       throw new MirrorHttpError(
         null,
         `${url} sent ${received} bytes in ${Math.round(elapsed / 1000)} s, fewer than ${LEAST_BYTES_PER_SECOND} a second`,
+        true,
       );
+    received += chunk.length;
     yield chunk;
   }
 }

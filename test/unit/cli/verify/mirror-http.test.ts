@@ -1,16 +1,16 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMirrorHttp } from '../../../../src/cli/verify/mirror/mirror-http.ts';
 
-/** Reads an answer of a number of bytes, for which the server takes a time. @returns how many bytes came */
-async function read(bytes: number, elapsedMs: number): Promise<number> {
+/** Reads the first 100 bytes of an answer, and what comes after a time. @returns how many bytes came then */
+async function readOn(elapsedMs: number, rest: Buffer): Promise<number> {
   let now = 5;
+  const responses: ServerResponse[] = [];
   const server = createServer((_request, response) => {
-    now += elapsedMs;
-    response.end(Buffer.alloc(bytes));
+    responses.push(response);
+    response.write(Buffer.alloc(100));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -21,10 +21,22 @@ async function read(bytes: number, elapsedMs: number): Promise<number> {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
   const answer = await http.send({ method: 'GET', url, accept: [200] }, new AbortController().signal);
-  return (await buffer(answer.chunks())).length;
+  const chunks = answer.chunks()[Symbol.asyncIterator]();
+  expect((await chunks.next()).value).toHaveLength(100);
+  now += elapsedMs;
+  responses[0]?.end(rest);
+  const next = await chunks.next();
+  return next.done === true ? 0 : next.value.length;
 }
 
 it('gives an answer up that comes with fewer than 1,024 bytes a second after a minute', async () => {
-  await expect(read(100, 61_000)).rejects.toThrow(/\/file sent 100 bytes in 61 s, fewer than 1024 a second$/);
-  expect(await read(100, 59_000)).toBe(100);
+  await expect(readOn(61_000, Buffer.alloc(1))).rejects.toMatchObject({
+    message: expect.stringMatching(/\/file sent 100 bytes in 61 s, fewer than 1024 a second$/),
+    isFinal: true,
+  });
+});
+
+it('takes an answer that is slow for less than a minute, or that has come whole', async () => {
+  expect(await readOn(59_000, Buffer.alloc(1))).toBe(1);
+  expect(await readOn(61_000, Buffer.alloc(0))).toBe(0);
 });

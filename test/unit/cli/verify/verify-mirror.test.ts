@@ -246,8 +246,8 @@ describe('slipway verify --url', () => {
       path.includes('/r2-l1/') && path.endsWith('a.txt') ? Buffer.from('localizeD') : body,
     );
     let monotonic = 0;
-    // Each look at the clock is later than the interval between two lines.
-    const clock: Clock = { ...systemClock, now: () => Date.now(), monotonic: () => (monotonic += 6000) };
+    // The parts of a large file take longer than the interval between two lines, and are not too slow.
+    const clock: Clock = { ...systemClock, now: () => Date.now(), monotonic: () => (monotonic += 2000) };
     let [out, err] = ['', ''];
     const code = await runVerify(['--url', proxy.url, '--keys', mirror.keyFile, '-o', 'json'], {
       stdout: { write: (text) => (out += text) },
@@ -375,6 +375,20 @@ describe('slipway verify --url at a server in between', () => {
     expect(found.releases[0]?.examples).toMatchObject([
       { destination: 'c.bin', status: 'unreachable', message: expect.stringContaining('answered 429') },
     ]);
+  });
+
+  it('tries a file again that a proxy refuses once without a time to wait', async () => {
+    const mirror = await startMirror();
+    let asked = 0;
+    const url = await startLimited(mirror.url, (path, response) => {
+      if (!path.endsWith('/c.bin')) return false;
+      asked += 1;
+      if (asked > 1) return false;
+      response.writeHead(503).end();
+      return true;
+    });
+    const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
+    expect([code, asked, found.releases[0]?.damaged]).toEqual([0, 2, 0]);
   });
 
   it('follows no redirect, and says where it leads', async () => {
