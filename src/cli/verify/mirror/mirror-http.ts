@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
+import { receiveBody, type BodyLimits } from '../../../platform/http/receive-body.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 
@@ -12,10 +13,8 @@ const BODY_TIMEOUT_MS = 30_000;
 const MAX_WAITS = 4;
 /** Longest such wait, milliseconds. */
 const WAIT_MAX_MS = 60_000;
-/** An answer may be slow for so long. */
-const SLOW_MS = 60_000;
-/** Least bytes a second after that, on average. */
-const LEAST_BYTES_PER_SECOND = 1024;
+/** A server that sends a byte now and then would keep a check for days. */
+const BODY_LIMITS: BodyLimits = { stallTimeoutMs: 60_000, minimumBytesPerSecond: 1024 };
 
 /** A server did not answer, or with a status that is not an answer. */
 export class MirrorHttpError extends Error {
@@ -78,7 +77,6 @@ export function createMirrorHttp(
   };
   const send: SendHttp = async (asked, signal): Promise<HttpAnswer> => {
     const { url, accept } = asked;
-    let askedAt = clock.monotonic();
     let response = await ask(asked, signal);
     for (let waits = 0; waits < MAX_WAITS && !accept.includes(response.statusCode); waits += 1) {
       const waitMs = requestedWait(response);
@@ -86,7 +84,6 @@ export function createMirrorHttp(
       response.body.destroy();
       // A limit of a mirror says nothing about its files.
       await delay(waitMs, undefined, { signal });
-      askedAt = clock.monotonic();
       response = await ask(asked, signal);
     }
     const { statusCode: status, body } = response;
@@ -98,7 +95,13 @@ export function createMirrorHttp(
     return {
       status,
       headers: response.headers,
-      chunks: () => notTooSlow(body, url, () => clock.monotonic() - askedAt),
+      chunks: () =>
+        receiveBody(body, {
+          limits: BODY_LIMITS,
+          clock,
+          stalled: (what) => new MirrorHttpError(null, `${url} ${what}`, true),
+          failed: (error) => error,
+        }),
       discard: () => {
         body.destroy();
       },
@@ -110,33 +113,6 @@ export function createMirrorHttp(
       await agent.destroy();
     },
   };
-}
-
-/**
- * Passes a body on. A server that sends a byte now and then would otherwise keep a check for days.
- *
- * @param elapsedMs since the request
- * @throws MirrorHttpError when the body comes too slowly
- */
-async function* notTooSlow(
-  body: AsyncIterable<Uint8Array>,
-  url: string,
-  elapsedMs: () => number,
-): AsyncGenerator<Uint8Array, void> {
-  let received = 0;
-  for await (const chunk of body) {
-    const elapsed = elapsedMs();
-    // Each chunk judges those before it, so a body that has come whole is never refused.
-    const isSlow = elapsed > SLOW_MS && received < (elapsed / 1000) * LEAST_BYTES_PER_SECOND;
-    if (received > 0 && isSlow)
-      throw new MirrorHttpError(
-        null,
-        `${url} sent ${received} bytes in ${Math.round(elapsed / 1000)} s, fewer than ${LEAST_BYTES_PER_SECOND} a second`,
-        true,
-      );
-    received += chunk.length;
-    yield chunk;
-  }
 }
 
 /** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../../platform/process/clock.ts';
-import { receiveBody } from './http-body.ts';
+import { receiveUpstreamBody } from './http-body.ts';
 import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
@@ -129,7 +129,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
             headers,
             url: finalUrl,
             contentLength: parseLength(headerOf(headers, 'content-length')),
-            chunks: () => receiveBody(body, { configuration, clock, signal, url: finalUrl }),
+            chunks: () => receiveUpstreamBody(body, { configuration, clock, signal, url: finalUrl }),
             discard: () => body.destroy(),
           };
         }

@@ -246,8 +246,8 @@ describe('slipway verify --url', () => {
       path.includes('/r2-l1/') && path.endsWith('a.txt') ? Buffer.from('localizeD') : body,
     );
     let monotonic = 0;
-    // The parts of a large file take longer than the interval between two lines, and are not too slow.
-    const clock: Clock = { ...systemClock, now: () => Date.now(), monotonic: () => (monotonic += 2000) };
+    // The parts of a large file together take longer than the interval between two lines, and no file is too slow.
+    const clock: Clock = { ...systemClock, now: () => Date.now(), monotonic: () => (monotonic += 250) };
     let [out, err] = ['', ''];
     const code = await runVerify(['--url', proxy.url, '--keys', mirror.keyFile, '-o', 'json'], {
       stdout: { write: (text) => (out += text) },
