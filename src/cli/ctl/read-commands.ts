@@ -15,14 +15,8 @@ import { printAnswer, printData } from './output/print-answer.ts';
 import { viewOf } from './output/view.ts';
 import { REPORT_PATHS, reportPath } from './report-path.ts';
 import { given, show } from './show-report.ts';
-import {
-  renderDoctor,
-  renderReleases,
-  renderSchedules,
-  renderTask,
-  renderTasks,
-  type TaskView,
-} from './report-views.ts';
+import { renderDoctor, renderReleases, renderSchedules, renderTask, renderTasks } from './report-views.ts';
+import type { TaskView } from './task-outcome.ts';
 import { renderStatus } from './status-view.ts';
 import { exitOfTask, hasEnded } from './task-watch.ts';
 import { WATCH_OPTIONS, WATCH_TEXTS } from './watch.ts';

@@ -5,14 +5,12 @@ import { printable, textBytes, textClock, textFields, textTime } from '../../pla
 import { itemTable, type Column, type View } from './output/view.ts';
 import type { ReportOf } from './read-report.ts';
 import { briefOf } from './task-brief.ts';
+import { describeOutcome, type TaskView } from './task-outcome.ts';
 
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
 /** Longest result that stands on one line, characters. */
 const RESULT_LINE_MAX = 200;
-
-/** A task as task.status and task.list give it. */
-export type TaskView = ReportOf<'task.status'>['task'];
 
 type ReleaseRow = ReportOf<'release.list'>['releases'][number];
 
@@ -174,12 +172,9 @@ export function renderLogLine(
   return `${textClock(line.ts)} ${level} ${printable(`${line.msg}${task}${fields}`)}\n`;
 }
 
-/** How a task goes or ended; empty when there is nothing to say yet. */
+/** How a task goes or ended, with its whole progress and result; empty when there is nothing to say yet. */
 export function outcomeOf(task: TaskView): string {
-  if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
-  if (task.status === 'running' && task.progress !== null) return renderProgress(task.progress);
-  if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;
-  return task.result === null ? '' : pairsOf(task.result);
+  return describeOutcome(task, { progress: renderProgress, result: pairsOf });
 }
 
 /** The simple members of an object, such as `release_id=r1 unchanged=true`. */

@@ -5,7 +5,8 @@ import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
 import type { View } from './output/view.ts';
-import { outcomeOf, type TaskView } from './report-views.ts';
+import { outcomeOf } from './report-views.ts';
+import type { TaskView } from './task-outcome.ts';
 
 type ReadReleaseStatus = z.output<typeof ReleaseStatusRead>;
 type Field = readonly [string, string];

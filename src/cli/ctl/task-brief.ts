@@ -1,8 +1,6 @@
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import type { Progress } from '../output/progress-line.ts';
-import type { ReportOf } from './read-report.ts';
-
-type TaskView = ReportOf<'task.status'>['task'];
+import { describeOutcome, type OutcomeWords, type TaskView } from './task-outcome.ts';
 
 /** Longest text about a task in a list, characters. */
 const BRIEF_MAX = 100;
@@ -11,18 +9,13 @@ const SHOWN_COUNTS = 3;
 /** Numbers of a result that are not what the task did. */
 const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|version)$/;
 
+const BRIEF: OutcomeWords = { progress: progressBrief, result: resultBrief };
+
 /** Describes a task in a few words for a list: how it goes or ended, which schedule started it, and why. */
 export function briefOf(task: TaskView): string {
   const { reason, schedule_id: schedule } = task;
-  const facts = [outcomeBrief(task), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];
+  const facts = [describeOutcome(task, BRIEF), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];
   return textExcerpt(facts.filter((fact) => fact !== '').join('; ') || '-', BRIEF_MAX);
-}
-
-function outcomeBrief({ status, progress, result, ...task }: TaskView): string {
-  if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
-  if (status === 'running' && progress !== null) return progressBrief(progress);
-  if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;
-  return result === null ? '' : resultBrief(result);
 }
 
 function progressBrief({ phase, done, total, unit }: Progress): string {

@@ -5,7 +5,7 @@ import type { CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { parseReport } from './read-report.ts';
 import { reportPath } from './report-path.ts';
-import type { TaskView } from './report-views.ts';
+import type { TaskView } from './task-outcome.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
