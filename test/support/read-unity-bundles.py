@@ -14,6 +14,7 @@ import time
 
 import UnityPy
 
+
 def texts_of(value):
     if isinstance(value, str):
         yield value

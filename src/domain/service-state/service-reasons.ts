@@ -62,7 +62,7 @@ export const SERVICE_REASON_NAMES = [
 
 /** The remedy of each cause. */
 export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
-  // Each server begins with it, also when all is well.
+  // Each server begins with this reason, also when all is well.
   AttestationUnavailable: step(
     'Wait a moment after a start. If it lasts, check that the daemon runs, and run sync if it has no release.',
     'sync',

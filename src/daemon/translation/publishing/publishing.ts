@@ -206,9 +206,7 @@ async function hasContainers(
   signal: AbortSignal,
 ): Promise<boolean> {
   for (let start = 0; ; start += BATCH) {
-    const batch = containers
-      .slice(start, start + BATCH)
-      .map(({ destination, patchKey }) => ({ destination, patchKey }));
+    const batch = containers.slice(start, start + BATCH);
     const found = await thread.call('compareContainers', { publication, containers: batch }, { signal });
     if (found?.all !== containers.length || found.same !== batch.length) return false;
     if (batch.length < BATCH) return true;

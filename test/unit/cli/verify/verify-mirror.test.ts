@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
@@ -334,6 +334,25 @@ async function startLimited(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Checks a mirror behind a server that refuses the first requests of one file. @returns how often it was asked for, too */
+async function checkRefused(
+  times: number,
+  status: number,
+  headers: OutgoingHttpHeaders,
+): Promise<{ code: number; asked: number; release: MirrorReport['releases'][number] | undefined }> {
+  const mirror = await startMirror();
+  let asked = 0;
+  const url = await startLimited(mirror.url, (path, response) => {
+    if (!path.endsWith('/c.bin')) return false;
+    asked += 1;
+    if (asked > times) return false;
+    response.writeHead(status, headers).end();
+    return true;
+  });
+  const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
+  return { code, asked, release: found.releases[0] };
+}
+
 describe('slipway verify --url at a server in between', () => {
   it('waits for a mirror that asks for it, for pages and for files', async () => {
     const mirror = await startMirror();
@@ -362,33 +381,16 @@ describe('slipway verify --url at a server in between', () => {
   });
 
   it('gives a file up that stays limited', async () => {
-    const mirror = await startMirror();
-    let asked = 0;
-    const url = await startLimited(mirror.url, (path, response) => {
-      if (!path.endsWith('/c.bin')) return false;
-      asked += 1;
-      response.writeHead(429, { 'retry-after': '0' }).end();
-      return true;
-    });
-    const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
-    expect([code, asked, found.releases[0]?.checked]).toEqual([1, 5, 4]);
-    expect(found.releases[0]?.examples).toMatchObject([
+    const { code, asked, release } = await checkRefused(Infinity, 429, { 'retry-after': '0' });
+    expect([code, asked, release?.checked]).toEqual([1, 5, 4]);
+    expect(release?.examples).toMatchObject([
       { destination: 'c.bin', status: 'unreachable', message: expect.stringContaining('answered 429') },
     ]);
   });
 
   it('tries a file again that a proxy refuses once without a time to wait', async () => {
-    const mirror = await startMirror();
-    let asked = 0;
-    const url = await startLimited(mirror.url, (path, response) => {
-      if (!path.endsWith('/c.bin')) return false;
-      asked += 1;
-      if (asked > 1) return false;
-      response.writeHead(503).end();
-      return true;
-    });
-    const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
-    expect([code, asked, found.releases[0]?.damaged]).toEqual([0, 2, 0]);
+    const { code, asked, release } = await checkRefused(1, 503, {});
+    expect([code, asked, release?.damaged]).toEqual([0, 2, 0]);
   });
 
   it('follows no redirect, and says where it leads', async () => {
