@@ -57,9 +57,13 @@ it('compiles in advance all modules that a daemon, a server and their threads lo
   expect(notCompiled(lines)).toEqual([]);
 });
 
-/** Whether a line says that Node looks for the compiled code of a module. */
-function isRead(line: string, module: string): boolean {
-  return line.includes('reading cache from') && line.includes(module);
+/**
+ * Where in the output Node last looks for the compiled code of a module; -1 if nowhere. The threads of a process write
+ * parts of lines, so one line can hold the text of several threads.
+ */
+function lastReadOf(module: string, output: string): number {
+  const reads = [...output.matchAll(/reading cache from \S+ for \S+ file:\S*\/([^/\s]+\.ts)\.\.\./g)];
+  return reads.findLast((read) => read[1] === module)?.index ?? -1;
 }
 
 /** The programs of child processes. */
@@ -88,12 +92,11 @@ it.each(CHILD_PROGRAMS)(
     const outputs = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream! }));
     for (const output of outputs) output.on('line', (line) => lines.push(line));
     // The process is ready before its thread has loaded the last module, `watched-process.ts`.
-    const lastReadOf = (module: string): number => lines.findLastIndex((line) => isRead(line, module));
-    await until(
-      () =>
-        lastReadOf('watched-process.ts') > lastReadOf('orphan-watch.ts') &&
-        lastReadOf('orphan-watch.ts') >= 0,
-    );
+    await until(() => {
+      const output = lines.join('\n');
+      const watch = lastReadOf('orphan-watch.ts', output);
+      return watch >= 0 && lastReadOf('watched-process.ts', output) > watch;
+    });
     // It has loaded all when it takes messages, and ends when the channel is closed.
     child.send({ kind: 'continue' });
     child.disconnect();
