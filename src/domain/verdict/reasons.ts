@@ -22,7 +22,7 @@ export const REASONS = {
   SnapshotLoading:
     'The authorized release is being read and checked. Wait; it becomes distributable when complete.',
   EntryMissing:
-    'At least one entry of the release has no object of the right size on the volume. The daemon repairs it; if that fails, its doctor report says why.',
+    'At least one entry of the release has no usable object on the volume: it is missing, has another size or cannot be read. The daemon repairs it; if that fails, its doctor report says why.',
   EntryDamaged:
     'At least one entry of the release has bytes that do not match the manifest. The daemon repairs it; if that fails, its doctor report says why.',
   BaseReleaseChanged:

@@ -13,7 +13,7 @@ import type { DamageAttestation } from './damage-attestation.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
 import { requireStore } from './require-store.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
-import type { DaemonDamageFinder } from '../records/damage-records.ts';
+import { countsAsMissing, type DaemonDamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { countedKinds } from '../records/release-failure.ts';
 import { recordOf } from '../records/release-record-of.ts';
@@ -167,7 +167,7 @@ export function isSound(findings: ReleaseFindings): boolean {
 /** Describes the findings in one clause. */
 export function describe({ problem, damaged }: ReleaseFindings): string {
   if (problem !== null) return problem.message;
-  const missing = damaged.filter(({ status }) => status === 'missing').length;
+  const missing = damaged.filter(({ status }) => countsAsMissing(status)).length;
   return `${countedKinds(missing, damaged.length - missing)} ${damaged.length === 1 ? 'object' : 'objects'}`;
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
-import type { DaemonDamageFinder, DamageStatus } from '../records/damage-records.ts';
+import { countsAsMissing, type DaemonDamageFinder, type DamageStatus } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { soundState, type ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
@@ -92,7 +92,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
             }
           }
         });
-        for (const { status } of unknown) tally.add(finder, status === 'missing' ? 'missing' : 'damaged');
+        for (const { status } of unknown) tally.add(finder, countsAsMissing(status) ? 'missing' : 'damaged');
         await nextTurn();
       }
       if (damaged.length > 0) options.onDamage();

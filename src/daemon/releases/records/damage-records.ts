@@ -6,6 +6,14 @@ import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 /** The kind of damage of an entry's object. */
 export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
 
+/**
+ * Whether an entry counts as missing, for `EntryMissing`: it has no usable object. An object of the right size with other bytes is
+ * damage. Servers decide the same.
+ */
+export function countsAsMissing(status: DamageStatus): boolean {
+  return status !== 'digest_mismatch';
+}
+
 /** The finders of damage: a server that reads the volume, or a job of the daemon. */
 export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'publish', 'boot'] as const;
 
@@ -27,6 +35,7 @@ export interface DamagedEntry {
 export interface DamageCounts {
   /** Includes the missing ones. */
   readonly all: number;
+  /** See {@link countsAsMissing}. */
   readonly missing: number;
 }
 
@@ -69,7 +78,7 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
      ORDER BY destination LIMIT :limit`,
   );
   const counts = database.prepare(
-    `SELECT count(*) AS "all", count(*) FILTER (WHERE status = 'missing') AS missing
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE status <> 'digest_mismatch') AS missing
      FROM damaged_entry WHERE channel = :channel AND release_id = :release_id`,
   );
   const objects = database.prepare('SELECT DISTINCT blake3 FROM damaged_entry ORDER BY blake3 LIMIT :limit');

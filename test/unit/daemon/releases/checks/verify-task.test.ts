@@ -109,6 +109,22 @@ test('a verification that read an object before it was repaired does not withdra
   expect(world.row('1.0')).toBe('damaged');
 });
 
+test('an object of another size counts as missing, as servers count it', async () => {
+  const world = await synced();
+  await world.damage('two', 'tw');
+  await world.damage('one', 'ONE');
+  expect(await world.act('verify')).toMatchObject({
+    status: 'failed',
+    failure_reason: '1 missing and 1 damaged files in release 1.0: a and 1 more',
+  });
+  expect(world.attested().official?.failure).toEqual({
+    reason: 'EntryDamaged',
+    entry_count: 2,
+    missing_count: 1,
+    examples: ['a', 'b'],
+  });
+});
+
 test('a verification names the damage that it found, although a repair ends before it does', async () => {
   const world = await synced();
   const task = createVerifyTask({
