@@ -8,6 +8,7 @@ import type { ControlAction } from '../../src/contract/actions/actions.ts';
 import type { ControlScope } from '../../src/contract/actions/control-scopes.ts';
 import { stringifyJsonExact } from '../../src/contract/json/json-exact.ts';
 import { REPORTS, type ReportBodyOf, type ReportName } from '../../src/contract/reports/reports.ts';
+import { systemClock } from '../../src/platform/process/clock.ts';
 import { CONSOLE_PARSE, CONSOLE_RELEASES, consoleRelease } from './console-release.ts';
 import { playConsoleWork } from './console-work.ts';
 import { writeReleaseTree } from './release-tree.ts';
@@ -186,6 +187,7 @@ function openDesk({ serverUrl }: TestSystem, atEnd: AtEnd): ConsoleDesk {
         token: consoleToken(person),
         timeoutMs: 60_000,
         signal: stop.signal,
+        clock: systemClock,
       }),
     ]),
   ) as Record<ConsolePerson, ReturnType<typeof createAdminApi>>;

@@ -8,6 +8,7 @@ import {
   type HttpCall,
 } from '../../platform/http/http-client.ts';
 import { parseRetryAfter } from '../../platform/http/retry-after.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { CTL_EXITS, CtlFailure, deniedFailure, failureOfProblem } from './ctl-exits.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
@@ -54,10 +55,12 @@ export interface AdminApiOptions {
   readonly timeoutMs: number;
   /** Aborted when the command is interrupted. */
   readonly signal: AbortSignal;
+  /** For a `Retry-After` that is a date. */
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Makes the client. The token is sent in a header only, and redirects are not followed. */
-export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOptions): AdminApi {
+export function createAdminApi({ url, token, timeoutMs, signal, clock }: AdminApiOptions): AdminApi {
   const base = url.href.replace(/\/+$/, '');
   const client = createHttpClient({ connections: 1, keepAlive: true });
 
@@ -75,7 +78,7 @@ export function createAdminApi({ url, token, timeoutMs, signal }: AdminApiOption
         maxBytes: ANSWER_MAX_BYTES,
         signal,
       });
-      return answerOf(base, answer, accept, token !== null);
+      return answerOf(base, answer, { accept, hasToken: token !== null, now: clock.now() });
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       throw unreachable(base, error.message, error);
@@ -111,8 +114,11 @@ export function indentJson({ value }: AdminAnswer): string {
 function answerOf(
   base: string,
   answer: BoundedAnswer,
-  accept: readonly number[],
-  hasToken: boolean,
+  {
+    accept,
+    hasToken,
+    now,
+  }: { readonly accept: readonly number[]; readonly hasToken: boolean; readonly now: number },
 ): AdminAnswer {
   const { status, body } = answer;
   const value = jsonOf(answer);
@@ -121,7 +127,7 @@ function answerOf(
   const problem = ProblemSchema.safeParse(value);
   if (problem.success && problem.data.status === status) {
     if (status === 401) throw deniedFailure(base, hasToken, problem.data);
-    throw failureOfProblem(problem.data, parseRetryAfter(answer.retryAfter ?? null, Date.now()));
+    throw failureOfProblem(problem.data, parseRetryAfter(answer.retryAfter ?? null, now));
   }
   throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
 }

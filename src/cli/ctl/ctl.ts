@@ -90,7 +90,7 @@ async function askService(
   local: LocalContext,
   { token: stored, isContext }: AppliedContext,
 ): Promise<CtlExit> {
-  const { args, program, signal, env } = local;
+  const { args, program, signal, env, clock } = local;
   const timeoutMs = numberOption(args, 'timeout', TIMEOUT_SECONDS) * 1000;
   const target = targetOf(args, local, program);
   const secret = secretOf(args);
@@ -104,7 +104,7 @@ async function askService(
     if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
     const url = forward?.url ?? target.url;
     warnOfPlainHttp(url, token, local);
-    const context = { ...local, api: createAdminApi({ url, token, timeoutMs, signal }), watch: null };
+    const context = { ...local, api: createAdminApi({ url, token, timeoutMs, signal, clock }), watch: null };
     return await (args.values.watch === true ? watchCommand(command, context) : command.run(context));
   } catch (error) {
     throw forwardFailure(forward, error);

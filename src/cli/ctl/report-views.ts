@@ -47,7 +47,7 @@ export function renderTasks(tasks: readonly TaskView[], view: View): string {
     { title: 'ATTEMPT', cell: ({ attempt, max_attempts: most }) => `${attempt} of ${most}`, wide: true },
     { title: 'REVIEWER', cell: ({ reviewer }) => reviewer ?? '-', wide: true },
     { title: 'ARGUMENTS', cell: ({ args }) => pairsOf(args) || '-', wide: true },
-    { title: 'DETAIL', cell: briefOf },
+    { title: 'DETAIL', cell: (task) => briefOf(task, view) },
   ];
   return itemTable(tasks, columns, view);
 }

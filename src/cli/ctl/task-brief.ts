@@ -1,9 +1,11 @@
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
-import type { Progress } from '../output/progress-line.ts';
+import { percentOf, type Progress } from '../output/progress-line.ts';
 import { describeOutcome, type OutcomeWords, type TaskView } from './task-outcome.ts';
 
 /** Longest text about a task in a list, characters. */
 const BRIEF_MAX = 100;
+/** The same in a wide list, which has room for the message of a failure. */
+const WIDE_MAX = 1000;
 /** Counts of a result that a list shows. */
 const SHOWN_COUNTS = 3;
 /** Numbers of a result that are not what the task did. */
@@ -12,16 +14,17 @@ const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|vers
 const BRIEF: OutcomeWords = { progress: progressBrief, result: resultBrief };
 
 /** Describes a task in a few words for a list: how it goes or ended, which schedule started it, and why. */
-export function briefOf(task: TaskView): string {
+export function briefOf(task: TaskView, { wide }: { readonly wide: boolean }): string {
   const { reason, schedule_id: schedule } = task;
   const facts = [describeOutcome(task, BRIEF), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];
-  return textExcerpt(facts.filter((fact) => fact !== '').join('; ') || '-', BRIEF_MAX);
+  return textExcerpt(facts.filter((fact) => fact !== '').join('; ') || '-', wide ? WIDE_MAX : BRIEF_MAX);
 }
 
-function progressBrief({ phase, done, total, unit }: Progress): string {
-  if (total === null || total === 0) return phase;
-  const share = Math.floor((100 * Math.min(done, total)) / total);
-  return unit === 'bytes' ? `${phase}: ${share} %` : `${phase}: ${share} % of ${total} ${unit}`;
+function progressBrief(progress: Progress): string {
+  const { phase, total, unit } = progress;
+  const percent = percentOf(progress);
+  if (percent === null) return phase;
+  return unit === 'bytes' ? `${phase}: ${percent} %` : `${phase}: ${percent} % of ${total} ${unit}`;
 }
 
 /** Such as `r90: 333 containers, 140 parsed`; the whole result is in `task show`. */

@@ -42,7 +42,7 @@ const PLACEHOLDER = /\{[^}]*\}|%[ds]/;
  * @throws CtlFailure with the problem of the call that failed; the signal's reason
  */
 export async function playTranslations(service: RunningService, releaseId: string, io: Io): Promise<void> {
-  const desk = openDesk(service, io.signal);
+  const desk = openDesk(service, io);
   await waitForTasks(desk, releaseId, io);
   for (const term of DEMO_TERMS) await addTerm(desk, term, unixSeconds(io.clock));
   for (const work of DEMO_WORK) await translate(desk, work);
@@ -50,12 +50,13 @@ export async function playTranslations(service: RunningService, releaseId: strin
   await leaveConflict(desk);
 }
 
-function openDesk({ serverUrl, adminToken }: RunningService, signal: AbortSignal): Desk {
+function openDesk({ serverUrl, adminToken }: RunningService, { signal, clock }: Io): Desk {
   const api = createAdminApi({
     url: new URL(serverUrl),
     token: adminToken,
     timeoutMs: REQUEST_TIMEOUT_MS,
     signal,
+    clock,
   });
   return {
     read: async (report, query) => {

@@ -10,14 +10,19 @@ export interface Progress {
 
 const WIDTH = 28;
 
+/** The part that is done, whole percent; `null` while nobody knows how much there is. */
+export function percentOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
+  return total === null || total === 0 ? null : Math.floor((100 * Math.min(done, total)) / total);
+}
+
 /** Renders progress as one line: `download [######------]  42 %  120.0 MiB of 280.0 MiB`. */
 export function renderProgress(progress: Progress): string {
   const { done, total, unit, phase } = progress;
   const amount = (value: number): string => (unit === 'bytes' ? textBytes(value) : `${value} ${unit}`);
-  if (total === null || total === 0) return `${phase} ${amount(done)}`;
-  const share = Math.min(1, done / total);
-  const filled = Math.round(share * WIDTH);
+  const percent = percentOf(progress);
+  if (total === null || percent === null) return `${phase} ${amount(done)}`;
+  const filled = Math.round((percent / 100) * WIDTH);
   const bar = `${'#'.repeat(filled)}${'-'.repeat(WIDTH - filled)}`;
   const reached = unit === 'bytes' ? amount(done) : String(done);
-  return `${phase.padEnd(10)} [${bar}] ${String(Math.floor(share * 100)).padStart(3)} %  ${reached} of ${amount(total)}`;
+  return `${phase.padEnd(10)} [${bar}] ${String(percent).padStart(3)} %  ${reached} of ${amount(total)}`;
 }

@@ -47,8 +47,12 @@ interface TermOutcome {
  * @throws CtlFailure
  */
 export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
-  const context = { ...given, api: waitAtLimit(given) };
-  const { args, words, stderr, clock, output, stdout, signal } = context;
+  const { args, words, stderr, clock, output, stdout, signal } = given;
+  const progress = createProgressDisplay(stderr, clock);
+  const api = waitAtLimit(given, (ms) => {
+    progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, 'wait');
+  });
+  const context = { ...given, api };
   const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);
   const review = trustedBy(args);
@@ -57,7 +61,6 @@ export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
   const work = { context, path, pair, review, isDryRun: args.values['dry-run'] === true };
   const counts: Partial<Record<Outcome, number>> = {};
   const issues: { line: number; outcome: Outcome; message: string }[] = [];
-  const progress = createProgressDisplay(stderr, clock);
   try {
     for (const [at, result] of results.entries()) {
       signal.throwIfAborted();

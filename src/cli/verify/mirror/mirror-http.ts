@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -47,11 +46,7 @@ export interface MirrorHttp {
  * @param connections the most connections to one host
  * @param token for every request, or `null`
  */
-export function createMirrorHttp(
-  connections: number,
-  token: string | null,
-  clock: Pick<Clock, 'monotonic'>,
-): MirrorHttp {
+export function createMirrorHttp(connections: number, token: string | null, clock: Clock): MirrorHttp {
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   const agent = new Agent({ connections, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   const ask = async (
@@ -79,17 +74,17 @@ export function createMirrorHttp(
     const { url, accept } = asked;
     let response = await ask(asked, signal);
     for (let waits = 0; waits < MAX_WAITS && !accept.includes(response.statusCode); waits += 1) {
-      const waitMs = requestedWait(response);
+      const waitMs = requestedWait(response, clock);
       if (waitMs === null) break;
       response.body.destroy();
       // A limit of a mirror says nothing about its files.
-      await delay(waitMs, undefined, { signal });
+      await clock.sleep(waitMs, signal);
       response = await ask(asked, signal);
     }
     const { statusCode: status, body } = response;
     if (!accept.includes(status)) {
       body.destroy();
-      const isLimited = requestedWait(response) !== null;
+      const isLimited = requestedWait(response, clock) !== null;
       throw new MirrorHttpError(status, `${url} answered ${status}${adviceOf(response, token)}`, isLimited);
     }
     return {
@@ -116,9 +111,9 @@ export function createMirrorHttp(
 }
 
 /** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */
-function requestedWait({ statusCode, headers }: Answer): number | null {
+function requestedWait({ statusCode, headers }: Answer, clock: Clock): number | null {
   if (statusCode !== 429 && statusCode !== 503) return null;
-  const waitMs = parseRetryAfter([headers['retry-after'] ?? []].flat()[0] ?? null, Date.now());
+  const waitMs = parseRetryAfter([headers['retry-after'] ?? []].flat()[0] ?? null, clock.now());
   return waitMs === null ? null : Math.min(waitMs, WAIT_MAX_MS);
 }
 

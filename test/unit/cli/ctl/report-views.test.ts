@@ -45,7 +45,9 @@ describe('the text of a task', () => {
       failure_reason: 'x'.repeat(200),
     };
     expect(renderTasks([failed], VIEW)).toMatch(/broken: x{20,100}…\n$/);
-    expect(renderTasks([failed], { ...VIEW, wide: true })).toContain(' force=true ');
+    const wide = renderTasks([failed], { ...VIEW, wide: true });
+    expect(wide).toContain(' force=true ');
+    expect(wide).toMatch(/broken: x{200}\n$/);
   });
 
   it('tells the share that a running task has done', () => {

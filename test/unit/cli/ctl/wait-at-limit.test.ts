@@ -33,7 +33,8 @@ function calls(failures: readonly Error[], stop = new AbortController().signal) 
     },
   };
   const api: AdminApi = { post, get: async () => await Promise.resolve(answer) };
-  return { api: waitAtLimit({ api, clock, signal: stop }), keys, waits };
+  const told: number[] = [];
+  return { api: waitAtLimit({ api, clock, signal: stop }, (ms) => told.push(ms)), keys, waits, told };
 }
 
 describe('a call of a token that has reached a limit', () => {
@@ -44,6 +45,15 @@ describe('a call of a token that has reached a limit', () => {
       [7000, 1000],
       ['key', 'key', 'key'],
     ]);
+  });
+
+  it('tells each wait, waits five minutes at most, and fails when it was refused too often', async () => {
+    const long = calls([limit(3_600_000)]);
+    await long.api.post('x', null, 'key');
+    expect([long.waits, long.told]).toEqual([[300_000], [300_000]]);
+    const endless = calls(Array.from({ length: 20 }, () => limit(1)));
+    await expect(endless.api.post('x', null, 'key')).rejects.toMatchObject({ code: 'too_many_requests' });
+    expect(endless.keys).toHaveLength(11);
   });
 
   it('ends with any other failure, and with Ctrl-C', async () => {
@@ -62,7 +72,7 @@ describe('a call of a token that has reached a limit', () => {
     const value = { ...query, items: [], total: 0 };
     const failures = [limit(7000)];
     const waits: number[] = [];
-    const out: string[] = [];
+    const [out, shown]: [string[], string[]] = [[], []];
     const context = {
       api: {
         get: async () => {
@@ -76,7 +86,7 @@ describe('a call of a token that has reached a limit', () => {
       words: [file],
       output: 'text',
       stdout: { write: (text: string) => out.push(text) },
-      stderr: { write: () => undefined },
+      stderr: { write: (text: string) => shown.push(text) },
       clock: {
         now: () => 0,
         monotonic: () => 0,
@@ -86,5 +96,6 @@ describe('a call of a token that has reached a limit', () => {
     };
     expect(await importGlossaryFile(context as unknown as CtlContext)).toBe(CTL_EXITS.ok);
     expect([waits, out.join('')]).toEqual([[7000], expect.stringContaining('1 added')]);
+    expect(shown).toEqual(['wait 7 s: the token has reached a limit\n']);
   });
 });

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMirrorHttp } from '../../../../src/cli/verify/mirror/mirror-http.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 
 /** Reads the first 100 bytes of an answer, and what comes after a time. @returns how many bytes came then */
 async function readOn(elapsedMs: number, rest: Buffer): Promise<number> {
@@ -14,7 +15,7 @@ async function readOn(elapsedMs: number, rest: Buffer): Promise<number> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const http = createMirrorHttp(1, null, { monotonic: () => now });
+  const http = createMirrorHttp(1, null, { ...systemClock, monotonic: () => now });
   onTestFinished(async () => {
     await http.close();
     server.close();
