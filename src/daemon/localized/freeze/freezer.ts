@@ -50,7 +50,10 @@ export interface Freezer {
 
 export interface FreezerPorts {
   readonly parse: Pick<Parse, 'unitsAfter' | 'isCurrent'>;
-  readonly publishing: Pick<Publishing, 'openFile' | 'freeze' | 'isRecorded' | 'hasContainers' | 'record'>;
+  readonly publishing: Pick<
+    Publishing,
+    'openFile' | 'freeze' | 'isRecorded' | 'hasSameContainers' | 'record'
+  >;
   /** Another one for every change of the program that can change the bytes of a patched file. */
   readonly patcherVersion: string;
 }
@@ -82,7 +85,7 @@ export function createFreezer(ports: FreezerPorts): Freezer {
       );
     },
     isRecordedAs: async ({ baseReleaseId, containers }, localizedReleaseId, signal) =>
-      await ports.publishing.hasContainers({ localizedReleaseId, baseReleaseId }, containers, signal),
+      await ports.publishing.hasSameContainers({ localizedReleaseId, baseReleaseId }, containers, signal),
     record: async ({ baseReleaseId, containers }, localizedReleaseId, signal) => {
       const paths = new Map(containers.map(({ patchKey, editsPath }) => [patchKey as string, editsPath]));
       const textsOf = async function* textsOf(patchKey: string) {

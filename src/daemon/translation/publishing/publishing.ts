@@ -34,7 +34,7 @@ export interface Publishing {
   /** Whether the texts of a localized release are recorded. */
   isRecorded(localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
   /** Whether a localized release was recorded on this base with exactly these containers. */
-  hasContainers(
+  hasSameContainers(
     publication: NewPublication,
     containers: readonly PublishedContainer[],
     signal: AbortSignal,
@@ -125,8 +125,8 @@ export function createPublishing(ports: PublishingPorts): Publishing {
       await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
     isRecorded: async (id, signal) =>
       await guarded(signal, async () => await thread.call('hasPublication', id, { signal })),
-    hasContainers: async (publication, containers, signal) =>
-      await guarded(signal, async () => await hasContainers(thread, publication, containers, signal)),
+    hasSameContainers: async (publication, containers, signal) =>
+      await guarded(signal, async () => await hasSameContainers(thread, publication, containers, signal)),
     record: async (publication, texts, signal) => {
       await guarded(signal, async () => {
         await record(thread, publication, texts, signal);
@@ -199,7 +199,7 @@ async function beginMoment(
   );
 }
 
-async function hasContainers(
+async function hasSameContainers(
   thread: PublishingPorts['thread'],
   publication: NewPublication,
   containers: readonly PublishedContainer[],
@@ -208,7 +208,7 @@ async function hasContainers(
   for (let start = 0; ; start += BATCH) {
     const batch = containers.slice(start, start + BATCH);
     const found = await thread.call('compareContainers', { publication, containers: batch }, { signal });
-    if (found?.all !== containers.length || found.same !== batch.length) return false;
+    if (found?.total !== containers.length || found.same !== batch.length) return false;
     if (batch.length < BATCH) return true;
   }
 }

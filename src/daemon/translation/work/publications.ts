@@ -22,7 +22,8 @@ export interface PublishedContainer {
 export interface SameContainers {
   /** Those of the given ones. */
   readonly same: number;
-  readonly all: number;
+  /** Those of the recorded release. */
+  readonly total: number;
 }
 
 /** The text of a unit in a patched container. */
@@ -200,7 +201,7 @@ function createComparison({
         ({ destination, patchKey }) =>
           hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
       );
-      return { same: same.length, all: Number(countContainers.get(publicationId)?.['containers']) };
+      return { same: same.length, total: Number(countContainers.get(publicationId)?.['containers']) };
     },
   };
 }
