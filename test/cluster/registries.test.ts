@@ -265,6 +265,20 @@ describe.skipIf(tools === null)('a bundle in a registry', () => {
     await untilServed(system, 'r1');
     expect(await bytesOf(system, 'r1', 'a.bin')).toEqual(Buffer.from('aaa'));
   });
+
+  it.each(['basic', 'bearer'] as const)('is served by a daemon that has %s access', async (access) => {
+    push.oras();
+    const { url } = await startFront(world.registry, access);
+    const system = await startSystem({
+      upstream: {
+        kind: 'oci',
+        oci: { url, repository: 'oras', tags: ['r1'], trustedKeys: [world.store.keyFile] },
+      },
+    });
+    await system.succeed('sync');
+    await untilServed(system, 'r1');
+    expect(await bytesOf(system, 'r1', 'a.bin')).toEqual(Buffer.from('aaa'));
+  });
 });
 
 /** For values that cannot be absent. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock, unixSeconds } from '../../../src/platform/process/clock.ts';
-import { reportPath } from '../../../src/cli/ctl/report-path.ts';
 import { PHONE } from '../../support/browser.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { CONSOLE_RELEASES } from '../../support/console-release.ts';
@@ -107,17 +106,6 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     );
     const { page, violations, troubles } = empty;
     const published = page.getByRole('region', { name: 'Published releases' });
-    // An announced release is the one that a rollback takes back.
-    const status = `**${reportPath('release.status')}`;
-    await page.route(status, async (route) => {
-      const response = await route.fetch();
-      const announced = { release_id: `${BASE}-l9`, current_at: 4_102_444_800 };
-      const json = { ...((await response.json()) as object), announced_localized: announced };
-      await route.fulfill({ response, json });
-    });
-    await published.getByText(`${BASE}-l9 is announced.`).waitFor();
-    await published.getByRole('button', { name: 'Take it back …' }).waitFor();
-    await page.unroute(status);
     await published.getByRole('button', { name: 'Withdraw the localized channel …' }).click();
     await published.getByText('Readers will see 2 lines in the official text again.').waitFor();
     await published.getByText('No unit is put on hold.').waitFor();
@@ -137,6 +125,46 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await publishing.getByText('A rollback has stopped publishing. This publication resumes it.').waitFor();
     await publishing.getByRole('button', { name: 'Publish', exact: true }).click();
     await publishing.getByText('Published.').waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it('takes an announced release back, and the current one stays', async () => {
+    const localized = { minState: 'draft', minCoverage: 0 };
+    const releases = { announceSeconds: 3600, switchLeadSeconds: 3600 };
+    const world = await startConsoleWorld({ work: false, daemon: { localized, releases } });
+    // The second official release is announced, too, so the first one stays current.
+    const [base] = CONSOLE_RELEASES;
+    const { page, troubles } = await openConsole(world, '#/publish');
+    const destination = 'Tables/Mail.csv';
+    const units = await world.units(destination);
+    const publish = async (count: number): Promise<void> => {
+      await world.act('admin', 'translation-task-update', {
+        task_id: await world.task(destination),
+        status: 'in_progress',
+        translation_results: units.slice(count - 1, count).map((unit) => ({
+          unit_id: unit.unit_id,
+          source_text: unit.source_text,
+          translated_text: unit.source_text.replaceAll(/[ぁ-んァ-ヶー一-龠々]+/g, '译'),
+        })),
+      });
+      const body = { from_worker: true, force: true, args: ['min_state=draft'] };
+      await world.ended(await world.act('admin', 'localized-publish', body));
+    };
+    await publish(1);
+    // The channel has a current release now, so the next one is announced.
+    await publish(2);
+    const published = page.getByRole('region', { name: 'Published releases' });
+    await published.getByText(`${base}-l2 is announced.`).waitFor();
+    await published.getByRole('button', { name: 'Take it back …' }).click();
+    await published.getByText('Readers will see 1 line change.').waitFor();
+    await published.getByLabel('Your name').fill('lead');
+    await published.getByLabel('Reason of the rollback').fill('too early');
+    await published.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await published.getByText('Rolled back.').waitFor();
+    await published.getByText(`${base}-l2 is announced.`).waitFor({ state: 'detached' });
+    const status = await world.read('release.status');
+    expect(status.announced_localized).toBeNull();
+    expect((await world.read('translation.status')).current?.localized_release_id).toBe(`${base}-l1`);
     expect(troubles).toEqual([]);
   });
 
