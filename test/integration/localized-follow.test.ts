@@ -1,4 +1,8 @@
+import { chmod, truncate } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import type { Blake3Hex } from '../../src/domain/release/digest.ts';
+import { objectPath } from '../../src/snapshot/volume/layout.ts';
+import { CDN_HOST } from '../support/system.ts';
 import { startTranslationSystem, type TextFiles } from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
@@ -49,6 +53,20 @@ it('follows the official release by itself, also over a restart, until it is rol
   });
   const lines = system.server.lines.slice(linesBefore).map((line) => JSON.parse(line) as { level: string });
   expect(lines.filter(({ level }) => level !== 'info')).toEqual([]);
+
+  // No upstream has a patched file, so a damaged one is made again.
+  const page = await fetch(`${system.serverUrl}/v1/distribution?channel=localized&destination=a.json`);
+  const { items } = (await page.json()) as { items: [{ blake3: Blake3Hex }] };
+  const object = objectPath(system.snapshotRoot, items[0].blake3);
+  await chmod(object, 0o644);
+  await truncate(object, 1);
+  const url = `${system.serverUrl}/${CDN_HOST}/r2-l1/a.json`;
+  expect((await fetch(url)).status).toBe(503);
+  await until(async () => (await fetch(url)).status === 200, 60_000);
+  expect(await status()).toMatchObject({
+    current: { localized_release_id: 'r2-l1', integrity: 'ok' },
+    automation: { state: 'followed' },
+  });
 
   await system.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong tone' });
   await localization.publish('r3', { ...FILES, 'c.json': ['もっと新しい'] });

@@ -118,6 +118,8 @@ export interface ReleasesOptions {
   readonly otherWriter: boolean;
   /** Called once, when the recovery has succeeded. */
   readonly onRecovered: () => void;
+  /** Called after releases have become damaged that were sound. */
+  readonly onWithdrawal: () => void;
 }
 
 /** The release functions of the daemon. */
@@ -278,6 +280,7 @@ function createRooms(options: ReleasesOptions) {
       recheck.wake();
       automaticRepair.wake();
     },
+    onWithdrawal: options.onWithdrawal,
   });
   const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
   const attestation = createDamageAttestation(attestor);

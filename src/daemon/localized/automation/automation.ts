@@ -54,7 +54,7 @@ export interface Automation {
   readonly check: DoctorCheck;
   /** Whether the localized release follows, as reports show it. */
   status(): FollowState;
-  /** Queues the job when a release is due. Called at the start and after a reload. */
+  /** Queues the job when a release is due. Called at the start, after a reload, and after a release has become damaged. */
   catchUp(): Promise<void>;
   /** Looks no more after edits. */
   stop(): Promise<void>;

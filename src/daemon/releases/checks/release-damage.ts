@@ -53,6 +53,8 @@ export interface ReleaseDamageOptions {
   readonly clock: Clock;
   /** Called after damage is recorded. */
   readonly onDamage: () => void;
+  /** Called after releases have become damaged that were sound. */
+  readonly onWithdrawal: () => void;
 }
 
 /** Creates the release damage over the main database. */
@@ -96,6 +98,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
         await nextTurn();
       }
       if (damaged.length > 0) options.onDamage();
+      if (withdrawn.size > 0) options.onWithdrawal();
       return [...withdrawn.values()];
     },
     reportRelease: (release, problem, finder) => {
@@ -103,6 +106,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
       if (release.damage_message === null)
         tally.add(finder, problem.reason === 'SnapshotMissing' ? 'missing' : 'damaged');
       options.onDamage();
+      if (release.state !== 'damaged') options.onWithdrawal();
     },
     isKnown: (blake3) => isKnown(options, blake3),
     found: () => tally.read(),

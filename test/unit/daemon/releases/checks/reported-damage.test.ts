@@ -108,6 +108,7 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'ins
     objects,
     clock: world.clock,
     onDamage: () => undefined,
+    onWithdrawal: () => undefined,
   });
   const attestation = createDamageAttestation(attestor);
   const check = {
