@@ -16,8 +16,8 @@ export interface FeedPool {
   want(requests: readonly FeedRequest[]): void;
   /** The state of a feed, empty if there is none. A component that reads it is drawn again when it changes. */
   state<T>(key: string): FeedState<T>;
-  /** Requests all of them now. */
-  refresh(): void;
+  /** Requests all of them now, or the one with this key. */
+  refresh(key?: string): void;
   setAwake(awake: boolean): void;
   /** Forgets everything. */
   clear(): void;
@@ -51,8 +51,10 @@ export function createFeedPool(onChange: () => void): FeedPool {
       settle();
     },
     state: <T>(key: string) => (feeds.value.get(key)?.state.value ?? EMPTY_FEED) as FeedState<T>,
-    refresh: () => {
-      for (const feed of feeds.peek().values()) feed.refresh();
+    refresh: (wantedKey) => {
+      for (const [key, feed] of feeds.peek()) {
+        if (wantedKey === undefined || key === wantedKey) feed.refresh();
+      }
     },
     setAwake: (next) => {
       awake = next;

@@ -503,6 +503,18 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
       async () => (await unitAt(world, destination, at)).translation?.state === 'proofread',
       30_000,
     );
+    // There is nothing to accept in a unit without a target.
+    const empty = (await world.units(CONSOLE_FILES.glossary)).find(
+      ({ translation }) => translation?.state === 'untranslated',
+    );
+    const review = await openEditor(world, 'proofread', {
+      destination: CONSOLE_FILES.glossary,
+      unit: empty,
+    });
+    await review.page.locator('fieldset').getByText('Review', { exact: true }).click();
+    const accept = review.page.getByRole('button', { name: /^Accept, next/ });
+    await accept.waitFor();
+    expect([empty?.translation?.state, await accept.isDisabled()]).toEqual(['untranslated', true]);
     const other = await openEditor(world, 'translate', { destination, unit });
     expect(await other.target.isEnabled()).toBe(true);
     expect(await other.page.getByRole('radio', { name: 'Review' }).count()).toBe(0);

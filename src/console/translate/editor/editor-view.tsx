@@ -9,7 +9,7 @@ import { reportFeed } from '../../state/read-report.ts';
 import { useReportPages } from '../../state/report-pages.ts';
 import type { View } from '../../state/view.ts';
 import { TaskHead, type EditorMode } from './task-head.tsx';
-import type { TranslationTask } from './translation-task.ts';
+import { taskFeedKey, type TranslationTask } from './translation-task.ts';
 import { UnitDesk } from './unit-desk.tsx';
 import { unitReader, type ReadUnits } from './scan-units.ts';
 import { SeekNote } from './seek-note.tsx';
@@ -25,13 +25,9 @@ export const editorView: View = { feeds: (app) => [taskFeedOf(app)], Body: Edito
 
 const TASK_EVERY_MS = 10_000;
 
-function taskKey(app: App): string {
-  return `translation-task:${app.route.argument ?? ''}`;
-}
-
 function taskFeedOf(app: App): FeedRequest {
   return reportFeed(app, 'translation.tasks', {
-    key: taskKey(app),
+    key: taskFeedKey(app),
     query: { task_id: app.route.argument ?? '-' },
     everyMs: TASK_EVERY_MS,
   });
@@ -39,7 +35,7 @@ function taskFeedOf(app: App): FeedRequest {
 
 function EditorBody(): JSX.Element {
   const app = useApp();
-  const { value, failure } = app.pool.state<Report<'translation.tasks'>>(taskKey(app));
+  const { value, failure } = app.pool.state<Report<'translation.tasks'>>(taskFeedKey(app));
   const [task] = value?.items ?? [];
   if (task !== undefined) return <TaskEditor task={task} key={task.task_id} />;
   if (failure !== null) {

@@ -34,7 +34,9 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
     goesOn.current = false;
   }, []);
   useEffect(() => () => sessionOf(app).desk.saveNow(unit.unit_id), [unit.unit_id]);
-  usePageKeys(keysOf(work, { finish, mayFinish: mode === 'review' ? work.mayReview : work.mayEdit, onMove }));
+  // Nobody can accept a text that is not there.
+  const mayFinish = mode === 'review' ? work.mayReview && work.text !== '' : work.mayEdit;
+  usePageKeys(keysOf(work, { finish, mayFinish, onMove }));
   return (
     <>
       <section class="unit-pane" aria-label="Unit">
@@ -50,7 +52,7 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
           after={placed.after}
           moves={<UnitMoves onMove={onMove} />}
         >
-          <UnitActions work={work} mode={mode} finish={finish} />
+          <UnitActions work={work} mode={mode} finish={finish} mayFinish={mayFinish} />
         </UnitPane>
       </section>
       <aside class="help-pane" aria-label="Help for this unit">
@@ -149,15 +151,16 @@ function UnitActions({
   work,
   mode,
   finish,
+  mayFinish,
 }: {
   readonly work: UnitWork;
   readonly mode: EditorMode;
   readonly finish: Finish;
+  readonly mayFinish: boolean;
 }): JSX.Element {
   const app = useApp();
   const [isReturning, setReturning] = useState(false);
   const isOff = !work.mayEdit;
-  const mayFinish = mode === 'review' ? work.mayReview : work.mayEdit;
   const hasTarget = (work.unit.translation?.target_text ?? '') !== '';
   return (
     <>

@@ -10,6 +10,7 @@ import { MATCH_LIMIT, type MemoryAnswer } from './memory-matches.tsx';
 import { insertAtSelection, replaceText } from './target-field.tsx';
 import { distinctMatches } from './distinct-matches.ts';
 import { baseOf, fitsAddress, memoryContext, obstacleTo, placeOf, type Unit } from './unit.ts';
+import { taskFeedKey } from './translation-task.ts';
 import type { ReadTarget } from './update-bodies.ts';
 import { isForeignText, type UnitDraft } from './unit-draft.ts';
 import { useAnswer, type Answer } from './use-answer.ts';
@@ -78,6 +79,11 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
   const app = useApp();
   const { desk, act } = sessionOf(app);
   const { state, refresh } = useUnitDetail(app, row, index);
+  // The counts of the task, and the list that follows them, belong to the change that a person just made.
+  const refreshAll = (): void => {
+    refresh();
+    app.pool.refresh(taskFeedKey(app));
+  };
   const unit = newerOf(row, state.value?.unit);
   const name = { taskId: unit.translation?.task_id ?? '', unitId: unit.unit_id };
   const draft = desk.drafts.value.get(unit.unit_id);
@@ -95,7 +101,7 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
   }, [base.revision, base.source, base.target, name.taskId, phase]);
   // Findings of a text are known after the server has stored it; the text of someone else is wanted after a refusal.
   useEffect(() => {
-    if (phase === 'saved' || phase === 'conflict') refresh();
+    if (phase === 'saved' || phase === 'conflict') refreshAll();
   }, [phase, draft?.base.revision]);
   useClaim({ name, draft, field });
   const memory = useMemoryAnswer(app, unit, before, after);
@@ -147,7 +153,7 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
         setRefusal(failureOf(error));
         return false;
       } finally {
-        refresh();
+        refreshAll();
       }
     },
   };
