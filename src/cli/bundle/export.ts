@@ -1,4 +1,6 @@
+import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 import { fillFileDurably } from '../../platform/files/files.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -69,8 +71,25 @@ function describe({ release, since, objects, bytes }: ExportPlan, digest: string
 
 /** A file that appears under its name once it is whole and durable. */
 function intoFile(path: string): Output {
-  return async (run) =>
-    await fillFileDurably(path, async (file) => await run(async (bytes) => await file.writeFile(bytes)));
+  return async (run) => {
+    await requireReplaceable(path);
+    return await fillFileDurably(
+      path,
+      async (file) => await run(async (bytes) => await file.writeFile(bytes)),
+    );
+  };
+}
+
+/** The new file takes the place of what has its name, which must not be a device, a pipe or a link. @throws Error */
+async function requireReplaceable(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (found === null || found.isFile()) return;
+  throw new Error(
+    `${path} is not a regular file, so it is not replaced; -o - writes to standard output, into a pipe or a device`,
+  );
 }
 
 /** A stream, which is waited for: the bytes belong to the writer again when the promise resolves. */

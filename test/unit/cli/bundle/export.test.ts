@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runExport } from '../../../../src/cli/bundle/export.ts';
@@ -153,6 +153,22 @@ describe('slipway export', () => {
     const run = await runBundleCommand(runExport, ...argv, '--data', store.root);
     expect(run.code).toBe(code);
     expect(run.err).toContain(message);
+  });
+
+  it.each([
+    ['a link', async (path: string) => await symlink('elsewhere.tar', path)],
+    ['a pipe', async (path: string) => await Promise.resolve(execFileSync('mkfifo', [path]))],
+  ])('does not replace %s', async (_what, make) => {
+    await release('r1', { 'a.bin': 'aaa' });
+    const file = join(directory, 'r1.tar');
+    await make(file);
+    const before = await lstat(file);
+    const { code, err } = await runBundleCommand(runExport, 'r1', '--data', store.root, '-o', file);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining(`${file} is not a regular file, so it is not replaced`),
+    ]);
+    expect((await lstat(file)).ino).toBe(before.ino);
   });
 
   it('says where it looked for a store', async () => {
