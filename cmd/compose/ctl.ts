@@ -1,15 +1,11 @@
 import process from 'node:process';
 import type { CtlIo } from '../../src/cli/ctl/ctl-context.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
+import { exitWithoutOutput } from './exit-when-written.ts';
 
 /** The streams, environment and clock of this process, for `slipway ctl` and the plugin of kubectl. */
 export function processCtlIo(signal: AbortSignal): CtlIo {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of the output closed it, as in `slipway ctl logs -f | head`.
-    if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`slipway: the output cannot be written: ${error.message}\n`);
-    process.exit(1);
-  });
+  process.stdout.on('error', exitWithoutOutput);
   return {
     stdout: process.stdout,
     stderr: process.stderr,

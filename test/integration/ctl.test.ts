@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -71,6 +71,23 @@ function portOf(system: TestSystem): number {
 }
 
 describe('the output of slipway ctl', () => {
+  it.each([
+    ['slipway', ['ctl', '--help']],
+    ['slipway', ['completion', 'bash']],
+    ['slipway', ['ctl', 'actions']],
+  ])('of %s %j fails with a message when it cannot be written', async (program, argv) => {
+    const full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, [join(ROOT, 'cmd', `${program}.ts`), ...argv], {
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    const [err, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')]);
+    await full.close();
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^slipway: the output cannot be written: ENOSPC[^\n]*\n$/),
+    ]);
+  });
+
   it('is whole in a pipe, also when it is larger than the pipe', async () => {
     const body = JSON.stringify({ report: 'task.list', filler: 'x'.repeat(4 * 1024 * 1024) });
     const server = createServer((_request, response) => {
