@@ -23,7 +23,7 @@ export interface ContentDependencies {
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
   readonly publisher: Publisher;
-  readonly rollbacks: Pick<RollbackRecords, 'reinstate' | 'stoppedBy'>;
+  readonly rollbacks: Pick<RollbackRecords, 'reinstate' | 'resume' | 'stoppedBy'>;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
 }
@@ -34,6 +34,8 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
+  /** Whether automatic publishing is resumed with it. Between the switch and a later record, the state would tell a stop that is over. */
+  readonly resumes: boolean;
   /** Called with the name when the release is complete, before it becomes current; for content that is current already, too. */
   readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
 }
@@ -47,6 +49,8 @@ export interface PublishedContent {
   readonly currentAt: number | null;
   /** `null` when nothing changed. */
   readonly attestationVersion: number | null;
+  /** Whether it resumed automatic publishing; `null` when it was not to. */
+  readonly resumed: boolean | null;
 }
 
 /**
@@ -57,13 +61,14 @@ export interface PublishedContent {
  */
 export async function publishContent(
   deps: ContentDependencies,
-  { base, replaced, wantedId, beforeCurrent }: LocalizedContent,
+  { base, replaced, wantedId, resumes, beforeCurrent }: LocalizedContent,
   context: TaskContext,
 ): Promise<PublishedContent> {
   const { releases, publisher, failpoints } = deps;
   const hit = (name: LocalizedFailpoint): void => {
     failpoints.hit(name);
   };
+  const resume = (): boolean | null => (resumes ? deps.rollbacks.resume(unixSeconds(deps.clock)) : null);
   try {
     const revision = await writeLocalizedRevision(deps, base, replaced, context);
     hit('localized.revision.written');
@@ -77,7 +82,7 @@ export async function publishContent(
       await beforeCurrent?.(current.release_id);
       deps.rollbacks.reinstate(current.release_id, unixSeconds(deps.clock));
       const attestationVersion = await publisher.cancelAnnouncement('localized', context);
-      return { release: current, unchanged: true, currentAt: null, attestationVersion };
+      return { release: current, unchanged: true, currentAt: null, attestationVersion, resumed: resume() };
     }
     const release = await publisher.register(draft, context);
     await beforeCurrent?.(release.release_id);
@@ -91,8 +96,9 @@ export async function publishContent(
         attestation_version: attestationVersion,
       });
     }
+    const resumed = resume();
     hit('localized.release.current');
-    return { release, unchanged: false, currentAt, attestationVersion };
+    return { release, unchanged: false, currentAt, attestationVersion, resumed };
   } finally {
     for (const unused of deps.catalogs.unreferenced()) await deps.catalogs.drop(unused);
   }
@@ -104,6 +110,7 @@ export function publishedFields({
   unchanged,
   currentAt,
   attestationVersion,
+  resumed,
 }: PublishedContent): TaskResult {
   return {
     unchanged,
@@ -113,6 +120,7 @@ export function publishedFields({
     total_bytes: release.total_bytes,
     attestation_version: attestationVersion,
     ...(currentAt === null ? {} : { current_at: currentAt }),
+    ...(resumed === null ? {} : { resumed }),
   };
 }
 

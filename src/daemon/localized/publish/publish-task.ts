@@ -1,5 +1,4 @@
 import type { Destination } from '../../../domain/release/destination.ts';
-import { unixSeconds } from '../../../platform/process/clock.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { releaseTaskError } from '../../releases/jobs/task-errors.ts';
 import type { KnownObject } from '../../releases/records/entry-row.ts';
@@ -37,14 +36,12 @@ export interface PublishDependencies extends TextDependencies {
  */
 export function createPublishTask(deps: PublishDependencies): Job {
   return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
-    const { patch_manifest: path, dry_run: isDryRun, resume } = context.args;
-    const result = await guarded(deps, context, async () => {
+    const { patch_manifest: path, dry_run: isDryRun } = context.args;
+    return await guarded(deps, context, async () => {
       if (!isDryRun) requireNotWithdrawn(deps, context.args);
       if (path === undefined) return await publishTexts(deps, context);
       return await publishPatches(deps, path, context);
     });
-    if (resume !== true || isDryRun) return result;
-    return { ...result, resumed: deps.rollbacks.resume(unixSeconds(deps.clock)) };
   });
 }
 
@@ -82,7 +79,7 @@ async function publishPatches(
   path: string,
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
-  const { dry_run: isDryRun, localized_release_id: wantedId = null } = context.args;
+  const { dry_run: isDryRun, localized_release_id: wantedId = null, resume: resumes = false } = context.args;
   const root = deps.patchRoot();
   const { baseReleaseId, entries } = await readPatchManifest(root, path);
   const base = requireBase(deps.releases);
@@ -103,7 +100,7 @@ async function publishPatches(
       givenFiles(deps, base, await stagePatches(deps, { root, entries, staging }, context)),
     context,
   );
-  const published = await publishContent(deps, { base, replaced, wantedId }, context);
+  const published = await publishContent(deps, { base, replaced, wantedId, resumes }, context);
   // Nobody knows the texts of these files, so no task counts as published.
   await markTasks(deps, null, context);
   return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };

@@ -125,6 +125,7 @@ async function publishFrozen(
       base,
       replaced,
       wantedId: context.args.localized_release_id ?? null,
+      resumes: context.args.resume ?? false,
       beforeCurrent: async (releaseId) => {
         await deps.freezer.record(frozen, releaseId, context.signal);
         hit(deps, 'localized.texts.recorded');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { LOCALIZED_FOLLOW_JOB } from '../../../../../src/daemon/localized/automation/follow-job.ts';
 import { createRollbackRecords } from '../../../../../src/daemon/localized/rollback/rollback-records.ts';
 import { callOf } from '../../../../../src/daemon/tasks/job.ts';
@@ -55,8 +55,11 @@ describe('a localized release', () => {
     expect(stoppedBy()).not.toBeNull();
     expect(await publish([])).toMatchObject({ status: 'failed', failure_code: 'release_rolled_back' });
     expect(stoppedBy()).not.toBeNull();
+    // The stop is over as soon as the release is current: the state would tell it while tasks are marked.
+    const whenMarked: unknown[] = [];
+    vi.spyOn(world.textCalls, 'push').mockImplementation(() => whenMarked.push(stoppedBy()));
     expect((await publish(['resume=true'])).result).toMatchObject({ resumed: true });
-    expect(stoppedBy()).toBeNull();
+    expect([whenMarked.at(-1), stoppedBy()]).toEqual([null, null]);
     expect((await follow(world)).result).toMatchObject({ published: false, state: 'followed' });
   });
 });
