@@ -337,9 +337,14 @@ function parsedBody(text: string): Body | null {
   }
 }
 
+const DAY_SECONDS = 86_400;
+
 /** Members that nearly everyone would fill in alike. @param now Unix seconds */
 function firstBody(action: string, { jobs }: ConsoleContract, now: number): Body {
-  if (action === 'schedule-add') return { group: Object.values(jobs)[0]?.groups[0] ?? 'res' };
+  // Without a time the daemon refuses a schedule, so the form begins with one.
+  if (action === 'schedule-add') {
+    return { group: Object.values(jobs)[0]?.groups[0] ?? 'res', every_seconds: DAY_SECONDS };
+  }
   if (action !== 'translation-glossary-add') return {};
   return { source: { source_kind: 'manual', observed_unix_seconds: Math.floor(now) } };
 }

@@ -84,10 +84,11 @@ export function DoctorLine(): JSX.Element {
   return (
     <Panel title="Doctor" feed={feed} tools={<a href="#/diagnostics">All checks</a>} report="daemon.doctor">
       {({ checks }) => {
-        const { troubled, passed } = divideChecks(checks);
+        const { troubled, passed, unjudged } = divideChecks(checks);
         return (
           <p>
-            {`${count(passed.length)} of ${count(passed.length + troubled.length)} checks are ok. `}
+            {`${count(passed.length)} of ${count(checks.length)} checks are ok. `}
+            {unjudged.length === 0 ? null : `${count(unjudged.length)} had nothing to judge yet. `}
             {troubled.map(({ id, status }) => (
               <span key={id}>
                 <Badge tone={status === 'failing' ? 'bad' : 'warn'}>{words(status)}</Badge>{' '}

@@ -88,18 +88,24 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
   );
 }
 
+/** The words before the time; other states are in the badge. */
+const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
+  healthy: 'healthy since ',
+  degraded: 'needs attention since ',
+};
+
 /** Since when a channel is as it is, and why, unless the incident above has told this cause. */
 function Course({
-  state: { reason, since, message },
+  state: { state, reason, since, message },
 }: {
-  readonly state: Pick<ServiceState, 'reason' | 'since' | 'message'>;
+  readonly state: Pick<ServiceState, 'state' | 'reason' | 'since' | 'message'>;
 }): JSX.Element {
   const app = useApp();
   const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service?.reason;
   if (reason !== null && reason !== told) return <p class="muted">{message}</p>;
   return (
     <p class="muted">
-      {reason === null ? 'healthy since ' : 'since '}
+      {COURSES[state] ?? 'since '}
       <Time at={since} />
     </p>
   );

@@ -20,7 +20,11 @@ const STATES: Readonly<Record<ServiceState['state'], StateWords>> = {
   starting: { tone: 'warn', short: 'starting', text: 'Starting' },
   unpublished: { tone: 'idle', short: 'no release', text: 'No release' },
   withdrawn: { tone: 'idle', short: 'withdrawn', text: 'Withdrawn by a rollback' },
-  stale: { tone: 'warn', short: 'stale, the base has changed', text: 'Not served: the base has changed' },
+  stale: {
+    tone: 'warn',
+    short: 'not served, the base has changed',
+    text: 'Not served: the base has changed',
+  },
   damaged: { tone: 'bad', short: 'damaged', text: 'Not served: damaged' },
   expired: { tone: 'bad', short: 'attestation expired', text: 'Not served: attestation expired' },
   untrusted: { tone: 'bad', short: 'not trusted', text: 'Not served: attestation not trusted' },

@@ -80,7 +80,9 @@ function titleOf({ state, channels }: ServiceState, { release_id: release }: Rea
     case 'healthy':
       return `Release ${release ?? ''} is being served`;
     case 'degraded':
-      return `Release ${release ?? ''} is being served, but something needs attention`;
+      return channels.official.state === 'healthy'
+        ? `Release ${release ?? ''} is being served, but the localized channel needs attention`
+        : `Release ${release ?? ''} is being served, but something needs attention`;
     case 'starting':
       return 'The service is starting';
     case 'stopping':

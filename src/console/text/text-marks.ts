@@ -34,7 +34,12 @@ export function missingMarks(
 ): readonly Mark[] {
   const expected = marksOf(source, { placeholders, source: target });
   const given = marksOf(target, { placeholders, source });
-  return surplus(expected, given, ({ key }) => key);
+  return surplus(expected, given, comparedPart);
+}
+
+/** The checks count ruby: its reading is translated. */
+function comparedPart({ kind, key, name, isClosing }: Mark): string {
+  return kind === 'ruby' ? `ruby ${isClosing ? '/' : ''}${name}` : key;
 }
 
 /** A change of a text field: the new text and the new selection. */

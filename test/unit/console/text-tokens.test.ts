@@ -133,6 +133,12 @@ describe('missing placeholders and tags', () => {
     expect(missingMarks(source, source)).toEqual([]);
   });
 
+  it('are not readings of ruby, which are translated', () => {
+    const source = '[ruby=たいいくかん]体育館[/ruby]';
+    expect(missingMarks(source, '[ruby=tǐyùguǎn]体育馆[/ruby]')).toEqual([]);
+    expect(missingMarks(source, '体育馆').map(({ key }) => key)).toEqual(['[ruby=たいいくかん]', '[/ruby]']);
+  });
+
   it('go to the caret one after another', () => {
     const first = insertMissing({ source, target: 'ab' }, { start: 1, end: 1 });
     expect(first).toEqual({ text: 'a[i]b', caret: 4 });

@@ -63,7 +63,14 @@ describe('the banner', () => {
     expect(summary({ state: 'degraded', channels: { ...channels, localized: stale } }).title).toBe(
       'Release 1.66.405117 is being served, but the localized channel is not',
     );
-    expect(summary({ state: 'degraded' }).title).toContain('but something needs attention');
+    const degraded = { ...channels.localized, state: 'degraded' } as const;
+    expect(summary({ state: 'degraded', channels: { ...channels, localized: degraded } }).title).toContain(
+      'but the localized channel needs attention',
+    );
+    expect(
+      summary({ state: 'degraded', channels: { ...channels, official: degraded, localized: degraded } })
+        .title,
+    ).toContain('but something needs attention');
   });
 
   it('repeats the cause, the next step and its action as the server tells them', () => {

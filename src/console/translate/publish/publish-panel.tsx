@@ -72,8 +72,8 @@ export function PublishPanel(): JSX.Element | null {
             publish();
           }}
         >
-          <TextLine label="Your name" value={reviewer} onInput={setReviewer} />
-          <TextLine label="Reason" value={reason} onInput={setReason} />
+          <TextLine label="Your name (optional)" value={reviewer} onInput={setReviewer} />
+          <TextLine label="Reason (optional)" value={reason} onInput={setReason} />
           {resumes ? (
             <p class="note warn">A rollback has stopped publishing. This publication resumes it.</p>
           ) : null}

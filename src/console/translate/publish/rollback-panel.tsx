@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Report } from '../../api/wire.ts';
 import { ChipText } from '../../components/chip-text.tsx';
 import { Button } from '../../components/controls.tsx';
@@ -38,15 +38,17 @@ export function RollbackPanel(): JSX.Element {
         ) : (
           <>
             <Releases status={status} announcedId={announcedId} preview={preview} />
-            <RunState run={preview} title="Preview: nothing is rolled back yet">
-              {(task) => (
-                <Preview
-                  result={readRollbackResult(task.result ?? {})}
-                  lastId={announcedId ?? status.current?.localized_release_id ?? null}
-                  rollback={rollback}
-                />
-              )}
-            </RunState>
+            {rollback.task?.status === 'succeeded' ? null : (
+              <RunState run={preview} title="Preview: nothing is rolled back yet">
+                {(task) => (
+                  <Preview
+                    result={readRollbackResult(task.result ?? {})}
+                    lastId={announcedId ?? status.current?.localized_release_id ?? null}
+                    rollback={rollback}
+                  />
+                )}
+              </RunState>
+            )}
             <RunState run={rollback} title="Rollback">
               {(task) => <RolledBack result={readRollbackResult(task.result ?? {})} />}
             </RunState>
@@ -144,11 +146,16 @@ function Preview({
 }): JSX.Element {
   const [reviewer, setReviewer] = useState('');
   const [reason, setReason] = useState('');
+  const shown = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The answer to the press of a button far above it.
+    shown.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const { from, to, changedUnits, changes, files } = result;
   if (from !== lastId) return <Empty>The current release has changed since. Start the preview again.</Empty>;
   const canRollBack = reviewer.trim() !== '' && reason.trim() !== '';
   return (
-    <div class="preview answer">
+    <div class="preview answer" ref={shown}>
       <h3>{to === null ? `Withdraw ${from}` : `From ${from} back to ${to}`}</h3>
       <p>{changeWords(result)}</p>
       {changes.length === 0 ? null : (
