@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent, errors, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { receiveBody, type BodyLimits } from '../../../platform/http/receive-body.ts';
@@ -65,7 +65,7 @@ export function createMirrorHttp(connections: number, token: string | null, cloc
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw new MirrorHttpError(null, `${url}: ${messageOf(error)}`);
+      throw new MirrorHttpError(null, `${url}: ${reasonOf(error)}`);
     });
     response.body.on('error', () => undefined); // the reader gets the same error from the iterator
     return response;
@@ -108,6 +108,11 @@ export function createMirrorHttp(connections: number, token: string | null, cloc
       await agent.destroy();
     },
   };
+}
+
+function reasonOf(error: unknown): string {
+  const isSilent = error instanceof errors.HeadersTimeoutError;
+  return isSilent ? `no answer within ${HEADERS_TIMEOUT_MS / 1000} s` : messageOf(error);
 }
 
 /** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */
