@@ -1,3 +1,4 @@
+import { namedRelease } from '../../domain/release/named-release.ts';
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import { percentOf, type Progress } from '../output/progress-line.ts';
 import { describeOutcome, type OutcomeWords, type TaskView } from './task-outcome.ts';
@@ -30,7 +31,6 @@ function progressBrief(progress: Progress): string {
 /** Such as `r90: 333 containers, 140 parsed`; the whole result is in `task show`. */
 function resultBrief(result: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(result);
-  const release = result['localized_release_id'] ?? result['release_id'];
   const marks = members.flatMap(([name, value]) => (value === true ? [spaced(name)] : []));
   const counts = members.filter(
     (member): member is [string, number | bigint] =>
@@ -40,7 +40,7 @@ function resultBrief(result: Readonly<Record<string, unknown>>): string {
   // When nothing was to do, one count says so.
   const shown = done.length > 0 ? done.slice(0, SHOWN_COUNTS) : counts.slice(0, marks.length > 0 ? 0 : 1);
   const facts = [...marks, ...shown.map(([name, value]) => `${value} ${nounOf(name, value)}`)].join(', ');
-  return [typeof release === 'string' ? release : '', facts].filter((part) => part !== '').join(': ');
+  return [namedRelease(result) ?? '', facts].filter((part) => part !== '').join(': ');
 }
 
 function nounOf(name: string, value: number | bigint): string {

@@ -1,5 +1,6 @@
 /** The result of a task in words; pure. */
 
+import { namedRelease } from '../../domain/release/named-release.ts';
 import { absolute, bytes, count, duration, percent, words } from '../text/format.ts';
 
 /** A member of a result. */
@@ -28,7 +29,7 @@ export function resultRows(result: Readonly<Record<string, unknown>>, now: numbe
   });
 }
 
-/** A glance at a result: the members that are true, and the numbers that are not zero. */
+/** A glance at a result: its release, the members that are true, and the numbers that are not zero. */
 export function resultBrief(result: Readonly<Record<string, unknown>>, now: number, most: number): string {
   const members = Object.entries(result).flatMap(([name, value]) => {
     if (HIDDEN.has(name) || value === false || value === null || value === 0) return [];
@@ -36,7 +37,7 @@ export function resultBrief(result: Readonly<Record<string, unknown>>, now: numb
     const text = typeof value === 'number' ? numberText(name, value, now) : null;
     return text === null ? [] : [`${words(labelOf(name)).toLowerCase()} ${text}`];
   });
-  return members.slice(0, most).join(' · ');
+  return [namedRelease(result) ?? [], members.slice(0, most)].flat().join(' · ');
 }
 
 function rowOf(label: string, name: string, value: unknown, now: number): readonly ResultRow[] {

@@ -212,6 +212,8 @@ describe('the result of a task', () => {
     expect(resultBrief({ entry_count: 333, attestation_version: 7, superseded: 0 }, now, 3)).toBe(
       'entries 333 · attestation version 7',
     );
+    const rollback = { localized_release_id: 'r1-l1', release_id: 'r1', withdrawn: false, held_units: 5 };
+    expect(resultBrief(rollback, now, 3)).toBe('r1-l1 · held units 5');
   });
 });
 
