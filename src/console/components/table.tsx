@@ -12,8 +12,8 @@ export interface Column<R> {
   readonly narrow?: 'title' | 'aside' | 'detail' | 'none';
 }
 
-/** The content of a cell that has none. */
-const NOTHING = '–';
+/** The content of a cell that has none. Narrow rows leave it out. */
+export const NOTHING = '–';
 
 interface TableProps<R> {
   /** For readers who cannot see the heading above it. */

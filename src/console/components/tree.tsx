@@ -1,10 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { isNarrow } from './narrow.ts';
 import { flatten, keyTarget, type TreeNode, type TreeRow } from './tree-rows.ts';
 import { VirtualRows } from './virtual-rows.tsx';
 
-/** Pixels. */
-const ROW_HEIGHT = 30;
+/** Pixels. Fingers need higher rows, and a narrow page has less room for levels. */
+const WIDE = { rowHeight: 30, indent: 20 };
+const NARROW = { rowHeight: 40, indent: 12 };
 
 interface TreeProps<N extends TreeNode> {
   readonly label: string;
@@ -26,6 +28,8 @@ interface TreeProps<N extends TreeNode> {
  */
 export function Tree<N extends TreeNode>(props: TreeProps<N>): JSX.Element {
   const { label, roots, childrenOf, open, onToggle, onPick, children } = props;
+  const isSmall = isNarrow();
+  const { rowHeight, indent } = isSmall ? NARROW : WIDE;
   const [activeKey, setActive] = useState<string | null>(null);
   const rows = flatten(roots, open, childrenOf);
   const found = rows.findIndex(({ key }) => key === activeKey);
@@ -48,7 +52,8 @@ export function Tree<N extends TreeNode>(props: TreeProps<N>): JSX.Element {
       label={label}
       class="tree"
       count={rows.length}
-      rowHeight={ROW_HEIGHT}
+      rowHeight={rowHeight}
+      wraps={isSmall}
       active={found === -1 ? null : found}
       onActive={(index) => setActive(rows[index]?.key ?? null)}
       onKey={onKey}
@@ -60,7 +65,7 @@ export function Tree<N extends TreeNode>(props: TreeProps<N>): JSX.Element {
             role="treeitem"
             id={id}
             class={`virtual-row${index === found ? ' active' : ''}`}
-            style={{ height: `${ROW_HEIGHT}px`, paddingInlineStart: `${8 + (row.level - 1) * 20}px` }}
+            style={{ paddingInlineStart: `${8 + (row.level - 1) * indent}px` }}
             aria-level={row.level}
             aria-posinset={row.position}
             aria-setsize={row.siblings}
@@ -72,7 +77,9 @@ export function Tree<N extends TreeNode>(props: TreeProps<N>): JSX.Element {
             }}
           >
             <span class={row.node?.hasChildren === true ? 'twist' : 'twist leaf'} aria-hidden="true" />
-            {row.node === null ? <span class="muted">Loading …</span> : children(row.node)}
+            <span class="node">
+              {row.node === null ? <span class="muted">Loading …</span> : children(row.node)}
+            </span>
           </div>
         );
       }}

@@ -58,7 +58,6 @@ export function VirtualList<R>(props: VirtualListProps<R>): JSX.Element {
             role="option"
             id={id}
             class="virtual-row"
-            style={{ height: `${rowHeight}px` }}
             aria-selected={index === active}
             aria-posinset={index + 1}
             aria-setsize={count}

@@ -33,6 +33,8 @@ interface VirtualRowsProps {
   readonly count: number;
   /** Pixels; every row has the same. */
   readonly rowHeight: number;
+  /** Text wraps in the rows. All of them become as high as the highest that is drawn; `rowHeight` is the least. */
+  readonly wraps?: boolean;
   /** The row that the keyboard is at. */
   readonly active: number | null;
   readonly onActive: (index: number) => void;
@@ -52,6 +54,8 @@ interface VirtualRowsState {
   readonly top: number;
   readonly viewport: number;
   readonly headHeight: number;
+  /** The height that the drawn rows need to wrap their text, 0 if it does not wrap. */
+  readonly needed: number;
 }
 
 /**
@@ -59,12 +63,14 @@ interface VirtualRowsState {
  * that belong to the place, so that no gap is seen however fast one scrolls.
  */
 export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
-  override state: VirtualRowsState = { top: 0, viewport: FIRST_VIEWPORT, headHeight: 0 };
+  override state: VirtualRowsState = { top: 0, viewport: FIRST_VIEWPORT, headHeight: 0, needed: 0 };
   readonly #id = `virtual-${(made += 1)}`;
   readonly #box = createRef<HTMLDivElement>();
+  readonly #rows = createRef<HTMLDivElement>();
   readonly #observer = new ResizeObserver(() => this.#measure());
   #place: Place = { top: 0, scrollTop: 0 };
   #range = '';
+  #width = 0;
 
   override componentDidMount(): void {
     const box = this.#box.current;
@@ -74,10 +80,12 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
   }
 
   override componentDidUpdate(before: VirtualRowsProps, state: VirtualRowsState): void {
-    const { rowHeight, count, active } = this.props;
-    if (rowHeight !== before.rowHeight) this.#go((this.#place.top / before.rowHeight) * rowHeight);
+    const { count, active, wraps } = this.props;
+    const [height, heightBefore] = [heightOf(this.props, this.state), heightOf(before, state)];
+    if (height !== heightBefore) this.#go((this.#place.top / heightBefore) * height);
     else if (count !== before.count || this.state.viewport !== state.viewport) this.#go(this.#place.top);
     if (active !== null && active !== before.active) this.#reveal(active);
+    this.#fit(count !== before.count || wraps !== before.wraps);
     this.#tellRange();
   }
 
@@ -95,13 +103,14 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
       label,
       class: name = '',
       count,
-      rowHeight,
+      wraps = false,
       active,
       head,
       attributes,
       children,
     } = this.props;
     const { viewport, headHeight } = this.state;
+    const rowHeight = heightOf(this.props, this.state);
     const { first, last } = this.#window();
     const idOf = (index: number): string => `${this.#id}-${index}`;
     const isDrawn = active !== null && active >= first && active <= last;
@@ -114,7 +123,8 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
         aria-label={label}
         {...attributes}
         {...(isDrawn ? { 'aria-activedescendant': idOf(active) } : {})}
-        class={`virtual ${name}`}
+        class={`virtual ${name}${wraps ? ' wraps' : ''}`}
+        style={{ '--row-height': `${rowHeight}px` }}
         tabIndex={0}
         ref={this.#box}
         onScroll={this.#onScroll}
@@ -127,7 +137,10 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
             class="virtual-stay"
             style={{ top: `${headHeight}px`, height: `${Math.min(viewport, count * rowHeight)}px` }}
           >
-            <div style={{ transform: `translateY(${first * rowHeight - this.state.top}px)` }}>
+            <div
+              ref={this.#rows}
+              style={{ transform: `translateY(${first * rowHeight - this.state.top}px)` }}
+            >
               {rows.map((index) => (
                 <Fragment key={index % slots}>{children(index, idOf(index))}</Fragment>
               ))}
@@ -149,7 +162,8 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
 
   readonly #onKeyDown = (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const { active, count, rowHeight, onActive, onKey } = this.props;
+    const { active, count, onActive, onKey } = this.props;
+    const rowHeight = heightOf(this.props, this.state);
     const page = Math.max(1, Math.floor(this.state.viewport / rowHeight) - 1);
     // Without a row of its own, a key begins with the rows in view.
     const start = active ?? Math.ceil(this.state.top / rowHeight) - 1;
@@ -162,11 +176,13 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
   };
 
   #extent(): Extent {
-    return { content: this.props.count * this.props.rowHeight, viewport: this.state.viewport };
+    const content = this.props.count * heightOf(this.props, this.state);
+    return { content, viewport: this.state.viewport };
   }
 
   #window(): { readonly first: number; readonly last: number } {
-    return windowAt(this.state, { ...this.props, overscan: OVERSCAN });
+    const rowHeight = heightOf(this.props, this.state);
+    return windowAt(this.state, { count: this.props.count, rowHeight, overscan: OVERSCAN });
   }
 
   #measure(): void {
@@ -178,6 +194,29 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
     if (viewport !== this.state.viewport || headHeight !== this.state.headHeight) {
       this.setState({ viewport, headHeight });
     }
+    // In another width, the same text wraps to another height.
+    if (box.clientWidth === this.#width) return;
+    this.#width = box.clientWidth;
+    this.#fit(true);
+  }
+
+  /**
+   * Makes the rows high enough for those that are drawn.
+   *
+   * @param afresh they may also become lower. While one scrolls they do not, because each change moves all of them
+   */
+  #fit(afresh: boolean): void {
+    const [box, rows] = [this.#box.current, this.#rows.current];
+    if (box === null || rows === null) return;
+    let needed = 0;
+    if (this.props.wraps === true) {
+      const present = box.style.getPropertyValue('--row-height');
+      box.style.setProperty('--row-height', `${this.props.rowHeight}px`);
+      const heights = [...rows.children].map((row) => Math.ceil(row.getBoundingClientRect().height));
+      box.style.setProperty('--row-height', present);
+      needed = Math.max(afresh ? 0 : this.state.needed, ...heights);
+    }
+    if (needed !== this.state.needed) this.setState({ needed });
   }
 
   /** Goes to a place in the content. */
@@ -190,7 +229,7 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
   }
 
   #reveal(index: number): void {
-    const top = topToShow({ ...this.state, top: this.#place.top }, index, this.props.rowHeight);
+    const top = topToShow({ ...this.state, top: this.#place.top }, index, heightOf(this.props, this.state));
     if (top !== this.#place.top) this.#go(top);
   }
 
@@ -200,4 +239,12 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
     this.#range = `${first}-${last}`;
     this.props.onRange?.(first, last);
   }
+}
+
+/** The height of every row, pixels. */
+function heightOf(
+  { rowHeight }: Pick<VirtualRowsProps, 'rowHeight'>,
+  { needed }: Pick<VirtualRowsState, 'needed'>,
+): number {
+  return Math.max(rowHeight, needed);
 }

@@ -2,6 +2,7 @@ import { Component, type ComponentChildren, type JSX } from 'preact';
 import { ColumnEdge } from './column-edge.tsx';
 import { isNarrow } from './narrow.ts';
 import { leastWidth, tracksOf, withWidth, type ChosenWidths, type ColumnWidth } from './virtual-columns.ts';
+import { NOTHING } from './table.tsx';
 import { Skeleton } from './text.tsx';
 import { VirtualRows } from './virtual-rows.tsx';
 
@@ -52,7 +53,7 @@ interface VirtualTableState {
   readonly edge: number;
 }
 
-/** A table of any length. Below 720 pixels every row has two lines. */
+/** A table of any length. Below 720 pixels every row has two lines, and more where its text needs them. */
 export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTableState> {
   override state: VirtualTableState = { active: null, chosen: {}, edge: 0 };
 
@@ -61,21 +62,17 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
     const { active, chosen } = this.state;
     const isSmall = isNarrow();
     const widths = selected === undefined ? columns : [CHECK_COLUMN, ...columns];
-    const rowHeight = isSmall ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
     const rowStyle = isSmall
-      ? { height: `${rowHeight}px` }
-      : {
-          height: `${rowHeight}px`,
-          gridTemplateColumns: tracksOf(widths, chosen),
-          minWidth: `${leastWidth(widths, chosen)}px`,
-        };
+      ? {}
+      : { gridTemplateColumns: tracksOf(widths, chosen), minWidth: `${leastWidth(widths, chosen)}px` };
     return (
       <VirtualRows
         role="grid"
         label={label}
         class={`virtual-table${isSmall ? ' narrow' : ''}`}
         count={count}
-        rowHeight={rowHeight}
+        rowHeight={isSmall ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
+        wraps={isSmall}
         active={active === null ? null : Math.min(active, count - 1)}
         onActive={(index) => this.setState({ active: index })}
         onKey={this.#onKey}
@@ -107,7 +104,7 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
   #head(isSmall: boolean, style: Readonly<Record<string, string>>): JSX.Element {
     const { columns, selected } = this.props;
     return (
-      <div role="rowgroup" class={isSmall ? 'unseen' : 'virtual-head'} style={isSmall ? {} : style}>
+      <div role="rowgroup" class={isSmall ? 'unseen' : 'virtual-head'} style={style}>
         <div role="row" aria-rowindex={1}>
           {selected === undefined ? null : (
             <div role="columnheader">
@@ -188,11 +185,7 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
                 />
               </div>
             )}
-            {columns.map((column) => (
-              <div role="gridcell" key={column.id} class={`${column.narrow} ${column.class ?? ''}`}>
-                {column.cell(known)}
-              </div>
-            ))}
+            {columns.map((column) => cellOf(column, known))}
           </>
         )}
       </div>
@@ -207,4 +200,14 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
     const isMarking = globalThis.getSelection()?.type === 'Range';
     if (row !== undefined && !isControl && !isMarking) this.props.onOpen?.(row);
   }
+}
+
+function cellOf<R>(column: VirtualColumn<R>, row: R): JSX.Element {
+  const { id, cell, narrow, class: name = '' } = column;
+  const value = cell(row);
+  return (
+    <div role="gridcell" key={id} class={`${value === NOTHING ? 'none' : narrow} ${name}`}>
+      {value}
+    </div>
+  );
 }

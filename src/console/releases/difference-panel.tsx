@@ -184,10 +184,12 @@ function NodeText({ node }: { readonly node: DifferenceNode }): JSX.Element {
         : ['~', 'info', 'changed'];
   return (
     <>
-      <span class={`change ${tone}`} aria-hidden="true">
-        {sign}
+      <span class="path">
+        <span class={`change ${tone}`} aria-hidden="true">
+          {sign}
+        </span>
+        <span>{node.name}</span>
       </span>
-      <span class="path">{node.name}</span>
       <span class="unseen">{` ${word} `}</span>
       <span class="muted number">
         {left !== null && right !== null

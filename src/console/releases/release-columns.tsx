@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ReleaseRow, Report } from '../api/wire.ts';
+import { isNarrow } from '../components/narrow.ts';
 import { Time } from '../components/text.tsx';
 import type { VirtualColumn } from '../components/virtual-table.tsx';
 import { bytes, count, words } from '../text/format.ts';
@@ -39,7 +40,7 @@ export function releaseColumns(
       head: 'State',
       least: 122,
       grow: 0,
-      narrow: 'aside',
+      narrow: 'detail',
       isSortable: true,
       cell: (row) => <StateBadge release={row} translation={translation} />,
     },
@@ -48,7 +49,7 @@ export function releaseColumns(
       head: 'Served',
       least: 112,
       grow: 0,
-      narrow: 'none',
+      narrow: 'detail',
       cell: (row) => <ServedBadge release={row} status={status} />,
     },
     {
@@ -93,7 +94,7 @@ function measuredColumns(
       head: 'Integrity',
       least: 170,
       grow: 1,
-      narrow: 'none',
+      narrow: 'detail',
       cell: (row) => <Integrity release={row} />,
     },
     {
@@ -102,7 +103,7 @@ function measuredColumns(
       least: 96,
       grow: 0,
       class: 'number',
-      narrow: 'none',
+      narrow: 'detail',
       cell: (row) => localizedCell(row, translation),
     },
   ];
@@ -119,6 +120,6 @@ function localizedCell(
   return (
     <span
       title={`${count(publishable)} of ${count(units)} units`}
-    >{`${Math.floor((publishable / units) * 100)} %`}</span>
+    >{`${Math.floor((publishable / units) * 100)} %${isNarrow() ? ' localized' : ''}`}</span>
   );
 }

@@ -1,6 +1,8 @@
 import type { Locator, Page, Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { openPage, type TestPage } from '../../support/browser.ts';
+import { openPage, PHONE, type TestPage } from '../../support/browser.ts';
+import { openConsole } from '../../support/console-page.ts';
+import { showPage } from '../../support/console-pages.ts';
 import { CONSOLE_RELEASES } from '../../support/console-release.ts';
 import { consoleToken, startConsoleWorld, type ConsolePerson } from '../../support/console-world.ts';
 import { logIn } from '../../support/console-system.ts';
@@ -11,6 +13,16 @@ import { hasTool } from '../../support/tools.ts';
 const MIB = 1024 * 1024;
 const [FIRST, SECOND] = CONSOLE_RELEASES;
 const LARGE = 200_000;
+
+/** Makes ids of the world as long as those of real releases. */
+const longIds = (text: string): string => text.replaceAll(/(1\.67\.41\d)(-r\d+)/g, '$1528$2_demo');
+
+/** Each element of the page that does not hold its content in its width. Runs in the page. */
+const FIND_CUTS = `[...document.querySelectorAll('main *')]
+  .filter((element) => element.closest('.unseen') === null && element.clientWidth > 0)
+  .filter((element) => getComputedStyle(element).display !== 'inline' && element.scrollWidth > element.clientWidth)
+  .map((element) => element.className + ' "' + element.textContent + '"')`;
+
 describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
   const shared = sharedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
 
@@ -41,6 +53,43 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     await page.getByRole('treeitem', { name: /^Scenario\// }).waitFor();
     await page.getByRole('button', { name: 'Swap' }).click();
     await expect.poll(() => new URL(page.url()).hash).toBe(`#/compare?left=${SECOND}&right=${FIRST}`);
+    expect(troubles).toEqual([]);
+  });
+
+  it('fit on a phone with whole ids, sizes and names of files', async () => {
+    const world = shared();
+    const { page, troubles } = await openConsole(world, '#/settings', { viewport: PHONE });
+    await nameLong(page);
+    const cuts: Record<string, unknown> = {};
+    const examine = async (place: string): Promise<void> => {
+      const found = (await page.evaluate(FIND_CUTS)) as readonly string[];
+      if (found.length > 0) cuts[place] = found;
+    };
+    await showPage(page, world, '#/releases');
+    const grid = page.getByRole('grid', { name: 'Releases' });
+    const row = grid.getByRole('row', { name: new RegExp(`^Select official/${longIds(SECOND)} `) });
+    await row.getByText('As current').waitFor();
+    await row.getByText('Whole').waitFor();
+    await row.getByText(/^\d+ % localized$/).waitFor();
+    await examine('list');
+    const pair = `left=${longIds(FIRST)}&right=${longIds(SECOND)}`;
+    for (const hash of [`#/releases/${longIds(SECOND)}`, `#/compare?${pair}`]) {
+      await showPage(page, world, hash);
+      const folder = (name: RegExp): Locator => page.getByRole('treeitem', { name });
+      await folder(/^MediaResources\/.*\+\d{3}\.\d MiB$/).waitFor();
+      await examine(`${hash}, closed`);
+      const low = (await folder(/^MediaResources\//).boundingBox())!.height;
+      await folder(/^MediaResources\//).click();
+      await folder(/^Movie\//).click();
+      const film = folder(/^Opening-x+\.\w+ changed/);
+      await film.getByText(/\d MiB → \d+\.\d MiB$/).waitFor();
+      await examine(`${hash}, open`);
+      // The name takes several lines, and the rows become higher with it; also lower again.
+      await expect.poll(async () => (await film.boundingBox())!.height).toBeGreaterThan(low);
+      await folder(/^MediaResources\//).click();
+      await expect.poll(async () => (await folder(/^Scenario\//).boundingBox())!.height).toBe(low);
+    }
+    expect(cuts).toEqual({});
     expect(troubles).toEqual([]);
   });
 
@@ -149,6 +198,26 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     expect(troubles).toEqual([]);
   });
 });
+
+/** Gives releases longer ids, films longer names, and files of the second release sizes of many MiB. */
+async function nameLong(page: Page): Promise<void> {
+  await page.route(/\/admin\/(?:releases|releases\/status|translation\/status)$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: longIds(await response.text()) });
+  });
+  await page.route('**/v1/distribution?*', async (route: Route) => {
+    const url = new URL(route.request().url());
+    const id = CONSOLE_RELEASES.find((each) => longIds(each) === url.searchParams.get('release_id')) ?? '';
+    url.searchParams.set('release_id', id);
+    const response = await route.fetch({ url: url.href });
+    const body = (await response.json()) as { items: { destination: string; size: number }[] };
+    for (const item of body.items) {
+      item.size = Math.round(item.size / 1024) + (id === SECOND ? 170 : 70) * MIB;
+      item.destination = item.destination.replace(/Opening/, `Opening-${'x'.repeat(80)}`);
+    }
+    await route.fulfill({ response, json: body });
+  });
+}
 
 /** Answers pages of two releases of 200,000 entries, of which every hundredth differs. */
 async function serveLarge(page: Page): Promise<void> {

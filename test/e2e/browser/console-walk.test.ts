@@ -165,6 +165,11 @@ const WATCH_SHIFTS = `
   }).observe({ type: 'layout-shift' });
 `;
 
+/** The buttons of the page that are less than 40 pixels high. Runs in the page. */
+const FIND_LOW_BUTTONS = `[...document.querySelectorAll('main button, main a.button')]
+  .filter((button) => button.checkVisibility() && button.getBoundingClientRect().height < 40)
+  .map((button) => button.textContent)`;
+
 /** Whether a request asks for data, and not for the files of the page. */
 const isData = ({ pathname }: URL): boolean =>
   !pathname.startsWith('/admin/dashboard/') && /^\/(?:admin|healthz|readyz)/.test(pathname);
@@ -201,6 +206,18 @@ describe.skipIf(!hasTool('chromium'))('every page of the console', () => {
       expect(troubles).toEqual([]);
     },
   );
+
+  it('has buttons for fingers on a phone, also in rows of tables', async () => {
+    const world = await reused();
+    const { page } = await openConsole(world, '', { viewport: PHONE });
+    const low: Record<string, unknown> = {};
+    for (const hash of world.addresses) {
+      await showPage(page, world, hash);
+      const found = (await page.evaluate(FIND_LOW_BUTTONS)) as readonly string[];
+      if (found.length > 0) low[hash] = found;
+    }
+    expect(low).toEqual({});
+  });
 
   it.each(STATES)(
     'is as sound while it $name ($viewport.width px)',

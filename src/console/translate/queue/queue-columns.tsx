@@ -22,8 +22,8 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'file',
     head: 'File',
-    least: 280,
-    grow: 5,
+    least: 240,
+    grow: 4,
     narrow: 'title',
     cell: ({ task_id: id, destination, archive_entry: entry }) => (
       <a
@@ -41,30 +41,31 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     head: 'Status',
     least: 110,
     grow: 0,
-    narrow: 'aside',
+    narrow: 'detail',
     cell: ({ status }) => <Badge tone={TONES[status] ?? 'idle'}>{words(status)}</Badge>,
   },
   {
     id: 'units',
     head: 'Units done',
     least: 150,
-    grow: 1,
+    grow: 0,
     narrow: 'detail',
     cell: (task) => <Units task={task} />,
   },
-  { id: 'open', head: 'Open', least: 180, grow: 1, narrow: 'detail', cell: openUnits },
+  // Two states with three digits each have room.
+  { id: 'open', head: 'Open', least: 224, grow: 2, narrow: 'detail', cell: openUnits },
   {
     id: 'worker',
     head: 'Worker',
-    least: 150,
-    grow: 1,
+    least: 166,
+    grow: 0,
     narrow: 'none',
     cell: (task) => <Worker task={task} />,
   },
   {
     id: 'reason',
     head: 'Reason',
-    least: 130,
+    least: 110,
     grow: 2,
     narrow: 'none',
     cell: ({ reason, failure_reason: failure }) => {
@@ -94,12 +95,14 @@ function Units({ task }: { readonly task: Task }): JSX.Element {
   );
 }
 
-function openUnits({ unit_counts: counts }: Task): string {
+function openUnits({ unit_counts: counts }: Task): JSX.Element | string {
   const parts = ['blocked', 'stale', 'untranslated', 'draft'].flatMap((state) => {
     const some = counts[state] ?? 0;
     return some === 0 ? [] : [`${state} ${count(some)}`];
   });
-  return parts.length === 0 ? '–' : parts.join(', ');
+  if (parts.length === 0) return '–';
+  const text = parts.join(', ');
+  return <span title={text}>{text}</span>;
 }
 
 /** The worker that has the task, and the time that is left to it. */
