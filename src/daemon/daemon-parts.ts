@@ -65,8 +65,8 @@ export function createDaemonParts(base: DaemonBase): DaemonParts {
     writer,
     otherWriter: lease.otherWriter,
     onRecovered: () => lease.noteRecovered(),
-    // No upstream has the patched files of a localized release, so it is published again.
-    onWithdrawal: () => void localized.automation.catchUp(),
+    // No upstream has the patched files of a localized release, so it is published again, once the official one is sound.
+    onSoundnessChanged: () => void localized.automation.catchUp(),
     pool,
     upstream,
     engine,

@@ -74,7 +74,7 @@ describe('the output of slipway ctl', () => {
   it.each([
     ['slipway', ['ctl', '--help']],
     ['slipway', ['completion', 'bash']],
-    ['slipway', ['ctl', 'actions']],
+    ['kubectl-slipway', ['actions']],
   ])('of %s %j fails with a message when it cannot be written', async (program, argv) => {
     const full = await open('/dev/full', 'w');
     const child = spawn(process.execPath, [join(ROOT, 'cmd', `${program}.ts`), ...argv], {
@@ -262,4 +262,22 @@ describe('slipway ctl in front of a real service', () => {
     expect(await loads('--help')).toBe(false);
     expect(await loads('--kubectl', 'tasks')).toBe(true);
   });
+});
+
+it('slipway verify waits in a process of its own for a mirror that asks for it', async () => {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    response.writeHead(429, { 'retry-after': asked === 1 ? '1' : '0' }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const folder = await temporaryDirectory();
+  expect(await run('slipway', ['keygen', '--out', folder])).toMatchObject({ code: 0 });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { code, out } = await run('slipway', ['verify', '--url', url, '--keys', join(folder, 'signing.pub')]);
+  expect([code, asked, out]).toEqual([1, 5, expect.stringContaining('answered 429')]);
 });

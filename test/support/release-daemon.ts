@@ -104,7 +104,7 @@ export async function openReleaseDaemon(
     version: '0.1.0',
     otherWriter: false,
     onRecovered: () => undefined,
-    onWithdrawal: () => undefined,
+    onSoundnessChanged: () => undefined,
   });
   const settle = async (): Promise<void> => {
     while (engine.counts().queued + engine.counts().running > 0) await clock.sleep(10);

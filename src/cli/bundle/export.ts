@@ -80,7 +80,7 @@ function intoFile(path: string): Output {
   };
 }
 
-/** The new file takes the place of what has its name, which must not be a device, a pipe or a link. @throws Error */
+/** The new file takes the place of what has its name, which must be a regular file. @throws Error */
 async function requireReplaceable(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return null;
@@ -88,7 +88,7 @@ async function requireReplaceable(path: string): Promise<void> {
   });
   if (found === null || found.isFile()) return;
   throw new Error(
-    `${path} is not a regular file, so it is not replaced; -o - writes to standard output, into a pipe or a device`,
+    `${path} is not a regular file, so it is not replaced; name another file, or use -o - for a pipe or a device`,
   );
 }
 

@@ -22,13 +22,11 @@ import {
   type CtlArguments,
 } from './ctl-options.ts';
 import { secretOf, targetOf, warnOfPlainHttp } from './ctl-target.ts';
+import { keepAlive } from '../../platform/process/keep-alive.ts';
 import { readCtlToken } from './ctl-token.ts';
 import { parseOutputFormat, type OutputFormat } from './output/output-format.ts';
 import { choosePainter } from './output/view.ts';
 import { watchCommand } from './watch.ts';
-
-/** Keeps the process alive while it waits between two requests. */
-const LONG_MS = 2 ** 30;
 
 /**
  * Runs `slipway ctl`: reads reports and starts actions through the admin surface of a running service.
@@ -37,17 +35,14 @@ const LONG_MS = 2 ** 30;
  * @returns the exit code, one of {@link CTL_EXITS}
  */
 export async function runCtl(argv: readonly string[], io: CtlIo, program: CtlProgram): Promise<number> {
-  const alive = setInterval(() => undefined, LONG_MS);
   try {
-    return await run(argv, io, program);
+    return await keepAlive(async () => await run(argv, io, program));
   } catch (error) {
     if (io.signal.aborted) return CTL_EXITS.interrupted;
     if (!(error instanceof CtlFailure)) throw error;
     const hint = error.exit === CTL_EXITS.usage ? `\nFor help: ${program.name}${helpWords(argv)} --help` : '';
     io.stderr.write(`${program.name}: ${error.message}${hint}\n`);
     return error.exit;
-  } finally {
-    clearInterval(alive);
   }
 }
 

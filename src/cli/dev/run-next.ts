@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
+import { keepAlive } from '../../platform/process/keep-alive.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import type { DevIo } from './dev-io.ts';
@@ -21,9 +22,6 @@ Plays the next demo release on a running "slipway dev": offers it to the daemon,
   --data DIR      the folder of the running one
 `;
 
-/** Keeps the process alive while it waits between two requests. */
-const LONG_MS = 2 ** 30;
-
 /**
  * Runs `slipway dev next`.
  *
@@ -43,15 +41,14 @@ export async function runNext(args: readonly string[], io: DevIo): Promise<numbe
     io.stderr.write(usageError('slipway dev next', parsed.error));
     return 2;
   }
-  const alive = setInterval(() => undefined, LONG_MS);
   try {
-    await playNext(parsed.value.values.data, io);
+    await keepAlive(async () => {
+      await playNext(parsed.value.values.data, io);
+    });
     return 0;
   } catch (error) {
     if (!io.signal.aborted) io.stderr.write(`slipway dev next: ${messageOf(error)}\n`);
     return 1;
-  } finally {
-    clearInterval(alive);
   }
 }
 

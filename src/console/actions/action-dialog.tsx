@@ -76,7 +76,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     const { app, request } = props;
     this.action = props.contract.actions[request.action] as ConsoleAction;
     const contract = this.permitted();
-    const first = { ...firstBody(request.action, contract, app.now()), ...request.body };
+    const first = { ...firstBody(request, contract, app.now()), ...request.body };
     const given = {
       ...actionValues(contract, request.action, first).values,
       ...request.initial,
@@ -338,15 +338,25 @@ function parsedBody(text: string): Body | null {
 }
 
 const DAY_SECONDS = 86_400;
+const TIMES = ['every_seconds', 'delay_seconds', 'next_run_unix_seconds'];
 
 /** Members that nearly everyone would fill in alike. @param now Unix seconds */
-function firstBody(action: string, { jobs }: ConsoleContract, now: number): Body {
-  // Without a time the daemon refuses a schedule, so the form begins with one.
-  if (action === 'schedule-add') {
-    return { group: Object.values(jobs)[0]?.groups[0] ?? 'res', every_seconds: DAY_SECONDS };
+function firstBody(
+  { action, body = {} }: Pick<ActionRequest, 'action' | 'body'>,
+  { jobs }: ConsoleContract,
+  now: number,
+): Body {
+  switch (action) {
+    case 'schedule-add': {
+      // Without a time the daemon refuses a schedule, so the form begins with one.
+      const repeat = TIMES.some((name) => name in body) ? {} : { every_seconds: DAY_SECONDS };
+      return { group: Object.values(jobs)[0]?.groups[0] ?? 'res', ...repeat };
+    }
+    case 'translation-glossary-add':
+      return { source: { source_kind: 'manual', observed_unix_seconds: Math.floor(now) } };
+    default:
+      return {};
   }
-  if (action !== 'translation-glossary-add') return {};
-  return { source: { source_kind: 'manual', observed_unix_seconds: Math.floor(now) } };
 }
 
 /** The id of the object of a body; empty when it names none. */

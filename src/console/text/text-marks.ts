@@ -37,7 +37,7 @@ export function missingMarks(
   return surplus(expected, given, comparedPart);
 }
 
-/** The checks count ruby: its reading is translated. */
+/** Ruby is compared by its number, as `ruby_count` does, because its reading is translated. */
 function comparedPart({ kind, key, name, isClosing }: Mark): string {
   return kind === 'ruby' ? `ruby ${isClosing ? '/' : ''}${name}` : key;
 }

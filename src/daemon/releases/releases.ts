@@ -118,8 +118,8 @@ export interface ReleasesOptions {
   readonly otherWriter: boolean;
   /** Called once, when the recovery has succeeded. */
   readonly onRecovered: () => void;
-  /** Called after releases have become damaged that were sound. */
-  readonly onWithdrawal: () => void;
+  /** Called after releases have become damaged that were sound, or sound again. */
+  readonly onSoundnessChanged: () => void;
 }
 
 /** The release functions of the daemon. */
@@ -280,7 +280,7 @@ function createRooms(options: ReleasesOptions) {
       recheck.wake();
       automaticRepair.wake();
     },
-    onWithdrawal: options.onWithdrawal,
+    onSoundnessChanged: options.onSoundnessChanged,
   });
   const inspector = createStoredObjectInspector({ ...common, storeId: writer.storeId });
   const attestation = createDamageAttestation(attestor);

@@ -286,7 +286,9 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const dialog = page.getByRole('dialog', { name: 'Export the Glossary to a file' });
     await dialog.getByLabel(/^File/).fill('out/../terms.csv');
     await dialog.getByLabel(/^File/).fill('exported.csv');
+    const sent = page.waitForRequest((request) => request.url().endsWith('/admin/control/schedule-add'));
     await dialog.getByRole('button', { name: 'Add a schedule' }).click();
+    expect((await sent).postDataJSON()).not.toHaveProperty('every_seconds');
     await page.getByText('Export the Glossary to a file: done.').first().waitFor();
     await page.goto(`${world.url}#/tasks`);
     await page.getByRole('row').filter({ hasText: 'Export the Glossary' }).getByText('Succeeded').waitFor();

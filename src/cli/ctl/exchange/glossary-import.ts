@@ -12,7 +12,7 @@ import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
-import { createProgressDisplay } from '../../output/progress-display.ts';
+import { createProgressDisplay, type ProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
@@ -32,6 +32,16 @@ interface Import {
   readonly isDryRun: boolean;
 }
 
+/** The result of an import as programs get it. */
+interface ImportResult {
+  readonly file: string;
+  readonly format: string;
+  readonly dry_run: boolean;
+  readonly trusted: boolean;
+  readonly counts: Partial<Record<Outcome, number>>;
+  readonly issues: readonly { readonly line: number; readonly outcome: Outcome; readonly message: string }[];
+}
+
 type Outcome = ImportedOutcome | 'conflict' | 'refused' | 'left_out' | 'other_languages';
 
 /** The outcome of one term, with a message when people should know. */
@@ -47,35 +57,46 @@ interface TermOutcome {
  * @throws CtlFailure
  */
 export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
-  const { args, words, stderr, clock, output, stdout, signal } = given;
-  const progress = createProgressDisplay(stderr, clock);
+  const progress = createProgressDisplay(given.stderr, given.clock);
   const api = waitAtLimit(given, (ms) => {
     progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, 'wait');
   });
   const context = { ...given, api };
-  const [path = ''] = words;
-  const format = fileFormat(path, args, TERM_FORMATS);
+  const { args, output, stdout } = context;
   const review = trustedBy(args);
-  const pair = await languagesOf(context);
-  const results = await readLocalFile(path, TERM_FORMATS[format].createReader(pair));
-  const work = { context, path, pair, review, isDryRun: args.values['dry-run'] === true };
-  const counts: Partial<Record<Outcome, number>> = {};
-  const issues: { line: number; outcome: Outcome; message: string }[] = [];
+  const isDryRun = args.values['dry-run'] === true;
+  const [path = ''] = context.words;
+  const format = fileFormat(path, args, TERM_FORMATS);
+  let found: Pick<ImportResult, 'counts' | 'issues'>;
   try {
-    for (const [at, result] of results.entries()) {
-      signal.throwIfAborted();
-      const { outcome, message } = await importResult(work, result);
-      counts[outcome] = (counts[outcome] ?? 0) + 1;
-      if (message !== undefined) issues.push({ line: result.line, outcome, message });
-      progress.show(`${at + 1} of ${results.length} entries`);
-    }
+    const pair = await languagesOf(context);
+    const results = await readLocalFile(path, TERM_FORMATS[format].createReader(pair));
+    found = await importResults({ context, path, pair, review, isDryRun }, results, progress);
   } finally {
     progress.end();
   }
-  const result = { file: path, format, dry_run: work.isDryRun, trusted: review !== null, counts, issues };
+  const result: ImportResult = { file: path, format, dry_run: isDryRun, trusted: review !== null, ...found };
   if (isDataFormat(output)) await printValue(context, result);
   else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
-  return (counts.refused ?? 0) + (counts.conflict ?? 0) === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
+  const { refused = 0, conflict = 0 } = result.counts;
+  return refused + conflict === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
+}
+
+async function importResults(
+  work: Import,
+  results: readonly ReadTermResult[],
+  progress: ProgressDisplay,
+): Promise<Pick<ImportResult, 'counts' | 'issues'>> {
+  const counts: Partial<Record<Outcome, number>> = {};
+  const issues: { line: number; outcome: Outcome; message: string }[] = [];
+  for (const [at, result] of results.entries()) {
+    work.context.signal.throwIfAborted();
+    const { outcome, message } = await importResult(work, result);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+    if (message !== undefined) issues.push({ line: result.line, outcome, message });
+    progress.show(`${at + 1} of ${results.length} entries`, 'import');
+  }
+  return { counts, issues };
 }
 
 async function importResult(work: Import, result: ReadTermResult): Promise<TermOutcome> {

@@ -5,9 +5,10 @@ import { receiveBody, type BodyLimits } from '../../../platform/http/receive-bod
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 
+/** Longest wait for an answer to begin, milliseconds. */
 const HEADERS_TIMEOUT_MS = 30_000;
-/** Longest wait for the next bytes of a body. */
-const BODY_TIMEOUT_MS = 30_000;
+/** The reader of a body bounds its waits. */
+const NO_TIMEOUT = 0;
 /** How often a request waits for a server that asks for it. */
 const MAX_WAITS = 4;
 /** Longest such wait, milliseconds. */
@@ -45,10 +46,16 @@ export interface MirrorHttp {
  *
  * @param connections the most connections to one host
  * @param token for every request, or `null`
+ * @param headersTimeout longest wait for an answer to begin, milliseconds
  */
-export function createMirrorHttp(connections: number, token: string | null, clock: Clock): MirrorHttp {
+export function createMirrorHttp(
+  connections: number,
+  token: string | null,
+  clock: Clock,
+  headersTimeout = HEADERS_TIMEOUT_MS,
+): MirrorHttp {
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
-  const agent = new Agent({ connections, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
+  const agent = new Agent({ connections, headersTimeout, bodyTimeout: NO_TIMEOUT });
   const ask = async (
     { method, url, headers }: Parameters<SendHttp>[0],
     signal: AbortSignal,
@@ -65,7 +72,7 @@ export function createMirrorHttp(connections: number, token: string | null, cloc
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw new MirrorHttpError(null, `${url}: ${reasonOf(error)}`);
+      throw new MirrorHttpError(null, `${url}: ${reasonOf(error, headersTimeout)}`);
     });
     response.body.on('error', () => undefined); // the reader gets the same error from the iterator
     return response;
@@ -110,9 +117,9 @@ export function createMirrorHttp(connections: number, token: string | null, cloc
   };
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, headersTimeout: number): string {
   const isSilent = error instanceof errors.HeadersTimeoutError;
-  return isSilent ? `no answer within ${HEADERS_TIMEOUT_MS / 1000} s` : messageOf(error);
+  return isSilent ? `no answer within ${headersTimeout / 1000} s` : messageOf(error);
 }
 
 /** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */

@@ -1,6 +1,7 @@
 /** Sends the terms of a file one by one, with the rules of `slipway ctl glossary import`. */
 
 import {
+  IMPORT_WAITS,
   changeBody,
   judgeTerm,
   newTermBody,
@@ -48,7 +49,7 @@ interface ImportOptions {
 
 /**
  * Imports terms as drafts: new ones are added, drafts are changed, and decisions of people stay. Where the service has a limit for
- * the token, the import waits as long as the service asks.
+ * the token, the import waits as long as the service asks, within {@link IMPORT_WAITS}.
  *
  * @throws ApiFailure when the service does not answer; a term that it refuses is an issue
  */
@@ -61,13 +62,15 @@ export async function importTerms(
   let progress = NOTHING_DONE;
   for (const { term, line } of terms) {
     let ended: Ended | null = null;
-    while (ended === null) {
+    for (let waits = 0; ended === null; waits += 1) {
       if (signal.aborted) return;
       try {
         ended = await importTerm(app, term, options);
       } catch (error) {
-        if (!(error instanceof ApiFailure) || error.status !== 429) throw error;
-        await wait(error.retryAfter ?? 1, signal);
+        const isLimited = error instanceof ApiFailure && error.status === 429;
+        if (!isLimited || waits === IMPORT_WAITS.most) throw error;
+        const { defaultSeconds, longestSeconds } = IMPORT_WAITS;
+        await wait(Math.min(error.retryAfter ?? defaultSeconds, longestSeconds), signal);
       }
     }
     const { outcome, message } = ended;

@@ -13,6 +13,9 @@ import type { BodyOf } from '../../actions/body-of.ts';
 import type { ReportBodyOf } from '../../reports/reports.ts';
 import type { ReadTerm } from './read-term.ts';
 
+/** The waits of an import where the token has reached a limit: how often for one call, and how long at most. */
+export const IMPORT_WAITS = { most: 10, defaultSeconds: 1, longestSeconds: 300 } as const;
+
 /** A term as the service reports it. */
 export type ReportedTerm = ReportBodyOf<'translation.glossary.query'>['items'][number];
 

@@ -54,7 +54,7 @@ export interface Automation {
   readonly check: DoctorCheck;
   /** Whether the localized release follows, as reports show it. */
   status(): FollowState;
-  /** Queues the job when a release is due. Called at the start, after a reload, and after a release has become damaged. */
+  /** Queues the job when a release is due. Called at the start, after a reload, and after releases have become damaged or sound again. */
   catchUp(): Promise<void>;
   /** Looks no more after edits. */
   stop(): Promise<void>;
@@ -144,10 +144,12 @@ export function createAutomation(options: AutomationOptions): Automation {
 
 function factsOf(options: AutomationOptions): FollowFacts & { readonly stop: PublishingStop | null } {
   const { engine, configuration, policy, releases, rollbacks, texts } = options;
+  const official = releases.current('official');
   const localized = publishedLast(releases, 'localized');
   return {
     isOn: configuration().auto,
-    officialId: releases.current('official')?.release_id ?? null,
+    officialId: official?.release_id ?? null,
+    isOfficialDamaged: official?.state === 'damaged',
     // No upstream has the files of a damaged one, so only another publish repairs it.
     localizedBaseId: localized?.state === 'damaged' ? null : (localized?.base_release_id ?? null),
     stop: stopOf({ releases, rollbacks, tasks: engine }),

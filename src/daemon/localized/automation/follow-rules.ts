@@ -12,6 +12,8 @@ export interface FollowFacts {
   readonly isOn: boolean;
   /** The current official release, or `null`. */
   readonly officialId: string | null;
+  /** Whether that one is known to be damaged. */
+  readonly isOfficialDamaged: boolean;
   /** The base of the current localized release; `null` without one. */
   readonly localizedBaseId: string | null;
   /** The rollback after which automatic publishing is stopped, or `null`. */
@@ -58,6 +60,7 @@ export function followState(facts: FollowFacts): FollowState {
   if (officialId === null) return stateOf('waiting', 'there is no official release');
   if (localizedBaseId === officialId)
     return stateOf('followed', `the localized release is built on ${officialId}`);
+  if (facts.isOfficialDamaged) return stateOf('waiting', `the official release ${officialId} is damaged`);
   const [texts, coverage] = [missingTexts(facts, officialId), missingCoverage(facts)];
   if (texts !== null) {
     // Tasks of this release that are built again, such as after a change of the rules, do not bring translations.

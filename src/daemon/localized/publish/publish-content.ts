@@ -34,7 +34,7 @@ export interface LocalizedContent {
   readonly replaced: Replacements;
   /** The name that the caller wants, or `null`. */
   readonly wantedId: ReleaseId | null;
-  /** Whether automatic publishing is resumed with it. Between the switch and a later record, the state would tell a stop that is over. */
+  /** Whether automatic publishing is resumed. It is recorded directly after the switch, so that reports do not show a stop that is over. */
   readonly resumes: boolean;
   /** Called with the name when the release is complete, before it becomes current; for content that is current already, too. */
   readonly beforeCurrent?: (releaseId: ReleaseId) => Promise<void>;
@@ -49,7 +49,7 @@ export interface PublishedContent {
   readonly currentAt: number | null;
   /** `null` when nothing changed. */
   readonly attestationVersion: number | null;
-  /** Whether it resumed automatic publishing; `null` when it was not to. */
+  /** Whether it resumed automatic publishing: `false` when it was not stopped, or an earlier attempt resumed it; `null` when it was not to. */
   readonly resumed: boolean | null;
 }
 

@@ -53,8 +53,8 @@ export interface ReleaseDamageOptions {
   readonly clock: Clock;
   /** Called after damage is recorded. */
   readonly onDamage: () => void;
-  /** Called after releases have become damaged that were sound. */
-  readonly onWithdrawal: () => void;
+  /** Called after releases have become damaged that were sound, or sound again. */
+  readonly onSoundnessChanged: () => void;
 }
 
 /** Creates the release damage over the main database. */
@@ -98,7 +98,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
         await nextTurn();
       }
       if (damaged.length > 0) options.onDamage();
-      if (withdrawn.size > 0) options.onWithdrawal();
+      if (withdrawn.size > 0) options.onSoundnessChanged();
       return [...withdrawn.values()];
     },
     reportRelease: (release, problem, finder) => {
@@ -106,15 +106,15 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
       if (release.damage_message === null)
         tally.add(finder, problem.reason === 'SnapshotMissing' ? 'missing' : 'damaged');
       options.onDamage();
-      if (release.state !== 'damaged') options.onWithdrawal();
+      if (release.state !== 'damaged') options.onSoundnessChanged();
     },
     isKnown: (blake3) => isKnown(options, blake3),
     found: () => tally.read(),
     clearProblem: (release) => {
       releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
     },
-    reassess: (repaired = []) =>
-      database.transaction(() => {
+    reassess: (repaired = []) => {
+      const sound = database.transaction(() => {
         releases.clearRepairedDamage();
         for (const blake3 of repaired) {
           if (objects.get(blake3) === null) releases.clearObjectDamage(blake3);
@@ -129,7 +129,10 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
           });
           return true;
         });
-      }),
+      });
+      if (sound.length > 0) options.onSoundnessChanged();
+      return sound;
+    },
   };
 }
 

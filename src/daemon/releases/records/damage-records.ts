@@ -8,11 +8,13 @@ export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'un
 
 /**
  * Whether an entry counts as missing, for `EntryMissing`: it has no usable object. An object of the right size with other bytes is
- * damage. Servers decide the same.
+ * damage. Servers decide the same about an object that they cannot open. About one that fails while they read it they know less.
  */
 export function countsAsMissing(status: DamageStatus): boolean {
-  return status !== 'digest_mismatch';
+  return status !== OTHER_BYTES;
 }
+
+const OTHER_BYTES: DamageStatus = 'digest_mismatch';
 
 /** The finders of damage: a server that reads the volume, or a job of the daemon. */
 export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'publish', 'boot'] as const;
@@ -78,7 +80,7 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
      ORDER BY destination LIMIT :limit`,
   );
   const counts = database.prepare(
-    `SELECT count(*) AS "all", count(*) FILTER (WHERE status <> 'digest_mismatch') AS missing
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE status <> '${OTHER_BYTES}') AS missing
      FROM damaged_entry WHERE channel = :channel AND release_id = :release_id`,
   );
   const objects = database.prepare('SELECT DISTINCT blake3 FROM damaged_entry ORDER BY blake3 LIMIT :limit');

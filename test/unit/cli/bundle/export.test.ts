@@ -157,6 +157,7 @@ describe('slipway export', () => {
 
   it.each([
     ['a link', async (path: string) => await symlink('elsewhere.tar', path)],
+    ['a folder', async (path: string) => await mkdir(path)],
     ['a pipe', async (path: string) => await Promise.resolve(execFileSync('mkfifo', [path]))],
   ])('does not replace %s', async (_what, make) => {
     await release('r1', { 'a.bin': 'aaa' });

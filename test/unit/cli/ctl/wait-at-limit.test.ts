@@ -67,16 +67,16 @@ describe('a call of a token that has reached a limit', () => {
 
   it('does not end the import of a glossary', async () => {
     const file = join(await temporaryDirectory(), 'terms.csv');
-    await writeFile(file, 'source_term,recommended_translation\n港,港口\n');
+    await writeFile(file, 'source_term,recommended_translation\n港,港口\n海,海洋\n');
     const query = REPORTS['translation.glossary.query'].answer.example;
     const value = { ...query, items: [], total: 0 };
-    const failures = [limit(7000)];
+    const failures = [limit(7000), null, limit(2000)];
     const waits: number[] = [];
     const [out, shown]: [string[], string[]] = [[], []];
     const context = {
       api: {
         get: async () => {
-          const failure = failures.shift();
+          const failure = failures.shift() ?? undefined;
           return await (failure === undefined
             ? Promise.resolve({ body: Buffer.from(''), value })
             : Promise.reject(failure));
@@ -95,7 +95,12 @@ describe('a call of a token that has reached a limit', () => {
       signal: new AbortController().signal,
     };
     expect(await importGlossaryFile(context as unknown as CtlContext)).toBe(CTL_EXITS.ok);
-    expect([waits, out.join('')]).toEqual([[7000], expect.stringContaining('1 added')]);
-    expect(shown).toEqual(['wait 7 s: the token has reached a limit\n']);
+    expect([waits, out.join('')]).toEqual([[7000, 2000], expect.stringContaining('2 added')]);
+    expect(shown).toEqual([
+      'wait 7 s: the token has reached a limit\n',
+      '1 of 2 entries\n',
+      'wait 2 s: the token has reached a limit\n',
+      '2 of 2 entries\n',
+    ]);
   });
 });

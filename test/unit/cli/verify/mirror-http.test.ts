@@ -38,6 +38,22 @@ it('gives an answer up that comes with fewer than 1,024 bytes a second after a m
   });
 });
 
+it('says in words that a server did not answer', async () => {
+  const server = createServer(() => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const http = createMirrorHttp(1, null, systemClock, 100);
+  onTestFinished(async () => {
+    await http.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+  await expect(
+    http.send({ method: 'GET', url, accept: [200] }, new AbortController().signal),
+  ).rejects.toMatchObject({ message: `${url}: no answer within 0.1 s` });
+});
+
 it('takes an answer that is slow for less than a minute, or that has come whole', async () => {
   expect(await readOn(59_000, Buffer.alloc(1))).toBe(1);
   expect(await readOn(61_000, Buffer.alloc(0))).toBe(0);

@@ -153,6 +153,12 @@ describe('the import of terms in the console', () => {
     const waits: number[] = [];
     const progress = await run(`${HEAD}港,港口,,\n海,海,,\n`, limited, new AbortController().signal, waits);
     expect([progress.counts, waits]).toEqual([{ added: 2 }, [7, 1]]);
+
+    const endless = createDesk(() => new ApiFailure('Too many.', { status: 429, retryAfter: 3600 }));
+    const longWaits: number[] = [];
+    const signal = new AbortController().signal;
+    await expect(run(`${HEAD}港,港口,,\n`, endless, signal, longWaits)).rejects.toThrow('Too many.');
+    expect(longWaits).toEqual(Array.from({ length: 10 }, () => 300));
   });
 
   it('ends where the Glossary has more matches than one answer, and adds no known term again', async () => {

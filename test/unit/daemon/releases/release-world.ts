@@ -215,7 +215,7 @@ export async function createWorld(
       version: '0.1.0-test',
       otherWriter: false,
       onRecovered: () => undefined,
-      onWithdrawal: () => undefined,
+      onSoundnessChanged: () => undefined,
     });
     // No automatic retries: the tests retry themselves.
     const { jobs, actions } = part({ root, releases, engine, database, clock, writer, pool, failpoints });

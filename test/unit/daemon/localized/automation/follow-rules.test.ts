@@ -15,6 +15,7 @@ const DUE_UNITS = { ...noReleaseUnits(), units: { ...noUnits(), proofread: 9, un
 const DUE: FollowFacts = {
   isOn: true,
   officialId: 'r2',
+  isOfficialDamaged: false,
   localizedBaseId: 'r1',
   stop: null,
   isWithdrawn: false,
@@ -31,6 +32,7 @@ describe('a localized release', () => {
     ['is off', { isOn: false }, 'off'],
     ['follows already', { localizedBaseId: 'r2' }, 'followed'],
     ['waits for an official release', { officialId: null }, 'waiting'],
+    ['waits for the repair of the official release', { isOfficialDamaged: true }, 'waiting'],
     ['waits for the index', { index: { release_id: 'r1', generation: 6 } }, 'waiting'],
     ['waits for the tasks', { built: { releaseId: 'r1', generation: 6 } }, 'waiting'],
     ['waits for the tasks of this index', { built: { releaseId: 'r2', generation: 6 } }, 'waiting'],

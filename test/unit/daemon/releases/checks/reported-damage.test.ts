@@ -96,7 +96,10 @@ function inspectorOf(world: World): StoredObjectInspector {
   });
 }
 
-function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'inspector'> & {
+function partsOf(
+  world: World,
+  onSoundnessChanged = (): void => undefined,
+): Omit<ReportedDamageOptions, 'attestation' | 'inspector'> & {
   readonly attestation: DamageAttestation;
   readonly damage: ReleaseDamage;
   readonly objects: ObjectRegistry;
@@ -108,7 +111,7 @@ function partsOf(world: World): Omit<ReportedDamageOptions, 'attestation' | 'ins
     objects,
     clock: world.clock,
     onDamage: () => undefined,
-    onWithdrawal: () => undefined,
+    onSoundnessChanged,
   });
   const attestation = createDamageAttestation(attestor);
   const check = {
@@ -361,4 +364,25 @@ test('damage of the manifest is reported as such', async () => {
     examples: [],
   });
   expect(verification(world)).toMatchObject({ status: 'failing' });
+});
+
+test('tells when releases become damaged or sound again, and not when more of their damage is found', async () => {
+  const world = await createWorld();
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+  ]);
+  await world.act('sync');
+  let told = 0;
+  const { damage, objects } = partsOf(world, () => (told += 1));
+  const [one, two] = ['one', 'two'].map((content) => blake3Hex(Buffer.from(content)));
+  for (const blake3 of [one, one, two])
+    await damage.report([{ blake3: blake3!, status: 'missing' }], 'verify');
+  expect([told, world.row('1.0')]).toEqual([1, 'damaged']);
+  objects.confirm(one!, 1);
+  damage.reassess();
+  expect([told, world.row('1.0')]).toEqual([1, 'damaged']);
+  objects.confirm(two!, 1);
+  damage.reassess();
+  expect([told, world.row('1.0')]).toEqual([2, 'current']);
 });

@@ -56,7 +56,11 @@ async function createCheck(world: World): Promise<ReleaseCheck> {
   return createReleaseCheck({
     ...common,
     writer,
-    damage: createReleaseDamage({ ...common, onDamage: () => undefined, onWithdrawal: () => undefined }),
+    damage: createReleaseDamage({
+      ...common,
+      onDamage: () => undefined,
+      onSoundnessChanged: () => undefined,
+    }),
     attestation: { issue: async () => undefined },
     inspector: createStoredObjectInspector({ ...common, storeId: writer.storeId }),
     concurrency: () => 1,
