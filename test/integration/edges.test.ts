@@ -396,6 +396,26 @@ describe('an origin that lies', () => {
     await untilServed(edge, 'r3');
   });
 
+  it('makes the edge tell a failed sync only until it can be followed again', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    const other = await startOrigin({ id: 'r9', files: FILES });
+    const foreign = Buffer.from(JSON.stringify(await ask(other.origin, '/v1/release')));
+    world.proxy.change = (answer) => {
+      if (answer.path === '/v1/release') Object.assign(answer, { status: 200, body: foreign });
+    };
+    expect((await edge.run('sync')).failure_code).toBe('origin_untrusted');
+    const reason = async (): Promise<string | null> =>
+      (await ask<{ service: { reason: string | null } }>(edge, '/healthz')).service.reason;
+    await until(async () => (await reason()) === 'SyncFailed');
+    const looks = world.proxy.seen.length;
+    await until(() => world.proxy.seen.length > looks + 1);
+    world.proxy.change = null;
+    // The next scheduled sync is minutes away.
+    await until(async () => (await reason()) === null, 20_000);
+  });
+
   it('is refused when it mixes the pages of two releases', async () => {
     // More entries than a page has, and few objects.
     const files = new Map(
