@@ -47,6 +47,37 @@ function asBuffer(bytes: Buffer | number): Buffer {
   return typeof bytes === 'number' ? Buffer.alloc(0) : bytes;
 }
 
+const PATCHED = Buffer.from('{"TextJp":"老师"}');
+const PATCHED_FILE = 'Windows_PatchPack/日本語.json';
+
+/** Publishes a localized release of r1 at the origin, whose only patched file is {@link PATCHED_FILE}. */
+async function publishLocalized({ origin }: OriginWithEdges): Promise<void> {
+  const exchange = join(origin.directory, 'data', 'exchange');
+  await mkdir(exchange, { recursive: true });
+  await writeFile(join(exchange, 'patched.json'), PATCHED);
+  const entry = {
+    destination: PATCHED_FILE,
+    file: 'patched.json',
+    blake3: blake3Hex(PATCHED),
+    size: PATCHED.length,
+  };
+  const manifest = { base_release_id: 'r1', entries: [entry] };
+  await writeFile(join(exchange, 'patches.json'), JSON.stringify(manifest));
+  await origin.succeed('localized-publish', {
+    patch_manifest: 'patches.json',
+    localized_release_id: 'r1-l1',
+    reviewer: 'Rin',
+  });
+}
+
+/** Changes the bytes of an object on the volume of a system, and lets its daemon find that. */
+async function damage(system: TestSystem, bytes: Buffer): Promise<void> {
+  const path = objectPath(system.snapshotRoot, blake3Hex(bytes));
+  await chmod(path, 0o644);
+  await writeFile(path, (await readFile(path)).fill(1, 0, 10));
+  await system.run('verify', { force: true });
+}
+
 async function expectSame(
   edge: TestSystem,
   origin: TestSystem,
@@ -138,27 +169,12 @@ describe('an edge', () => {
   });
 
   it('copies the localized channel, follows its withdrawal, and makes no localized release itself', async () => {
-    const patched = Buffer.from('{"TextJp":"老师"}');
-    const destination = 'Windows_PatchPack/日本語.json';
     const world = await startOrigin({ id: 'r1', files: FILES });
-    const exchange = join(world.origin.directory, 'data', 'exchange');
-    await mkdir(exchange, { recursive: true });
-    await writeFile(join(exchange, 'patched.json'), patched);
-    const entry = { destination, file: 'patched.json', blake3: blake3Hex(patched), size: patched.length };
-    await writeFile(
-      join(exchange, 'patches.json'),
-      JSON.stringify({ base_release_id: 'r1', entries: [entry] }),
-    );
     const edge = await world.startEdge();
     await untilServed(edge, 'r1');
-    const published = await world.origin.run('localized-publish', {
-      patch_manifest: 'patches.json',
-      localized_release_id: 'r1-l1',
-      reviewer: 'Rin',
-    });
-    expect(published).toMatchObject({ status: 'succeeded' });
+    await publishLocalized(world);
     await until(
-      async () => Buffer.compare(patched, asBuffer(await bytesOf(edge, 'r1-l1', destination))) === 0,
+      async () => Buffer.compare(PATCHED, asBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE))) === 0,
     );
     expect(await bytesOf(edge, 'r1-l1', MOVIE)).toEqual(FILES.get(MOVIE));
     expect(filesAsked(world).filter((path) => path.includes('r1-l1'))).toHaveLength(1);
@@ -171,6 +187,35 @@ describe('an edge', () => {
     await until(async () => (await localized(world.origin)) === 409);
     await until(async () => (await localized(edge)) === 409);
     await untilServed(edge, 'r1');
+  });
+
+  it('speaks of the origin while the localized release is damaged there, and repairs its own copy from there', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const untilTold = async (edge: TestSystem, why: string): Promise<void> => {
+      await until(async () => {
+        const { service } = await ask<{ service: { channels: { localized: object } } }>(edge, '/healthz');
+        expect(service.channels.localized).toMatchObject({
+          reason: 'NothingPublished',
+          message: `the localized channel is copied from the origin${why}`,
+          next_step: { text: expect.stringContaining('of the origin') as string, action: null },
+        });
+        return true;
+      });
+    };
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    await untilTold(edge, ', which offers no release of it');
+    await publishLocalized(world);
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE)));
+    await damage(edge, PATCHED);
+    const copy = objectPath(edge.snapshotRoot, blake3Hex(PATCHED));
+    await until(async () => (await readFile(copy)).equals(PATCHED));
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE)));
+
+    await damage(world.origin, PATCHED);
+    const late = await world.startEdge();
+    await untilServed(late, 'r1');
+    await untilTold(late, '; the origin has damaged files of localized release r1-l1');
   });
 
   it('has the bytes of an announced release before it becomes current, and switches at the stated time', async () => {
@@ -250,10 +295,7 @@ describe('an edge', () => {
     const world = await startOrigin({ id: 'r1', files: FILES });
     const edge = await world.startEdge();
     await untilServed(edge, 'r1');
-    const path = objectPath(world.origin.snapshotRoot, blake3Hex(FILES.get(MOVIE) ?? Buffer.alloc(0)));
-    await chmod(path, 0o644);
-    await writeFile(path, (await readFile(path)).fill(1, 0, 100));
-    await world.origin.run('verify', { force: true });
+    await damage(world.origin, FILES.get(MOVIE) ?? Buffer.alloc(0));
     await world.origin.untilReady(false);
     const before = world.proxy.seen.length;
     await until(() => world.proxy.seen.slice(before).some(({ status }) => status === 200));
@@ -394,6 +436,26 @@ describe('an origin that lies', () => {
     changingJson(world, '/v1/release', (body) => (body['attestation'] = older.attestation));
     expect((await edge.run('sync')).failure_code).toBe('origin_rolled_back');
     await untilServed(edge, 'r3');
+  });
+
+  it('makes the edge tell a failed sync only until it can be followed again', async () => {
+    const world = await startOrigin({ id: 'r1', files: FILES });
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r1');
+    const other = await startOrigin({ id: 'r9', files: FILES });
+    const foreign = Buffer.from(JSON.stringify(await ask(other.origin, '/v1/release')));
+    world.proxy.change = (answer) => {
+      if (answer.path === '/v1/release') Object.assign(answer, { status: 200, body: foreign });
+    };
+    expect((await edge.run('sync')).failure_code).toBe('origin_untrusted');
+    const reason = async (): Promise<string | null> =>
+      (await ask<{ service: { reason: string | null } }>(edge, '/healthz')).service.reason;
+    await until(async () => (await reason()) === 'SyncFailed');
+    const looks = world.proxy.seen.length;
+    await until(() => world.proxy.seen.length > looks + 1);
+    world.proxy.change = null;
+    // The next scheduled sync is minutes away.
+    await until(async () => (await reason()) === null, 20_000);
   });
 
   it('is refused when it mixes the pages of two releases', async () => {

@@ -31,6 +31,8 @@ export interface FactSources {
   readonly engine: Pick<TaskEngine, 'runningSince' | 'historyOf' | 'get'>;
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
+  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  readonly mirroredLocalized: () => string | null;
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
@@ -53,6 +55,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const now = unixSeconds(clock);
+  const mirrored = sources.mirroredLocalized();
   return {
     hasOfficial: releases.pointer('official') !== null,
     hasUpstream: sources.hasUpstream(),
@@ -75,8 +78,10 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     crashLoopSince: sources.crashLoopSince(),
     stale: staleRelease(sources, now),
     unverified: unverifiedRelease(sources, now),
-    ...publishingStop(sources),
-    withdrawn: withdrawnRelease(sources),
+    mirrored,
+    // A rollback from before the channel was copied no longer counts.
+    ...(mirrored === null ? publishingStop(sources) : NO_STOP),
+    withdrawn: mirrored === null ? withdrawnRelease(sources) : null,
     now,
   };
 }
@@ -185,15 +190,15 @@ function staleRelease({ releases, automation, engine }: FactSources, now: number
   return { releaseId, since, isFollowed };
 }
 
-function publishingStop(
-  sources: FactSources,
-): Pick<ConditionFacts, 'publishingStoppedSince' | 'openRollbackOf'> {
+type StopFacts = Pick<ConditionFacts, 'publishingStoppedSince' | 'openRollbackOf'>;
+const NO_STOP: StopFacts = { publishingStoppedSince: null, openRollbackOf: null };
+
+function publishingStop(sources: FactSources): StopFacts {
   const { automation, engine } = sources;
   const { state, since } = automation();
   const stop = state === 'stopped' ? stopOf({ ...sources, tasks: engine }) : null;
   // A rollback that runs may still take effect.
-  if (stop === null || stop.progress === 'in_progress')
-    return { publishingStoppedSince: null, openRollbackOf: null };
+  if (stop === null || stop.progress === 'in_progress') return NO_STOP;
   const isOpen = stop.progress === 'without_effect';
   return { publishingStoppedSince: since, openRollbackOf: isOpen ? stop.rollback.from_release_id : null };
 }

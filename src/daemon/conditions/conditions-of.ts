@@ -70,6 +70,8 @@ export interface ConditionFacts {
   } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
+  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  readonly mirrored: string | null;
   readonly publishingStoppedSince: number | null;
   /** The localized release whose rollback was begun and has not taken effect. */
   readonly openRollbackOf: string | null;
@@ -197,6 +199,7 @@ function repairConditions(
 }
 
 function localizedConditions({
+  mirrored,
   stale,
   unverified,
   publishingStoppedSince,
@@ -206,6 +209,7 @@ function localizedConditions({
   const staleText = `localized release ${stale?.releaseId ?? ''} was made for an earlier official release`;
   const times = { since: stale?.since ?? null };
   return [
+    ...when(mirrored !== null, 'localized_mirrored', mirrored ?? '', { channel: 'localized' }),
     ...when(
       stale?.isFollowed === true,
       'localized_following',

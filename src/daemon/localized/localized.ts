@@ -87,7 +87,7 @@ export function createLocalized(options: LocalizedOptions): Localized {
       recordEffect(deps);
     },
     publishBlockers: () => withdrawalBlockers(deps, {}),
-    checks: [automation.check],
+    checks: [ownCheck(options, automation.check)],
     automation: { ...automation, status: () => ownStatus(options, automation.status()) },
   };
 }
@@ -124,6 +124,19 @@ function requireOwn({ mirroredFrom }: Origin): void {
     'channel_mirrored',
     `the localized channel is copied from ${origin}; publish and roll back there`,
   );
+}
+
+/** A copied channel has no automation. */
+function ownCheck({ mirroredFrom }: Origin, check: DoctorCheck): DoctorCheck {
+  return {
+    ...check,
+    run: (signal, trigger) => {
+      const origin = mirroredFrom();
+      return origin === null
+        ? check.run(signal, trigger)
+        : { status: 'ok', message: `the localized channel is copied from ${origin}` };
+    },
+  };
 }
 
 function ownStatus<S extends { readonly message: string }>({ mirroredFrom }: Origin, status: S): S {

@@ -46,6 +46,7 @@ import { createRepairAttempts, type RepairAttempts } from './records/repair-atte
 import { createRepairTask } from './repair/repair-task.ts';
 import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
+import { describeMirrored } from './mirror/mirrored-channel.ts';
 import { createMirrorTask } from './mirror/mirror-task.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
 import { originLimits, originMakesCurrent } from './mirror/origin-limits.ts';
@@ -144,6 +145,8 @@ export interface Releases {
    */
   lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
+  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  readonly mirroredLocalized: () => string | null;
   /** The use of the snapshot volume. */
   readonly storage: StorageMeter;
   /** The damage found since the start. */
@@ -188,13 +191,7 @@ export function createReleases(options: ReleasesOptions): Releases {
     syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt(), retry.plannedAt());
   return {
     jobs: createJobs(options, rooms, recovery),
-    reports: createReleaseReports({
-      releases,
-      attestor,
-      upstream,
-      syncState,
-      crashLoop: options.crashLoop,
-    }),
+    reports: createReleaseReports({ ...options, releases, attestor, syncState }),
     actions: createReleaseActions({
       engine,
       releases,
@@ -213,6 +210,8 @@ export function createReleases(options: ReleasesOptions): Releases {
     attempts: rooms.attempts,
     lookAtStore: (withinMs, maxAgeMs) => storeWatch.look(withinMs, maxAgeMs),
     syncState,
+    mirroredLocalized: () =>
+      describeMirrored(upstream.current()?.attested, rooms, 'localized', unixSeconds(clock)),
     storage: createStorageMeter({ ...rooms, limits: () => cleanupLimitsOf(configuration()) }),
     diagnostics: createReleaseDiagnostics({
       ...rooms,

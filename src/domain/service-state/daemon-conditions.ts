@@ -20,6 +20,7 @@ export const DAEMON_CONDITIONS = {
   sync_failed: 'The last sync failed, or the last attempt of the first one.',
   repairing: 'Damaged files of a current release are being repaired.',
   repair_failed: 'The last repair failed, and the damage remains.',
+  localized_mirrored: 'The localized channel is copied from an origin, and nothing is published to it here.',
   localized_stale: 'The localized release was made for an earlier official release.',
   localized_following:
     'A localized release for the current official release is being made, without a request.',

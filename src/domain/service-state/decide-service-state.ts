@@ -99,10 +99,25 @@ function stateOf(facts: ServiceFacts, channel: Channel): ServiceState {
   const { next, ...finding } = findingOf(facts, channel);
   return {
     ...finding,
-    next_step: finding.reason === null ? null : (next ?? REMEDIES[finding.reason]),
+    next_step:
+      finding.reason === null ? null : possibleStep(facts, channel, next ?? REMEDIES[finding.reason]),
     caused: consequencesOf(facts, verdict),
   };
 }
+
+/** A daemon that copies a channel refuses to publish to it. */
+function possibleStep(facts: ServiceFacts, channel: Channel, step: NextStep): NextStep {
+  return step.action === 'localized-publish' && isMirrored(facts, channel) ? LOOK_AT_ORIGIN : step;
+}
+
+function isMirrored(facts: ServiceFacts, channel: Channel): boolean {
+  return conditionOf(facts, 'localized_mirrored', channel) !== null;
+}
+
+const LOOK_AT_ORIGIN: NextStep = {
+  text: 'Look at the state of the localized channel of the origin. The next release that the origin publishes is copied without a request.',
+  action: null,
+};
 
 function findingOf(facts: ServiceFacts, channel: Channel): Finding {
   const verdict = facts.verdicts[channel];
@@ -191,9 +206,12 @@ function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding)
   if (hindrance !== null) {
     return { ...finding, message: `${message}; ${hindrance.message}`, next: hindrance.next };
   }
-  // No upstream has patched files, so a repair cannot bring them back. A publication needs a sound official release first.
+  // Only an origin has patched files, so elsewhere a repair cannot bring them back. A publication needs a sound official release first.
   const isPublishedAgain =
-    channel === 'localized' && ENTRY_DAMAGE.has(finding.reason) && !isDamaged(facts.verdicts.official);
+    channel === 'localized' &&
+    ENTRY_DAMAGE.has(finding.reason) &&
+    !isMirrored(facts, channel) &&
+    !isDamaged(facts.verdicts.official);
   const failed = conditionOf(facts, 'repair_failed', channel);
   if (failed !== null) {
     const next = isPublishedAgain ? PUBLISH_AGAIN : withNextTry(MEND_AND_REPAIR, failed.next_try);
@@ -264,7 +282,9 @@ function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Find
       const state = leftOut.reason === 'BaseReleaseChanged' ? 'stale' : 'starting';
       return { state, ...leftOut, since: leftOut.since ?? finding.since };
     }
-    return { ...finding, reason: 'NothingPublished', message: 'no localized release is published' };
+    const mirrored = conditionOf(facts, 'localized_mirrored', channel);
+    const message = mirrored?.message ?? 'no localized release is published';
+    return { ...finding, reason: 'NothingPublished', message };
   }
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
   if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };

@@ -20,6 +20,7 @@ const REASON_OF = {
   sync_failed: 'SyncFailed',
   repairing: null,
   repair_failed: null,
+  localized_mirrored: null,
   localized_stale: 'BaseReleaseChanged',
   localized_following: 'LocalizedFollowing',
   localized_unverified: 'LocalizedUnverified',
@@ -32,9 +33,15 @@ interface LastingCondition extends DaemonCondition {
   readonly reason: ServiceReason;
 }
 
+/** Conditions that last while the daemon is away: only its next publication, or its next configuration, ends them. */
+export const OUTLASTING_CONDITIONS: ReadonlySet<DaemonConditionCode> = new Set([
+  'localized_withdrawn',
+  'localized_mirrored',
+]);
+
 /**
- * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over. Only a
- * publication by the daemon ends a withdrawal, so that one lasts while the daemon is away.
+ * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over, those of
+ * {@link OUTLASTING_CONDITIONS} aside.
  *
  * @param channel leaves out conditions of the other channel
  * @returns `null` when it does not last, or when that is not known
@@ -44,7 +51,7 @@ export function conditionOf(
   code: DaemonConditionCode,
   channel: Channel,
 ): DaemonCondition | null {
-  if (daemon.failure !== null && code !== 'localized_withdrawn') return null;
+  if (daemon.failure !== null && !OUTLASTING_CONDITIONS.has(code)) return null;
   const isMeant = (condition: DaemonCondition): boolean =>
     condition.code === code && (condition.channel === undefined || condition.channel === channel);
   return conditions?.find(isMeant) ?? null;

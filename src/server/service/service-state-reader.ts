@@ -1,5 +1,6 @@
 import { CHANNELS } from '../../domain/release/channel.ts';
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
+import { OUTLASTING_CONDITIONS } from '../../domain/service-state/lasting-conditions.ts';
 import { decideServiceState } from '../../domain/service-state/decide-service-state.ts';
 import type { ServiceAnswer, ServiceFacts } from '../../domain/service-state/service-state.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/verdict/attestation.ts';
@@ -27,9 +28,9 @@ export type ReadServiceState = () => ServiceAnswer;
 /** Makes the function that collects the facts and decides. It waits for nothing, and remembers when the state changed. */
 export function createServiceStateReader(sources: ServiceStateSources): ReadServiceState {
   const noteTimes = createStateTimes();
-  const keepWithdrawal = createWithdrawalMemory();
+  const keepLasting = createConditionMemory();
   return () => {
-    const conditions = withClock(keepWithdrawal(sources.conditions()), sources.clockAhead());
+    const conditions = withClock(keepLasting(sources.conditions()), sources.clockAhead());
     return noteTimes(decideServiceState(factsOf(sources, conditions)), unixSeconds(sources.clock));
   };
 }
@@ -44,18 +45,16 @@ function withClock(told: ServiceFacts['conditions'], ahead: number | null): Serv
 }
 
 /**
- * Makes the function that keeps the withdrawal of the localized channel among the conditions while the daemon starts: it tells its
- * other conditions afterwards, and until then nothing ends the withdrawal.
+ * Makes the function that keeps {@link OUTLASTING_CONDITIONS} among the conditions while the daemon starts: it tells its other
+ * conditions afterwards, and until then nothing ends these.
  */
-function createWithdrawalMemory(): (told: ServiceFacts['conditions']) => ServiceFacts['conditions'] {
-  let withdrawal: DaemonCondition | undefined;
+function createConditionMemory(): (told: ServiceFacts['conditions']) => ServiceFacts['conditions'] {
+  let lasting: readonly DaemonCondition[] = [];
   return (told) => {
-    if (told?.some(({ code }) => code === 'starting') === true) {
-      return withdrawal === undefined ? told : [...told, withdrawal];
-    }
+    if (told?.some(({ code }) => code === 'starting') === true) return [...told, ...lasting];
     // A poll without a usable answer tells nothing.
-    if (told !== null) withdrawal = told.find(({ code }) => code === 'localized_withdrawn');
-    return told ?? (withdrawal === undefined ? null : [withdrawal]);
+    if (told !== null) lasting = told.filter(({ code }) => OUTLASTING_CONDITIONS.has(code));
+    return told ?? (lasting.length === 0 ? null : lasting);
   };
 }
 

@@ -391,6 +391,19 @@ const CASES: readonly Case[] = [
     alerts: ['SlipwayLocalizedNotServed'],
   },
   {
+    name: 'a stale localized release of an edge',
+    arrange: (world) => {
+      world.tell({ code: 'localized_mirrored' }, { code: 'localized_stale' });
+      attestStale(world);
+    },
+    state: 'degraded',
+    reason: 'BaseReleaseChanged',
+    action: null,
+    message: 'localized release r0-l1 was made for r0',
+    channel: 'localized',
+    alerts: ['SlipwayLocalizedNotServed'],
+  },
+  {
     name: 'a stale localized release that nothing follows since a rollback',
     arrange: (world) => {
       world.tell({ code: 'localized_stale' }, { code: 'publishing_stopped' });
@@ -609,6 +622,15 @@ const LOCALIZED_CASES = [
     word: 'no release',
   },
   {
+    name: 'the origin of an edge offers nothing',
+    tells: ['localized_mirrored'],
+    message: 'told: localized_mirrored',
+    state: 'unpublished',
+    reason: 'NothingPublished',
+    healthy: 'Unknown',
+    word: 'no release',
+  },
+  {
     name: 'a localized release that is followed',
     tells: ['localized_following', 'localized_stale'],
     message: 'told: localized_following',
@@ -754,7 +776,7 @@ describe('every surface tells the state, the reason and the next step of /health
     const world = await startWorld();
     const { server } = world;
     world.tell(...tells.map((code) => ({ code })));
-    if (tells.length === 0) world.attest();
+    if (reason === 'NothingPublished') world.attest();
     else attestStale(world);
     await until(async () => {
       const { state: whole, channels } = await readService(world);

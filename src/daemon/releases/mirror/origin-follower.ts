@@ -41,7 +41,10 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Follows the origin of an edge: it looks for a new attestation, and queues a sync when that names other releases. */
+/**
+ * Follows the origin of an edge: it looks for a new attestation, and queues a sync when that names other releases, and when the last
+ * sync failed.
+ */
 export interface OriginFollower {
   start(): void;
   stop(): Promise<void>;
@@ -103,16 +106,22 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     return missingRetained(held.statement, releases, { channels, count: options.retainedCount() }).length > 0;
   };
 
-  const catchUp = async (origin: AttestedUpstream, isNew: boolean): Promise<void> => {
+  /**
+   * @param isNew whether the look found another attestation
+   * @param isAgain whether the look before it failed
+   */
+  const catchUp = async (origin: AttestedUpstream, isNew: boolean, isAgain: boolean): Promise<void> => {
     // An earlier release that could not be copied waits for the next attestation of the origin, not for the next look.
-    if (!isBehind(origin) && !(isNew && lacksEarlier(origin))) {
-      // Nothing is attested without a recent attestation of the origin. Here is one.
-      if (isNew && options.attestor.status().status === 'failing') await options.attestor.issue('origin');
-      return;
-    }
-    const { last } = engine.historyOf(SYNC_JOB.kind);
+    const isNeeded = isBehind(origin) || (isNew && lacksEarlier(origin));
+    // Nothing is attested without a recent attestation of the origin. Here is one.
+    if (!isNeeded && isNew && options.attestor.status().status === 'failing')
+      await options.attestor.issue('origin');
+    const { last, consecutiveFailures } = engine.historyOf(SYNC_JOB.kind);
+    const hasFailed = consecutiveFailures > 0;
+    // The state of the service tells a failure until a sync succeeds, also when there is nothing to fetch.
+    if (!isNeeded && !hasFailed) return;
     const sinceMs = clock.now() - (last?.finished_at ?? 0) * 1000;
-    if (isNew || last?.status !== 'failed' || sinceMs >= RETRY_MS)
+    if (isNew || isAgain || !hasFailed || sinceMs >= RETRY_MS)
       engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
   };
 
@@ -120,10 +129,11 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     const tag = known?.of === origin ? known.tag : null;
     const found = await readOrigin(options, origin, tag, signal);
     if (found !== null) known = { of: origin, tag: found.tag };
-    if (failure !== null) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
+    const isAgain = failure !== null;
+    if (isAgain) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
     failure = null;
     await restateAnnouncements(options, origin);
-    await catchUp(origin, found !== null);
+    await catchUp(origin, found !== null, isAgain);
   };
 
   return createLoop({

@@ -22,6 +22,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
       failingSince: null,
       retriedCode: null,
     }),
+    mirroredLocalized: () => null,
     doctor: { latest: () => [] },
     lease: { status: () => ({ state: 'held' }) },
     dataSpace: { fullSince: () => null },
@@ -76,6 +77,17 @@ describe('the conditions of a rollback without a record of its effect', () => {
     expect(conditionsOf(collectFacts(sourcesOf(current, to, status)))).toMatchObject(expected);
   });
 });
+
+it.each([null, 'l2'])(
+  'a rollback from before the localized channel was copied no longer counts (%s)',
+  (current) => {
+    const told = 'the localized channel is copied from the origin';
+    const sources = { ...sourcesOf(current, current, 'failed'), mirroredLocalized: () => told };
+    expect(conditionsOf(collectFacts(sources))).toEqual([
+      { code: 'localized_mirrored', channel: 'localized', message: told, since: null, next_try: null },
+    ]);
+  },
+);
 
 describe('a snapshot volume that refuses a file', () => {
   const toldWith = (...checks: readonly object[]): readonly string[] => {

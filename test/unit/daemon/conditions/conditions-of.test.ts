@@ -24,6 +24,7 @@ const CALM: ConditionFacts = {
   crashLoopSince: null,
   stale: null,
   unverified: null,
+  mirrored: null,
   publishingStoppedSince: null,
   withdrawn: null,
   openRollbackOf: null,

@@ -149,6 +149,49 @@ describe('the state of the service', () => {
     expect(manifest.next_step?.action).toBe('repair');
   });
 
+  it('names no publication on an edge, which refuses it, whatever the facts are', () => {
+    const mirrored = condition('localized_mirrored');
+    const worlds: ReadonlyArray<Partial<ServiceFacts>> = [
+      { conditions: [mirrored] },
+      { conditions: [mirrored], daemon: ABSENT },
+      ...DAEMON_CONDITION_CODES.map((code) => ({ conditions: [mirrored, condition(code)] })),
+      { conditions: [mirrored, condition('localized_stale'), condition('publishing_stopped')] },
+    ];
+    for (const reason of Object.keys(REASONS) as Reason[]) {
+      for (const release of ['l1', null]) {
+        for (const world of worlds) {
+          const { next_step: next, channels } = decide({ localized: refused(reason, release) }, world);
+          expect([next?.action, channels.localized.next_step?.action]).not.toContain('localized-publish');
+        }
+      }
+    }
+  });
+
+  it('speaks of the origin while an edge has no localized release', () => {
+    const answer = decide(
+      { localized: refused('ReleaseNotAuthorized', null) },
+      { conditions: [condition('localized_mirrored')] },
+    );
+    expect(answer.state).toBe('healthy');
+    expect(answer.channels.localized).toMatchObject({
+      state: 'unpublished',
+      reason: 'NothingPublished',
+      message: 'told: localized_mirrored',
+      next_step: { text: expect.stringMatching(/^Look at .* of the origin\./u) as string, action: null },
+    });
+  });
+
+  it('has damaged files of the localized release of an edge repaired, because its origin has them', () => {
+    const mirrored = condition('localized_mirrored');
+    const stepWith = (...told: readonly DaemonCondition[]): unknown => {
+      const conditions = [mirrored, ...told];
+      return decide({ localized: refused('EntryDamaged', 'l1') }, { conditions }).next_step;
+    };
+    expect(stepWith()).toEqual({ text: 'Run repair.', action: 'repair' });
+    expect(stepWith(condition('repair_failed'))).toMatchObject({ action: 'repair' });
+    expect(stepWith(condition('repairing'))).toMatchObject({ text: 'Wait for the end of the repair.' });
+  });
+
   it('says that a repair must be run when the daemon neither repairs nor has tried', () => {
     const text = (conditions: ServiceFacts['conditions']): string | undefined =>
       decide({ official: refused('EntryDamaged') }, { conditions }).next_step?.text;

@@ -42,6 +42,11 @@ it('calls a withdrawn channel withdrawn until a daemon that has started tells ot
   expect(reason()).toBe('NothingPublished');
   conditions = [told('starting')];
   expect(reason()).toBe('NothingPublished');
+  // The channel of an edge stays a copy while the daemon of the edge starts.
+  for (const now of [[told('localized_mirrored')], [told('starting')], null]) {
+    conditions = now;
+    expect(read().channels.localized.message).toBe('told: localized_mirrored');
+  }
   conditions = [];
   const service = (seconds: number | null): unknown => {
     ahead = seconds;

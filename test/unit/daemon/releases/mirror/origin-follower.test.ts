@@ -21,10 +21,22 @@ const STATEMENT = sampleStatement({
 function follow({
   look,
   restate = async () => await Promise.resolve(1),
+  history,
 }: {
   readonly look: () => Promise<null>;
   readonly restate?: () => Promise<number | null>;
-}): { readonly clock: FakeClock; readonly lines: string[]; readonly probes: unknown[] } {
+  /** Of the syncs. With it, there is nothing to fetch and nothing announced. */
+  readonly history?: () => object;
+}): {
+  readonly clock: FakeClock;
+  readonly lines: string[];
+  readonly probes: unknown[];
+  /** When syncs were queued, milliseconds after the start. */
+  readonly syncs: number[];
+} {
+  const syncs: number[] = [];
+  const isEqual = history !== undefined;
+  const statement = isEqual ? sampleStatement({ localized: null, retained: [] }) : STATEMENT;
   const clock = new FakeClock(ISSUED * 1000);
   const lines: string[] = [];
   const probes: unknown[] = [];
@@ -42,14 +54,22 @@ function follow({
       current: () => ({ attested }),
       use: async (run: (connected: unknown) => Promise<number>) => await run({ attested }),
     },
-    engine: { historyOf: () => ({ last: null }), submit: () => undefined },
+    engine: {
+      historyOf: history ?? (() => ({ last: null, consecutiveFailures: 0 })),
+      submit: () => syncs.push(clock.now() - ISSUED * 1000),
+    },
     releases: {
-      current: () => releaseRow('r90_one', { state: 'current', revision_id: 1 }),
+      current: () =>
+        releaseRow('r90_one', {
+          state: 'current',
+          revision_id: 1,
+          snapshot_id: statement.official?.snapshot_id ?? null,
+        }),
       pointer: () => null,
-      announcedOf: () => ({ channel: 'official', release_id: 'r91', current_at: AT + 60 }),
+      announcedOf: () => (isEqual ? null : { channel: 'official', release_id: 'r91', current_at: AT + 60 }),
       get: () => releaseRow('r91', { snapshot_id: NEXT.snapshot_id, state: 'verified' }),
     },
-    origins: { held: () => ({ statement: STATEMENT }), trust: () => undefined },
+    origins: { held: () => ({ statement }), trust: () => undefined },
     probes: { record: (probe: unknown) => probes.push(probe) },
     retainedCount: () => 0,
     attestor: { restate, status: () => ({ status: 'ok' }) },
@@ -61,7 +81,7 @@ function follow({
   onTestFinished(async () => {
     await follower.stop();
   });
-  return { clock, lines, probes };
+  return { clock, lines, probes, syncs };
 }
 
 test('an origin that says when to ask again is asked then, and each failure is recorded immediately', async () => {
@@ -136,3 +156,42 @@ test.each([
     expect(lines).toEqual(logged);
   },
 );
+
+/** How syncs went of which the last one failed when the follower started. */
+const FAILED = { last: { status: 'failed', finished_at: ISSUED }, consecutiveFailures: 1 };
+
+test('the first good look after a failed one queues a sync when the last sync failed, although there is nothing to fetch', async () => {
+  let isUntrusted = true;
+  const { clock, lines, syncs } = follow({
+    look: async () =>
+      isUntrusted ? await Promise.reject(new Error('origin_untrusted')) : await Promise.resolve(null),
+    history: () => (syncs.length === 0 ? FAILED : { ...FAILED, consecutiveFailures: 0 }),
+  });
+  await clock.advance(2500);
+  expect(syncs).toEqual([]);
+  isUntrusted = false;
+  await clock.advance(60_000);
+  expect(lines.at(-1)).toBe('the origin can be followed again');
+  expect(syncs).toEqual([3000]);
+});
+
+test('a sync that fails although the origin can be followed is queued again after half a minute', async () => {
+  const { clock, syncs } = follow({
+    look: async () => await Promise.resolve(null),
+    history: () => ({
+      ...FAILED,
+      last: { status: 'failed', finished_at: ISSUED + (syncs.at(-1) ?? 0) / 1000 },
+    }),
+  });
+  await clock.advance(70_000);
+  expect(syncs).toEqual([30_000, 60_000]);
+});
+
+test('nothing is queued while the last sync succeeded and there is nothing to fetch', async () => {
+  const { clock, syncs } = follow({
+    look: async () => await Promise.resolve(null),
+    history: () => ({ last: { status: 'succeeded', finished_at: ISSUED }, consecutiveFailures: 0 }),
+  });
+  await clock.advance(70_000);
+  expect(syncs).toEqual([]);
+});
