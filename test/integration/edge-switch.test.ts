@@ -82,6 +82,8 @@ function startClients(url: string): { readonly seen: Seen; readonly stop: () => 
       await visit(turn % 2 === 0 ? 'official' : 'localized').catch((error: unknown) => {
         seen.wrong.add(String(error));
       });
+      // The balancer takes turns. With an even number of connections the same edge would always be asked for the release.
+      if (turn % 4 === 3) await ask('/livez').catch(() => undefined);
     }
   };
   const running = run();
