@@ -93,7 +93,7 @@ async function runEsbuild(esbuild: string, folder: string, options: readonly str
       '--legal-comments=none',
       '--log-level=warning',
       '--entry-names=[name]-[hash]',
-      '--chunk-names=[name]-[hash]',
+      '--chunk-names=c-[hash]',
       `--outdir=${folder}`,
       `--metafile=${metafile}`,
     ],
