@@ -58,8 +58,11 @@ interface TermOutcome {
  */
 export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
   const progress = createProgressDisplay(given.stderr, given.clock);
+  let waits = 0;
   const api = waitAtLimit(given, (ms) => {
-    progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, 'wait');
+    waits += 1;
+    // A new phase is shown immediately.
+    progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, `wait ${waits}`);
   });
   const context = { ...given, api };
   const { args, output, stdout } = context;
@@ -94,7 +97,7 @@ async function importResults(
     const { outcome, message } = await importResult(work, result);
     counts[outcome] = (counts[outcome] ?? 0) + 1;
     if (message !== undefined) issues.push({ line: result.line, outcome, message });
-    progress.show(`${at + 1} of ${results.length} entries`, 'import');
+    progress.show(`${at + 1} of ${results.length} entries`);
   }
   return { counts, issues };
 }

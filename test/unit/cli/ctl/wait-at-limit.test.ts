@@ -98,9 +98,7 @@ describe('a call of a token that has reached a limit', () => {
     expect([waits, out.join('')]).toEqual([[7000, 2000], expect.stringContaining('2 added')]);
     expect(shown).toEqual([
       'wait 7 s: the token has reached a limit\n',
-      '1 of 2 entries\n',
       'wait 2 s: the token has reached a limit\n',
-      '2 of 2 entries\n',
     ]);
   });
 });
