@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { ReleaseRow, Report } from '../api/wire.ts';
 import { isNarrow } from '../components/narrow.ts';
+import { NOTHING } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
 import type { VirtualColumn } from '../components/virtual-table.tsx';
 import { bytes, count, words } from '../text/format.ts';
@@ -87,7 +88,7 @@ function measuredColumns(
       class: 'number',
       narrow: 'detail',
       isSortable: true,
-      cell: ({ manifest }) => (manifest === null ? '–' : bytes(manifest.total_bytes)),
+      cell: ({ manifest }) => (manifest === null ? NOTHING : bytes(manifest.total_bytes)),
     },
     {
       id: 'integrity',
@@ -115,7 +116,7 @@ function localizedCell(
 ): JSX.Element | string {
   if (row.stale === true) return 'stale';
   const coverage = coverageOf(row, translation);
-  if (coverage === null) return '–';
+  if (coverage === null) return NOTHING;
   const { publishable, units } = coverage;
   return (
     <span

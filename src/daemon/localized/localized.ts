@@ -120,10 +120,11 @@ function ownAction(origin: Origin, action: DefinedAction): DefinedAction {
 function requireOwn({ mirroredFrom }: Origin): void {
   const origin = mirroredFrom();
   if (origin === null) return;
-  throw new TaskError(
-    'channel_mirrored',
-    `the localized channel is copied from ${origin}; publish and roll back there`,
-  );
+  throw new TaskError('channel_mirrored', `${copiedFrom(origin)}; publish and roll back there`);
+}
+
+function copiedFrom(origin: string): string {
+  return `the localized channel is copied from ${origin}`;
 }
 
 /** A copied channel has no automation. */
@@ -132,14 +133,12 @@ function ownCheck({ mirroredFrom }: Origin, check: DoctorCheck): DoctorCheck {
     ...check,
     run: (signal, trigger) => {
       const origin = mirroredFrom();
-      return origin === null
-        ? check.run(signal, trigger)
-        : { status: 'ok', message: `the localized channel is copied from ${origin}` };
+      return origin === null ? check.run(signal, trigger) : { status: 'ok', message: copiedFrom(origin) };
     },
   };
 }
 
 function ownStatus<S extends { readonly message: string }>({ mirroredFrom }: Origin, status: S): S {
   const origin = mirroredFrom();
-  return origin === null ? status : { ...status, message: `the localized channel is copied from ${origin}` };
+  return origin === null ? status : { ...status, message: copiedFrom(origin) };
 }

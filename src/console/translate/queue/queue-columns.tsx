@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { Report } from '../../api/wire.ts';
+import { NOTHING } from '../../components/table.tsx';
 import { Badge, Time, type Tone } from '../../components/text.tsx';
 import type { VirtualColumn } from '../../components/virtual-table.tsx';
 import { useApp } from '../../state/app.ts';
@@ -70,7 +71,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     narrow: 'none',
     cell: ({ reason, failure_reason: failure }) => {
       const text = [failure, reason].filter((each) => each !== null && each !== '').join('; ');
-      return text === '' ? '–' : <span title={text}>{text}</span>;
+      return text === '' ? NOTHING : <span title={text}>{text}</span>;
     },
   },
   {
@@ -100,7 +101,7 @@ function openUnits({ unit_counts: counts }: Task): JSX.Element | string {
     const some = counts[state] ?? 0;
     return some === 0 ? [] : [`${state} ${count(some)}`];
   });
-  if (parts.length === 0) return '–';
+  if (parts.length === 0) return NOTHING;
   const text = parts.join(', ');
   return <span title={text}>{text}</span>;
 }
