@@ -6,7 +6,7 @@ import type { ReleaseChannelStatus } from '../../src/contract/crd/release-channe
 import { publicKeyOf } from '../support/edge.ts';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { endpointSlice, PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
+import { endpointSlice, IMPATIENT, PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
 import { startOriginProxy, type OriginProxy } from '../support/origin-proxy.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -60,7 +60,7 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
     const namespace = await world().createNamespace();
     await world().expose(namespace, 'slipway', [portOf(origin)]);
     await world().expose(namespace, 'slipway-edge', [portOf(first.edge), portOf(second.edge)]);
-    await world().startOperator(namespace);
+    await world().startOperator(namespace, { args: IMPATIENT });
     await world().apply(namespace, 'official');
     const untilEdges = async (expected: ReleaseChannelStatus['edges']): Promise<void> => {
       let last: ReleaseChannelStatus['edges'];

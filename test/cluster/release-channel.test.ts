@@ -7,7 +7,13 @@ import type {
 import { FAKE_TOKEN, releaseRow, translationStatus, type FakeSlipway } from '../support/fake-slipway.ts';
 import { startKubeControllers } from '../support/kube-controllers.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { endpointSlice, PATIENCE_MS, startFakes, requireOperatorWorld } from '../support/operator-world.ts';
+import {
+  endpointSlice,
+  IMPATIENT,
+  PATIENCE_MS,
+  startFakes,
+  requireOperatorWorld,
+} from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
@@ -25,11 +31,11 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   }
 
   /** A namespace with a server of some pods, and an operator that watches it. */
-  async function scene(pods = 1): Promise<Scene> {
+  async function scene(pods = 1, args: readonly string[] = []): Promise<Scene> {
     const namespace = await world().createNamespace();
     const fakes = await startFakes(pods);
     await world().expose(namespace, 'slipway', fakes);
-    const operator = await world().startOperator(namespace);
+    const operator = await world().startOperator(namespace, { args });
     return { namespace, fakes, first: fakes[0]!, operator };
   }
 
@@ -92,7 +98,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   });
 
   it('says which release each pod serves, and is Ready only when all serve the same', async () => {
-    const { namespace, fakes } = await scene(3);
+    const { namespace, fakes } = await scene(3, IMPATIENT);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     fakes[1]!.setVerdict('official', null, 'r2');
@@ -113,7 +119,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   });
 
   it('does not trust old evidence: without an answer everything becomes Unknown', async () => {
-    const { namespace, first } = await scene();
+    const { namespace, first } = await scene(1, IMPATIENT);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     first.setSilent(true);
@@ -297,8 +303,11 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['Publishable', 'True', 'NothingBlocks'],
     ]);
     const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
-    const { items } = (await world().plane.request('GET', events)).body as { items: Array<{ type: string }> };
-    expect(items.filter(({ type }) => type === 'Warning')).toEqual([]);
+    const { items } = (await world().plane.request('GET', events)).body as {
+      items: Array<{ type: string; reason: string; note: string }>;
+    };
+    const warnings = items.filter(({ type }) => type === 'Warning');
+    expect(warnings.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([]);
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');

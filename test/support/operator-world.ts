@@ -17,6 +17,9 @@ import { until } from './until.ts';
 /** How long a test waits for the operator. The machine may be busy. */
 export const PATIENCE_MS = 60_000;
 
+/** Flags of an operator that soon stops believing in a pod without an answer, for tests of such pods. */
+export const IMPATIENT = ['--pods.timeoutMs=2000', '--pods.staleSeconds=5'] as const;
+
 /** A ReleaseChannel as the API server returns it. */
 export interface ChannelObject {
   readonly metadata: {
@@ -193,8 +196,9 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
         ...withDefaults(options.args ?? [], {
           '--log.level': 'debug',
           '--reconcile.intervalSeconds': '1',
-          '--pods.timeoutMs': '2000',
-          '--pods.staleSeconds': '5',
+          // On a busy machine a pod that works may answer after seconds.
+          '--pods.timeoutMs': '30000',
+          '--pods.staleSeconds': '60',
         }),
       ]);
       (options.atEnd ?? onTestFinished)(async () => {

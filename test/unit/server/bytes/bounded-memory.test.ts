@@ -1,12 +1,8 @@
-import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Blake3Hex } from '../../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../../src/domain/release/manifest.ts';
-import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { BlockCache } from '../../../../src/server/bytes/block-cache.ts';
-import { createBodySender } from '../../../../src/server/bytes/body-sender.ts';
 import { ReadBuffers } from '../../../../src/server/bytes/read-buffers.ts';
 import { DescriptorCache } from '../../../../src/server/bytes/descriptor-cache.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../../src/server/bytes/in-flight-budget.ts';
@@ -86,51 +82,6 @@ test('tiny blocks are counted with the overhead of keeping them', () => {
   const cache = new BlockCache(1_000_000, new ReadBuffers(0));
   for (let block = 0; block < 10_000; block += 1) cache.put(digest('a'), block, Buffer.alloc(1));
   expect(cache.bytes).toBeLessThan(2000);
-});
-
-/** Sends bytes to a client that reads everything immediately; returns the writes. */
-async function sendAll(budget: InFlightBudget, bytes: Buffer): Promise<Buffer[]> {
-  const written: Buffer[] = [];
-  const take = (chunk: Buffer, flushed: () => void): boolean => {
-    written.push(chunk);
-    setImmediate(flushed);
-    return true;
-  };
-  const response = Object.assign(new EventEmitter(), { write: take, end: take });
-  const sender = createBodySender({
-    budget,
-    cache: new BlockCache(0, new ReadBuffers(0)),
-    buffers: new ReadBuffers(0),
-    clock: systemClock,
-  });
-  await sender.send({
-    response: response as unknown as ServerResponse,
-    plan: { status: 200, headers: [], parts: [{ start: 0, end: bytes.length, head: '' }], tail: '' },
-    reader: {
-      entry: { ...entry('a'), size: bytes.length },
-      read: async ({ start, end }) => await Promise.resolve(bytes.subarray(start, end)),
-      release: () => undefined,
-    },
-    begin: () => undefined,
-    onSent: () => undefined,
-  });
-  expect(Buffer.concat(written).equals(bytes)).toBe(true);
-  return written;
-}
-
-test('a slice for a slow client does not keep its whole block in memory', async () => {
-  const written = await sendAll(new InFlightBudget(SLICE_BYTES), Buffer.alloc(1024 * 1024, 7));
-  expect(Math.max(...written.map(({ buffer }) => buffer.byteLength))).toBe(SLICE_BYTES);
-});
-
-test('under load a client begins with a slice, and gets more as it proves fast', async () => {
-  const budget = new InFlightBudget(8 * 1024 * 1024);
-  const bytes = Buffer.alloc(6 * 1024 * 1024, 7);
-  expect((await sendAll(budget, bytes)).map(({ length }) => length)).toEqual(Array(6).fill(1024 * 1024));
-  budget.take(4 * 1024 * 1024);
-  const sizes = (await sendAll(budget, bytes)).map(({ length }) => length);
-  expect(sizes[0]).toBe(SLICE_BYTES);
-  expect(Math.max(...sizes)).toBe(1024 * 1024);
 });
 
 test('a block is cached from its second request, also when many others came between', () => {
