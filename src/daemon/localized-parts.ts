@@ -16,8 +16,7 @@ import type { TaskEngine } from './tasks/task-engine.ts';
 import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
 import { REQUALIFY_JOB, TASK_BUILD_JOB } from './translation/translation-jobs.ts';
 import { WORKER_RUN_JOB } from './translation/worker/worker-job.ts';
-import { mirrorsLocalized } from './upstream/upstream-config.ts';
-import { redactUrl } from './upstream/upstream-location.ts';
+import { originOfLocalized } from './upstream/upstream-config.ts';
 import type { TextParts } from './text-parts.ts';
 
 /** Jobs that change texts, after which a localized release may be due. */
@@ -70,10 +69,7 @@ export function createLocalizedParts(
     isPreparing: () => isPreparing(engine),
     policy: () => current().localized,
     configuration: () => current().localized,
-    mirroredFrom: () => {
-      const { upstream } = current();
-      return mirrorsLocalized(upstream) ? redactUrl(upstream.slipway?.url ?? '') : null;
-    },
+    mirroredFrom: () => originOfLocalized(current().upstream),
     work: () => {
       const work = texts.translation.latestStatus();
       return {

@@ -123,7 +123,7 @@ function renderConclusion(report: VolumeReport): string {
   }
   if (damaged.length === 0) return 'NOT SOUND: see the lines above';
   const publish = damaged.some(({ channel }) => channel === 'localized')
-    ? '; if a localized release stays damaged, "localized-publish"'
+    ? '; if a localized release stays damaged, publish it again ("localized-publish"), that of a mirror at its origin'
     : '';
   return `DAMAGE FOUND: run the daemon's "repair"${publish}`;
 }

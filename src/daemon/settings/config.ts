@@ -13,7 +13,7 @@ import { localizedConfigurationSchema } from '../localized/localized-config.ts';
 import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
 import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
-import { mirrorsLocalized, upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
+import { originOfLocalized, upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
@@ -353,9 +353,9 @@ function mirrorConflicts({
   readonly path: readonly string[];
   readonly message: string;
 }[] {
-  if (!mirrorsLocalized(upstream)) return [];
-  const message =
-    'does not fit to upstream.kind "slipway": the localized channel is copied from the origin, where it is translated; remove it, or mirror only the official channel (upstream.slipway.channels)';
+  if (originOfLocalized(upstream) === null) return [];
+  const { kind } = upstream;
+  const message = `does not fit to upstream.kind "${kind}": the localized channel is copied from the origin, where it is translated; remove it, or mirror only the official channel (upstream.${kind}.channels)`;
   return [
     ...(localized.auto ? [{ path: ['localized', 'auto'], message }] : []),
     ...(translation.provider === undefined ? [] : [{ path: ['translation', 'provider'], message }]),
@@ -364,7 +364,7 @@ function mirrorConflicts({
 
 /** The configuration with which a daemon runs: one that copies the localized channel leaves texts alone. */
 export function effectiveConfiguration(configuration: DaemonConfiguration): DaemonConfiguration {
-  if (!mirrorsLocalized(configuration.upstream)) return configuration;
+  if (originOfLocalized(configuration.upstream) === null) return configuration;
   const { parse, translation } = configuration;
   return {
     ...configuration,

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
 import { isAddressRange } from './private-addresses.ts';
+import { redactUrl } from './upstream-location.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -342,14 +343,18 @@ export type BundleConfiguration = z.output<typeof bundleSection>;
 /** The parsed section of a server-info document. */
 export type ServerInfoConfiguration = z.output<typeof serverInfoSection>;
 
-/** Whether the localized channel is a copy of another Slipway's, so that nothing here writes texts. */
-export function mirrorsLocalized({ kind, slipway, bundle, oci }: UpstreamConfiguration): boolean {
-  const section = new Map<string, { readonly channels: readonly string[] } | undefined>([
-    ['slipway', slipway],
-    ['bundle', bundle],
-    ['oci', oci],
-  ]).get(kind);
-  return section?.channels.includes('localized') === true;
+/**
+ * Where the releases of the localized channel are copied from, without credentials.
+ *
+ * @returns `null` when nothing is copied, so that texts are written here
+ */
+export function originOfLocalized({ kind, slipway, bundle, oci }: UpstreamConfiguration): string | null {
+  const isCopied = (section: { readonly channels: readonly string[] } | undefined): boolean =>
+    section?.channels.includes('localized') === true;
+  if (kind === 'slipway' && isCopied(slipway)) return redactUrl(slipway?.url ?? '');
+  if (kind === 'bundle' && isCopied(bundle)) return `bundles in ${bundle?.path}`;
+  if (kind === 'oci' && isCopied(oci)) return `${redactUrl(oci?.url ?? '')} (${oci?.repository})`;
+  return null;
 }
 
 function isRootUrl(text: string): boolean {

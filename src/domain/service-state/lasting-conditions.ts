@@ -68,3 +68,8 @@ export function lastingConditions(
     return condition === null || reason === null ? [] : [{ ...condition, reason }];
   });
 }
+
+/** Whether the releases of a channel are copied from an origin, so that nothing is published to it here. */
+export function isMirrored(facts: Pick<ServiceFacts, 'conditions' | 'daemon'>, channel: Channel): boolean {
+  return conditionOf(facts, 'localized_mirrored', channel) !== null;
+}

@@ -3,13 +3,13 @@ import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES } from '../../contract/crd/c
 import { MESSAGE_MAX, type ChannelCondition } from '../../contract/crd/release-channel.ts';
 import { instant } from '../../domain/instant.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { RestingReason } from '../../domain/service-state/calm-reasons.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
+import type { RestingChannel } from './resting-channel.ts';
 import { channelState, healthyCondition } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
@@ -20,7 +20,7 @@ export interface Findings {
   /** `spec.release`, or `null`. */
   readonly wanted: string | null;
   /** Why there is nothing to serve and nobody asks for it; `null` otherwise. */
-  readonly resting: RestingReason | null;
+  readonly resting: RestingChannel | null;
   /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
   /** The pods that stay. */
@@ -41,20 +41,6 @@ type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 
 /** Reasons why spec.release is not current yet. */
 const UNREACHED: ReadonlySet<ChannelReason> = new Set(['ReleaseChanging', 'TextsNotReady']);
-
-/** Neither good nor bad: there is nothing to serve. */
-const RESTING_FINDINGS: Readonly<Record<RestingReason, Finding>> = {
-  NothingPublished: {
-    status: 'Unknown',
-    reason: 'NothingPublished',
-    message: 'no localized release is published yet; publish one, or name it in spec.release',
-  },
-  ReleaseWithdrawn: {
-    status: 'Unknown',
-    reason: 'ReleaseWithdrawn',
-    message: 'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
-  },
-};
 
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
@@ -143,7 +129,7 @@ export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
 function readyOf(findings: Findings): Finding {
   const { channel, pods, stalled } = findings;
   if (stalled !== null) return no(stalled.reason, stalled.message);
-  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
+  if (findings.resting !== null) return { status: 'Unknown', ...findings.resting };
   if (pods.length === 0) return noPods(findings, 'False');
   const verdicts = pods.map((pod) => ({ pod, ...podVerdict(pod, channel) }));
   const refusing = verdicts.filter((each) => each.serving === 'False');
@@ -185,14 +171,14 @@ function reconcilingOf(findings: Findings, ready: Finding, previous: Finding | u
       return yes(previous.reason, previous.message);
   }
   if (waiting !== null) return yes(waiting.reason, waiting.message);
-  if (resting !== null && stalled === null) return no(resting, RESTING_FINDINGS[resting].message);
+  if (resting !== null && stalled === null) return no(resting.reason, resting.message);
   if (stalled === null && ready.status !== 'True') return yes(ready.reason, ready.message);
   return no('UpToDate', stalled === null ? 'nothing is left to do' : 'nothing can be done');
 }
 
 function stageOf(findings: Findings, stage: Stage): Finding {
   const { channel, pods } = findings;
-  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
+  if (findings.resting !== null) return { status: 'Unknown', ...findings.resting };
   if (pods.length === 0) return noPods(findings, 'Unknown');
   const fresh = pods.flatMap((pod) => {
     const verdict = pod.health?.verdicts[channel];
@@ -220,7 +206,7 @@ function stageOf(findings: Findings, stage: Stage): Finding {
  */
 function servingOf(findings: Findings): Finding {
   const { channel, pods, draining } = findings;
-  if (findings.resting !== null) return RESTING_FINDINGS[findings.resting];
+  if (findings.resting !== null) return { status: 'Unknown', ...findings.resting };
   if (pods.length + draining.length === 0) return noPods(findings, 'False');
   const ready = pods.filter(({ endpoint }) => endpoint === 'ready');
   const reached = ready.length > 0 ? ready : draining;

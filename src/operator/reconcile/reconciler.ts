@@ -16,7 +16,7 @@ import {
   type ChannelMemory,
   type StatusWriterOptions,
 } from './status-writer.ts';
-import { restingReason } from './resting-channel.ts';
+import { restingChannel } from './resting-channel.ts';
 import { statusOf, type StatusInput } from './status.ts';
 
 /** The results of a reconciliation. */
@@ -151,7 +151,7 @@ function findingsOf(
       channel: spec.channel,
       suspended: spec.suspend,
       wanted: spec.release ?? null,
-      resting: restingReason(spec, pods, daemons),
+      resting: restingChannel(spec, pods, daemons),
       unknownPods,
       pods,
       draining,

@@ -4,6 +4,21 @@ import { isResting, type RestingReason } from '../../domain/service-state/calm-r
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseStatus } from '../pods/server-client.ts';
 
+/** Why there is nothing to serve, and nobody asks for it. */
+export interface RestingChannel {
+  readonly reason: RestingReason;
+  readonly message: string;
+}
+
+const NOTHING_PUBLISHED: RestingChannel = {
+  reason: 'NothingPublished',
+  message: 'no localized release is published yet; publish one, or name it in spec.release',
+};
+const WITHDRAWN: RestingChannel = {
+  reason: 'ReleaseWithdrawn',
+  message: 'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
+};
+
 /**
  * Why the localized channel rests: nobody has published a release, which is how every server begins, or somebody has withdrawn it.
  * Neither is a failure. A withdrawal counts before every pod knows of it, and beside pods of a daemon that has published nothing.
@@ -11,22 +26,25 @@ import type { ReleaseStatus } from '../pods/server-client.ts';
  * @param daemons the release reports of the daemons that answered
  * @returns `null` when it does not, or when the spec asks for a release
  */
-export function restingReason(
+export function restingChannel(
   { channel, release }: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
   pods: readonly PodEvidence[],
   daemons: readonly Pick<ReleaseStatus, 'localized'>[],
-): RestingReason | null {
+): RestingChannel | null {
   if (channel !== 'localized' || release !== undefined) return null;
   if (daemons.some(({ localized }) => localized !== null)) return null;
-  const reasons = pods.flatMap(({ health }) => (health === null ? [] : [reasonOf(health)]));
-  if (reasons.length === 0 || reasons.includes(null)) return null;
-  return reasons.includes('ReleaseWithdrawn') ? 'ReleaseWithdrawn' : 'NothingPublished';
+  const found = pods.flatMap(({ health }) => (health === null ? [] : [restingOf(health)]));
+  if (found.includes(null)) return null;
+  return found.find((each) => each?.reason === 'ReleaseWithdrawn') ?? found[0] ?? null;
 }
 
 /** A server of the previous version tells only its verdict. */
-function reasonOf({ service, verdicts: { localized } }: ReadHealth): RestingReason | null {
+function restingOf({ service, verdicts: { localized } }: ReadHealth): RestingChannel | null {
   const isEmpty = localized.reason === 'ReleaseNotAuthorized' && localized.release_id === null;
-  if (service === undefined) return isEmpty ? 'NothingPublished' : null;
-  const { reason } = service.channels.localized;
-  return isResting(reason) ? reason : null;
+  if (service === undefined) return isEmpty ? NOTHING_PUBLISHED : null;
+  const { reason, message, next_step: next } = service.channels.localized;
+  if (!isResting(reason)) return null;
+  if (reason === 'ReleaseWithdrawn') return WITHDRAWN;
+  // Nothing can be published to a channel that is copied from an origin.
+  return next?.action === 'localized-publish' ? NOTHING_PUBLISHED : { reason, message };
 }

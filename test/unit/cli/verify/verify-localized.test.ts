@@ -146,7 +146,7 @@ describe('slipway verify of a localized release', () => {
     expect(base?.status).toBe('ok');
     const { out } = await verify();
     expect(out).toContain('localized r1-l1: digest_mismatch a.json\n');
-    expect(out).toContain('if a localized release stays damaged, "localized-publish"');
+    expect(out).toContain('if a localized release stays damaged, publish it again ("localized-publish")');
   });
 
   it('finds files of the localized manifest that are neither patched nor those of the base', async () => {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { upstreamConfigurationSchema } from '../../../../src/daemon/upstream/upstream-config.ts';
+import {
+  originOfLocalized,
+  upstreamConfigurationSchema,
+} from '../../../../src/daemon/upstream/upstream-config.ts';
 
 function problemsOf(value: object): string[] {
   const parsed = upstreamConfigurationSchema.safeParse(value);
@@ -62,5 +65,27 @@ describe('upstream configuration', () => {
 
   test('accepts credentials in a URL', () => {
     expect(problemsOf({ kind: 'manifest', manifest: { url: 'https://u:p@host:8443/root/' } })).toEqual([]);
+  });
+});
+
+describe('the origin of the localized channel', () => {
+  const trustedKeys = ['k'];
+  const origin = (value: object): string | null =>
+    originOfLocalized(upstreamConfigurationSchema.parse(value));
+
+  test.each([
+    [{ kind: 'slipway', slipway: { url: 'https://origin/', trustedKeys } }, 'https://origin/'],
+    [{ kind: 'bundle', bundle: { path: '/bundles', trustedKeys } }, 'bundles in /bundles'],
+    [{ kind: 'oci', oci: { ...OCI, url: 'https://me:secret@host' } }, 'https://host/ (a)'],
+  ])('is named for %j, without credentials', (value, expected) => {
+    expect(origin(value)).toBe(expected);
+  });
+
+  test.each([
+    { kind: 'none' },
+    { kind: 'directory', directory: { path: '/tree' } },
+    { kind: 'slipway', slipway: { url: 'https://origin/', trustedKeys, channels: ['official'] } },
+  ])('is none for %j', (value) => {
+    expect(origin(value)).toBeNull();
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { HealthAnswer, type Health } from '../../../../src/contract/schemas/answers/health.ts';
 import { decideServiceState } from '../../../../src/domain/service-state/decide-service-state.ts';
+import type { DaemonConditionCode } from '../../../../src/domain/service-state/daemon-conditions.ts';
 import type { Reason } from '../../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../../src/operator/pods/evidence-book.ts';
 import { factsOfVerdicts, serviceOf } from '../../../support/service-answer.ts';
-import { restingReason } from '../../../../src/operator/reconcile/resting-channel.ts';
+import { restingChannel } from '../../../../src/operator/reconcile/resting-channel.ts';
 
 /** @param tellsState false for a server of the previous version */
 function pod(
@@ -25,7 +26,7 @@ function pod(
 }
 
 const silent: PodEvidence = { ...pod(), health: null, failure: 'no answer' };
-type Report = Parameters<typeof restingReason>[2][number];
+type Report = Parameters<typeof restingChannel>[2][number];
 const none: Report = { localized: null };
 const one: Report = {
   localized: {
@@ -39,16 +40,23 @@ const one: Report = {
   },
 };
 
-/** A pod whose server says that a rollback has withdrawn the channel. */
-function withdrawn(): PodEvidence {
-  const { health, ...more } = pod('BaseReleaseChanged', 'l0');
+/** A pod whose server has this condition from the daemon. */
+function told(
+  code: DaemonConditionCode,
+  message: string,
+  reason: Reason,
+  release: string | null,
+): PodEvidence {
+  const { health, ...more } = pod(reason, release);
   const verdicts = health?.verdicts ?? HealthAnswer.example.verdicts;
-  const told = { code: 'localized_withdrawn', message: 'rolled back', since: 1, next_try: null } as const;
+  const conditions = [{ code, message, since: 1, next_try: null }];
   const service = structuredClone(
-    decideServiceState(factsOfVerdicts(verdicts, { conditions: [told] })),
+    decideServiceState(factsOfVerdicts(verdicts, { conditions })),
   ) as Health['service'];
   return { ...more, health: health === null ? null : { ...health, service } };
 }
+
+const withdrawn = (): PodEvidence => told('localized_withdrawn', 'rolled back', 'BaseReleaseChanged', 'l0');
 
 describe('a localized channel rests', () => {
   it.each([
@@ -70,11 +78,23 @@ describe('a localized channel rests', () => {
     ['unless nobody answers', [silent], [], null],
     ['unless there is no pod', [], [none], null],
   ])('%s', (_when, pods, daemons, reason) => {
-    expect(restingReason({ channel: 'localized' }, pods, daemons)).toBe(reason);
+    expect(restingChannel({ channel: 'localized' }, pods, daemons)?.reason ?? null).toBe(reason);
+  });
+
+  it('says how a first release comes, which is at the origin for a channel that is copied', () => {
+    const copied = told('localized_mirrored', 'it is copied', 'ReleaseNotAuthorized', null);
+    const messages = [pod(), copied, withdrawn()].map(
+      (each) => restingChannel({ channel: 'localized' }, [each], [none])?.message,
+    );
+    expect(messages).toEqual([
+      'no localized release is published yet; publish one, or name it in spec.release',
+      'it is copied',
+      'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
+    ]);
   });
 
   it('unless the spec asks for a release, and an official channel always should have one', () => {
-    expect(restingReason({ channel: 'localized', release: 'l1' }, [pod()], [none])).toBeNull();
-    expect(restingReason({ channel: 'official' }, [pod()], [none])).toBeNull();
+    expect(restingChannel({ channel: 'localized', release: 'l1' }, [pod()], [none])).toBeNull();
+    expect(restingChannel({ channel: 'official' }, [pod()], [none])).toBeNull();
   });
 });
