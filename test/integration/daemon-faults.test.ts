@@ -112,14 +112,18 @@ describe('a daemon that fails', () => {
     await system.untilReady(true);
   });
 
-  it('hung: readiness answers from known state, and reports fail fast', async () => {
-    const system = await servedSystem(600);
+  it('hung: readiness answers from known state, and reports fail at their time limit', async () => {
+    const system = await servedSystem(600, { server: { daemon: { timeoutMs: 10_000 } } });
     system.daemon.signal('SIGSTOP');
-    const started = performance.now();
+    let isReported = false;
+    const reported = fetch(`${system.serverUrl}/v1/releases`).finally(() => {
+      isReported = true;
+    });
     expect((await fetch(`${system.serverUrl}/readyz`)).status).toBe(200);
     expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(1000);
-    const report = await fetch(`${system.serverUrl}/v1/releases`);
+    // Only the report waited for the daemon.
+    expect(isReported).toBe(false);
+    const report = await reported;
     expect(report.status).toBe(503);
     expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
     system.daemon.signal('SIGCONT');

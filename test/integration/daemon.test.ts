@@ -133,9 +133,15 @@ describe('the daemon as a process', () => {
     expect(names).toEqual(
       expect.arrayContaining(['api.token', 'daemon.lock', 'daemon.pid', 'main.db', 'main.db-wal']),
     );
+    let seen = 0;
     for (const name of names) {
-      expect([name, (await stat(join(data, name))).mode & 0o777]).toEqual([name, 0o600]);
+      // The daemon may have removed a temporary file meanwhile.
+      const found = await stat(join(data, name)).catch(() => null);
+      if (found === null) continue;
+      seen += 1;
+      expect([name, found.mode & 0o777]).toEqual([name, 0o600]);
     }
+    expect(seen).toBeGreaterThanOrEqual(5);
   });
 
   it('listens on a Unix socket that others cannot open, with a token', async () => {
