@@ -11,7 +11,7 @@ import {
 } from '../../../../../src/daemon/upstream/http/downloader.ts';
 import { parseEntryDestination } from '../../../../../src/daemon/upstream/entry-rules.ts';
 import type { UpstreamAdapter, UpstreamEntry } from '../../../../../src/daemon/upstream/upstream.ts';
-import type { Clock } from '../../../../../src/platform/process/clock.ts';
+import { systemClock, type Clock } from '../../../../../src/platform/process/clock.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
 import { seededBytes } from '../../../../support/generate-release.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
@@ -175,6 +175,24 @@ describe('downloader', () => {
     ]);
     await b.download(freeSignal(), { limits, random: () => 0.999 });
     expect(b.sleeps).toEqual([99, 149, 149, 2000]);
+  });
+
+  test('a cancelled download does not wait until the upstream takes requests again', async () => {
+    const b = await bench([{ kind: 'status', status: 429, retryAfter: '300' }]);
+    const controller = new AbortController();
+    const reason = new Error('the task was cancelled');
+    const clock: Clock = {
+      ...systemClock,
+      sleep: async (ms, signal) => {
+        const wait = systemClock.sleep(ms, signal);
+        controller.abort(reason);
+        await wait;
+      },
+    };
+    await expect(b.download(controller.signal, { clock })).rejects.toBe(reason);
+    expect(b.server.requests).toHaveLength(1);
+    await b.download();
+    await expectWhole(b);
   });
 
   test('gives up after maxAttempts with the last failure', async () => {
