@@ -93,6 +93,19 @@ async function expectSame(
   }
 }
 
+/** Waits until an edge without a localized release says that it copies the channel, and why there is none. */
+async function untilToldOfCopy(edge: TestSystem, why: string): Promise<void> {
+  await until(async () => {
+    const { service } = await ask<{ service: { channels: { localized: object } } }>(edge, '/healthz');
+    expect(service.channels.localized).toMatchObject({
+      reason: 'NothingPublished',
+      message: `the localized channel is copied from the origin${why}`,
+      next_step: { text: expect.stringContaining('of the origin') as string, action: null },
+    });
+    return true;
+  });
+}
+
 describe('an edge', () => {
   it('copies the release of its origin byte for byte, follows a switch with the missing files only, and idles cheaply', async () => {
     const world = await startOrigin({ id: 'r1', files: FILES, serverInfo: SERVER_INFO });
@@ -187,24 +200,18 @@ describe('an edge', () => {
     await until(async () => (await localized(world.origin)) === 409);
     await until(async () => (await localized(edge)) === 409);
     await untilServed(edge, 'r1');
+    // The release that was taken back is of an earlier official one now, and none replaces it.
+    await world.offer('r2', NEXT);
+    await world.origin.succeed('sync');
+    await untilServed(edge, 'r2');
+    await untilToldOfCopy(edge, ', which offers no release of it');
   });
 
   it('speaks of the origin while the localized release is damaged there, and repairs its own copy from there', async () => {
     const world = await startOrigin({ id: 'r1', files: FILES });
-    const untilTold = async (edge: TestSystem, why: string): Promise<void> => {
-      await until(async () => {
-        const { service } = await ask<{ service: { channels: { localized: object } } }>(edge, '/healthz');
-        expect(service.channels.localized).toMatchObject({
-          reason: 'NothingPublished',
-          message: `the localized channel is copied from the origin${why}`,
-          next_step: { text: expect.stringContaining('of the origin') as string, action: null },
-        });
-        return true;
-      });
-    };
     const edge = await world.startEdge();
     await untilServed(edge, 'r1');
-    await untilTold(edge, ', which offers no release of it');
+    await untilToldOfCopy(edge, ', which offers no release of it');
     await publishLocalized(world);
     await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE)));
     await damage(edge, PATCHED);
@@ -215,7 +222,7 @@ describe('an edge', () => {
     await damage(world.origin, PATCHED);
     const late = await world.startEdge();
     await untilServed(late, 'r1');
-    await untilTold(late, '; the origin has damaged files of localized release r1-l1');
+    await untilToldOfCopy(late, '; the origin has damaged files of localized release r1-l1');
   });
 
   it('has the bytes of an announced release before it becomes current, and switches at the stated time', async () => {

@@ -89,6 +89,8 @@ const attestedRelease = z.object({
 
 const localizedRelease = attestedRelease.extend({ base_release_id: releaseId });
 
+const staleRelease = z.object({ release_id: releaseId, base_release_id: releaseId });
+
 const retained = { retained_until: unixSeconds, result: z.literal('PASSED') };
 
 const currentAt = unixSeconds
@@ -109,6 +111,12 @@ export const PredicateSchema = z.object({
   verifier: z.object({ id: label, version: label, boot_id: label }),
   official: attestedRelease.nullable(),
   localized: localizedRelease.nullable(),
+  stale_localized: staleRelease
+    .nullable()
+    .optional()
+    .describe(
+      'The current localized release when its base is not the current official one, so that it is left out; else null. Absent in statements of earlier daemons.',
+    ),
   retained: z.array(retainedRelease).max(RETAINED_MAX_RELEASES),
   previous_payload_sha256: hex256.nullable(),
 });
@@ -191,6 +199,7 @@ export function renderStatement(
     verifier: statement.verifier,
     official: statement.official,
     localized: statement.localized,
+    stale_localized: statement.stale_localized,
     retained: statement.retained,
     previous_payload_sha256: statement.previous_payload_sha256,
   };
@@ -237,6 +246,9 @@ function parseJson<T>(bytes: Uint8Array, schema: z.ZodType<T>): Result<T, string
 function inconsistency(statement: AttestationStatement): string | null {
   if (statement.expires_at <= statement.issued_at) {
     return 'predicate.expires_at must be later than predicate.issued_at';
+  }
+  if (statement.localized !== null && (statement.stale_localized ?? null) !== null) {
+    return 'predicate.stale_localized must be null when predicate.localized is a release';
   }
   const names = allReleases(statement).map(({ name }) => name);
   for (const channel of CHANNELS) {

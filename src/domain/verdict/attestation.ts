@@ -61,6 +61,12 @@ export interface RetainedRelease extends AttestedRelease {
   readonly current_at?: number | undefined;
 }
 
+/** A localized release that was made for an official release other than the current one. */
+export interface StaleRelease {
+  readonly release_id: ReleaseId;
+  readonly base_release_id: ReleaseId;
+}
+
 /** The predicate of the distribution attestation, parsed from exactly the bytes whose signature was verified. */
 export interface AttestationStatement {
   /** Strictly increasing for one store, never reused. */
@@ -73,6 +79,11 @@ export interface AttestationStatement {
   readonly verifier: { readonly id: string; readonly version: string; readonly boot_id: string };
   readonly official: AttestedRelease | null;
   readonly localized: AttestedRelease | null;
+  /**
+   * The release that is current in the localized channel and is left out because its base is not; `null` when there is none. Absent in
+   * statements of earlier daemons.
+   */
+  readonly stale_localized?: StaleRelease | null | undefined;
   /** An announced release is first, then in each channel the one that was current last. */
   readonly retained: readonly RetainedRelease[];
   readonly previous_payload_sha256: string | null;

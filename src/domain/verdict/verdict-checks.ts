@@ -6,6 +6,7 @@ import {
   type AttestedRelease,
   type ReleaseFailure,
 } from './attestation.ts';
+import { isAnnounced } from './announced.ts';
 import { highestVersion, type EntryTrouble } from './evidence.ts';
 import { isManifestOf, retainedUntil, type ReleaseEvidence } from './release-evidence.ts';
 import type { Fault } from './verdict.ts';
@@ -169,18 +170,21 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-/** The localized release that was current until the official one changed, when the statement still retains it. */
+/** The current localized release, when the statement leaves it out because of its base. */
 function staleRelease(
-  { official, retained }: AttestationStatement,
+  { official, stale_localized: told, retained }: AttestationStatement,
   { channel, release }: ReleaseEvidence['subject'],
-): AttestedRelease | null {
+): BasedRelease | null {
   if (channel !== 'localized' || release !== undefined) return null;
-  // The daemon lists the one that was current last first. A rollback has withdrawn it when its base is still current.
-  const last = retained.find((each) => each.channel === 'localized');
+  if (told !== undefined) return told;
+  // Earlier daemons list the one that was current last first. A rollback has withdrawn it when its base is still current.
+  const last = retained.find((each) => each.channel === 'localized' && !isAnnounced(each));
   return last === undefined || last.base_release_id === official?.release_id ? null : last;
 }
 
-function baseChanged(localized: AttestedRelease, statement: AttestationStatement | null): Fault {
+type BasedRelease = Pick<AttestedRelease, 'release_id' | 'base_release_id'>;
+
+function baseChanged(localized: BasedRelease, statement: AttestationStatement | null): Fault {
   return {
     reason: 'BaseReleaseChanged',
     message: `localized release ${localized.release_id} was made for ${localized.base_release_id ?? 'no release'}, the current official release is ${statement?.official?.release_id ?? 'none'}`,

@@ -4,6 +4,7 @@ import type {
   AttestedRelease,
   ReleaseFailure,
   RetainedRelease,
+  StaleRelease,
 } from '../../../domain/verdict/attestation.ts';
 import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
@@ -22,7 +23,10 @@ import {
 const ANNOUNCED_SECONDS = 86_400;
 
 /** The content of an attestation, without its issuer and times. */
-export type StatementContent = Pick<AttestationStatement, 'official' | 'localized' | 'retained'>;
+export type StatementContent = Pick<
+  AttestationStatement,
+  'official' | 'localized' | 'stale_localized' | 'retained'
+>;
 
 /** The statement to attest now, or the reason why nothing may be attested. */
 export type StatementPlan =
@@ -83,7 +87,9 @@ export function planStatement(
   }
   const notes: string[] = [];
   let localizedStatement: AttestedRelease | null = null;
+  let stale: StaleRelease | null = null;
   if (localized !== null && isStale(localized, official?.release_id ?? null)) {
+    stale = staleRelease(localized);
     notes.push(
       `localized release ${localized.release_id} is left out: its base is not the current official release`,
     );
@@ -113,11 +119,16 @@ export function planStatement(
     content: {
       official: official === null ? null : attested(official, failureOf),
       localized: localizedStatement,
+      stale_localized: stale,
       retained: [...announced, ...retained],
     },
     notes,
     expiresBy: earliest([official, localizedStatement === null ? null : localized], namedUntil),
   };
+}
+
+function staleRelease({ release_id: id, base_release_id: base }: ReleaseRow): StaleRelease | null {
+  return base === null ? null : { release_id: id, base_release_id: base };
 }
 
 function unverifiedMessage(

@@ -147,6 +147,53 @@ const FAULTS: readonly Fault[] = [
     })),
   },
   {
+    name: 'left out because the official release has changed, and no longer retained',
+    reason: 'BaseReleaseChanged',
+    channels: ['localized'],
+    apply: withStatement(() => ({
+      official: attestedRelease('o2'),
+      localized: null,
+      stale_localized: { release_id: releaseIdOf('l1'), base_release_id: releaseIdOf('o1') },
+    })),
+  },
+  {
+    name: 'left out because the official release has changed, while the next localized one is announced by an earlier daemon',
+    reason: 'BaseReleaseChanged',
+    channels: ['localized'],
+    apply: withStatement(({ localized }) => ({
+      official: attestedRelease('o2'),
+      localized: null,
+      retained:
+        localized === null
+          ? []
+          : [
+              {
+                ...attestedRelease('l2', { base_release_id: releaseIdOf('o2') }),
+                channel: 'localized',
+                retained_until: 10_000,
+                current_at: 9_000,
+              },
+              { ...localized, channel: 'localized', retained_until: 10_000 },
+            ],
+    })),
+  },
+  {
+    name: 'withdrawn by a rollback, while only one of an earlier official release is retained',
+    reason: 'ReleaseNotAuthorized',
+    channels: ['localized'],
+    apply: withStatement(() => ({
+      localized: null,
+      stale_localized: null,
+      retained: [
+        {
+          ...attestedRelease('l0', { base_release_id: releaseIdOf('o0') }),
+          channel: 'localized',
+          retained_until: 10_000,
+        },
+      ],
+    })),
+  },
+  {
     name: 'withdrawn by a rollback, while one of an earlier official release is retained',
     reason: 'ReleaseNotAuthorized',
     channels: ['localized'],

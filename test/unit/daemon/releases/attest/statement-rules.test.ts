@@ -22,6 +22,7 @@ describe('planStatement', () => {
     expect(content({ releases: [], announced: [], pointers: pointers(null) })).toEqual({
       official: null,
       localized: null,
+      stale_localized: null,
       retained: [],
     });
   });
@@ -170,7 +171,13 @@ describe('planStatement', () => {
       announced: [],
       pointers: pointers('2', '1-l1'),
     };
-    expect(content(moved).localized).toBeNull();
+    expect(content(moved)).toMatchObject({
+      localized: null,
+      stale_localized: { release_id: '1-l1', base_release_id: '1' },
+    });
+    expect(content(one).stale_localized).toBeNull();
+    // A rollback has withdrawn the channel, whatever is retained.
+    expect(content({ ...moved, pointers: pointers('2') }).stale_localized).toBeNull();
   });
 });
 
