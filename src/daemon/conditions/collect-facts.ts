@@ -18,7 +18,7 @@ import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
-import { isFollowing, readFollowWork } from './following.ts';
+import { isFollowing, isPublishing, readFollowWork } from './following.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
@@ -152,7 +152,7 @@ function unusableDatabases(doctor: Pick<Doctor, 'latest'>): ConditionFacts['unus
 }
 
 /** The damage of the current release of a channel; none when it is sound. */
-function damageOf({ releases, attempts }: FactSources, channel: Channel): readonly DamagedRelease[] {
+function damageOf({ releases, attempts, engine }: FactSources, channel: Channel): readonly DamagedRelease[] {
   const current = releases.current(channel);
   if (current?.state !== 'damaged') return [];
   const { release_id: releaseId, damaged_at: since } = current;
@@ -167,6 +167,7 @@ function damageOf({ releases, attempts }: FactSources, channel: Channel): readon
       since,
       failedRepair:
         failed === null ? null : { triedAt: failed.tried_at, nextAt: Math.floor(failed.next_at_ms / 1000) },
+      isPublished: channel === 'localized' && isPublishing(engine),
     },
   ];
 }

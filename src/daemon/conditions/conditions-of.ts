@@ -28,6 +28,8 @@ export interface DamagedRelease {
   readonly since: number | null;
   /** Its last automatic repair that failed. */
   readonly failedRepair: { readonly triedAt: number; readonly nextAt: number } | null;
+  /** Whether an automatic publication waits or runs, which builds the patched files of a localized release again. */
+  readonly isPublished: boolean;
 }
 
 /** By volume; `null` for one that takes writes. */
@@ -172,13 +174,17 @@ function syncConditions({ sync, hasOfficial, hasUpstream }: ConditionFacts): rea
 }
 
 function repairConditions(
-  { channel, releaseId, count, foundBy, since, failedRepair }: DamagedRelease,
+  { channel, releaseId, count, foundBy, since, failedRepair, isPublished }: DamagedRelease,
   { nextRepairAt, now }: Pick<ConditionFacts, 'nextRepairAt' | 'now'>,
 ): readonly DaemonCondition[] {
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
   // A server that found the damage tells more of it in its own message.
   const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]}`;
+  if (isPublished) {
+    const message = `a publication builds the patched files among ${what} of release ${releaseId} again${finder}`;
+    return when(true, 'repairing', message, { channel, since });
+  }
   if (failedRepair !== null) {
     return when(true, 'repair_failed', `the last repair of ${what} of release ${releaseId} failed`, {
       channel,

@@ -97,6 +97,11 @@ function hasSucceeded({ status, result }: Task): boolean {
   return status === 'succeeded' && result?.['awaits'] !== ('translations' satisfies Awaited);
 }
 
+/** Whether an automatic publication of the localized channel waits or runs. */
+export function isPublishing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
+  return readWork(engine, LOCALIZED_FOLLOW_JOB.kind).isLive;
+}
+
 /** Whether a task waits or runs that makes index and translation tasks those of the current official release. */
 export function isPreparing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
   return [...JOBS_OF.index, ...JOBS_OF.tasks].some((kind) => readWork(engine, kind).isLive);

@@ -91,6 +91,6 @@ const MEND_AND_REPAIR: NextStep = {
 };
 const RUN_REPAIR: NextStep = { text: 'Run repair.', action: 'repair' };
 const PUBLISH_AGAIN: NextStep = {
-  text: 'Publish it again, which builds its patched files again. Run repair for files that are those of the official release.',
+  text: 'Publish again from what it was made of, the texts or the same translation file or patch manifest, which builds its patched files again. Run repair for files that are those of the official release.',
   action: 'localized-publish',
 };

@@ -94,8 +94,8 @@ function isMadeHere({ source, locator }: CatalogEntryRow): boolean {
 
 /** Why nothing is known to fetch an object from. */
 function originProblem(
-  { catalogs }: RestoreDependencies,
-  { revision_id: revisionId }: ReleaseRow,
+  { catalogs, releases }: RestoreDependencies,
+  { channel, release_id: releaseId, revision_id: revisionId }: ReleaseRow,
   destinations: readonly string[],
 ): string {
   const isPatched =
@@ -104,9 +104,11 @@ function originProblem(
       const entry = catalogs.entry(revisionId, destination);
       return entry !== null && isMadeHere(entry);
     });
-  return isPatched
-    ? 'the file was patched, and no upstream has it; run localized-publish again, which builds it again'
-    : 'the origin of its bytes is unknown';
+  if (!isPatched) return 'the origin of its bytes is unknown';
+  const isCurrent = releases.pointer(channel)?.release_id === releaseId;
+  return isCurrent
+    ? 'the file was patched, and no upstream has it; publish again from what the release was made of: the texts, or the same translation file or patch manifest'
+    : 'the file was patched, and no upstream has it; the release is not current, so nothing has to be done, and release-cleanup deletes it';
 }
 
 async function commit(

@@ -37,6 +37,7 @@ const DAMAGED = {
   foundBy: 'verify',
   since: 100,
   failedRepair: null,
+  isPublished: false,
 } as const;
 
 describe('the conditions of the daemon', () => {
@@ -167,6 +168,26 @@ describe('the conditions of the daemon', () => {
       'a failed repair',
       { damaged: [{ ...DAMAGED, failedRepair: { triedAt: 450, nextAt: 800 } }], nextRepairAt: 800 },
       [{ code: 'repair_failed', since: 450, next_try: 800 }],
+    ],
+    [
+      'damage for which a publication builds the files again, although a repair failed',
+      {
+        damaged: [
+          {
+            ...DAMAGED,
+            channel: 'localized',
+            isPublished: true,
+            failedRepair: { triedAt: 450, nextAt: 800 },
+          },
+        ],
+      },
+      [
+        {
+          code: 'repairing',
+          channel: 'localized',
+          message: expect.stringContaining('a publication') as string,
+        },
+      ],
     ],
     [
       'the damage of both channels, each with its own repair',

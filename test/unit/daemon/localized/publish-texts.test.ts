@@ -187,6 +187,24 @@ describe('localized-publish of stored translations', () => {
     expect(world.attested()).toMatchObject({ localized: { release_id: '1.0-l2', result: 'PASSED' } });
   });
 
+  test('has patched files whose repair says what brings them back, or that nothing needs them', async () => {
+    const world = await withTexts();
+    await world.act('localized-publish', fromWorker);
+    world.texts.translations['b.txt'] = { さようなら: '拜拜' };
+    await world.act('localized-publish', fromWorker);
+    await world.damage('拜拜', null);
+    await world.act('verify');
+    const repaired = async (): Promise<unknown> =>
+      (await world.act('repair', { args: ['release_id=1.0-l2'] })).result?.['unrecoverable'];
+    expect(await repaired()).toMatchObject([
+      { release_id: '1.0-l2', reason: expect.stringContaining('publish again from') as string },
+    ]);
+    await world.act('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
+    expect(await repaired()).toMatchObject([
+      { release_id: '1.0-l2', reason: expect.stringContaining('nothing has to be done') as string },
+    ]);
+  });
+
   test('has the rewritten catalogs of the patched files', async () => {
     const world = await withTexts();
     world.texts.catalog = 'c.bin';
