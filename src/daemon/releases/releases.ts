@@ -152,7 +152,7 @@ export interface Releases {
   /** The damage found since the start. */
   readonly damage: Pick<ReleaseDamage, 'found'>;
   /** The attempts to repair damage. */
-  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'lastFailureOf' | 'nextAtMs'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   /**
    * Recovers, attests the releases found, and starts the renewal. Before that, nothing is attested and no task of these
    * jobs runs. The jobs must be registered; the engine may already run. Resolves after the first attempt: when the

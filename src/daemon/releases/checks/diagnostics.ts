@@ -5,6 +5,7 @@ import type { UpstreamAdapter } from '../../upstream/upstream.ts';
 import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts';
 import type { Attestor } from '../attest/attestor.ts';
 import type { ProbeRepository } from '../records/probe-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { RepairAttempts } from '../records/repair-attempts.ts';
 import { describeFailure, failureOf } from '../records/release-failure.ts';
@@ -42,7 +43,7 @@ export function createReleaseDiagnostics(deps: {
   readonly attestor: Pick<Attestor, 'status'>;
   readonly probes: ProbeRepository;
   readonly upstream: Pick<UpstreamSource, 'current'>;
-  readonly attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>;
+  readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
   readonly clock: Clock;
   readonly configuration: () => DiagnosedConfiguration;
   readonly syncState: () => SyncState;
@@ -133,10 +134,9 @@ function verificationDiagnosis(
     'releases' | 'attempts' | 'clock' | 'configuration'
   >,
 ): ReleaseDiagnosis {
-  const advice = deps.configuration().automaticRepair
-    ? repairState(deps.attempts, deps.clock)
-    : 'Run repair.';
-  const damaged = damageDiagnosis(deps.releases, advice);
+  const damaged = damageDiagnosis(deps.releases, (release) =>
+    deps.configuration().automaticRepair ? repairState(deps.attempts, release, deps.clock) : 'Run repair.',
+  );
   if (damaged !== null) return damaged;
   const official = deps.releases.current('official');
   if (official === null) {
@@ -168,8 +168,15 @@ function verificationDiagnosis(
   };
 }
 
-/** Names the first damaged release, current ones first; `null` when none is damaged. */
-function damageDiagnosis(releases: ReleaseRepository, advice: string): ReleaseDiagnosis | null {
+/**
+ * Names the first damaged release, current ones first; `null` when none is damaged.
+ *
+ * @param adviceOn says what happens to the damage of a release, or what to do
+ */
+function damageDiagnosis(
+  releases: ReleaseRepository,
+  adviceOn: (release: ReleaseRow) => string,
+): ReleaseDiagnosis | null {
   const damaged = releases.kept().filter((release) => release.state === 'damaged');
   const current = damaged.find(
     (release) => releases.pointer(release.channel)?.release_id === release.release_id,
@@ -182,13 +189,17 @@ function damageDiagnosis(releases: ReleaseRepository, advice: string): ReleaseDi
   return {
     id: 'verification',
     status: current === undefined ? 'degraded' : 'failing',
-    message: `${describeFailure(first, failureOf(releases, first))}.${also} ${advice}`,
+    message: `${describeFailure(first, failureOf(releases, first))}.${also} ${adviceOn(first)}`,
   };
 }
 
-/** Says what the automatic repair does about the damage. */
-function repairState(attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>, clock: Clock): string {
-  const failed = attempts.lastFailure();
+/** Says what the automatic repair does about the damage of a release. */
+function repairState(
+  attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>,
+  release: ReleaseRow,
+  clock: Clock,
+): string {
+  const failed = attempts.lastFailureOf(release);
   if (failed === null) {
     const waitsUntil = attempts.nextAtMs() ?? 0;
     if (waitsUntil <= clock.now()) return 'It is being repaired.';
@@ -197,5 +208,6 @@ function repairState(attempts: Pick<RepairAttempts, 'lastFailure' | 'nextAtMs'>,
   const [triedAt, nextAt] = [failed.tried_at * 1000, failed.next_at_ms].map((ms) =>
     new Date(ms).toISOString(),
   );
-  return `The last repair failed at ${triedAt ?? ''}: ${failed.problem}; the next one is at ${nextAt ?? ''}.`;
+  const of = failed.destination === null ? '' : ` of ${failed.destination}`;
+  return `The last repair${of} failed at ${triedAt ?? ''}: ${failed.problem}; the next one is at ${nextAt ?? ''}.`;
 }

@@ -22,6 +22,8 @@ export interface RepairAttempt {
 
 /** The last automatic repair of something that is still damaged. */
 export interface FailedRepair {
+  /** The file; `null` for the manifest or the record of the release. */
+  readonly destination: string | null;
   readonly problem: string;
   /** Unix seconds. */
   readonly tried_at: number;
@@ -48,8 +50,6 @@ export interface RepairAttempts {
   record(attempts: readonly RepairAttempt[]): void;
   /** Deletes the failed attempts of upstream as a whole, because it answers again. */
   forgetUpstream(): void;
-  /** The newest failed attempt whose damage remains. */
-  lastFailure(): FailedRepair | null;
   /** The newest failed attempt of a release's own manifest, record or files, whose damage remains. */
   lastFailureOf(release: Pick<ReleaseRow, 'channel' | 'release_id'>): FailedRepair | null;
   /** Deletes attempts that no longer count. */
@@ -93,12 +93,10 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
      ON CONFLICT (subject) DO UPDATE SET attempts = excluded.attempts, tried_at = excluded.tried_at,
        next_at_ms = excluded.next_at_ms, problem = excluded.problem`,
   );
-  const failure = database.prepare(
-    `SELECT a.problem, a.tried_at, a.next_at_ms FROM repair_attempt a JOIN ${damaged} d USING (subject)
-     WHERE a.problem IS NOT NULL ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
-  );
   const failureOf = database.prepare(
-    `SELECT a.problem, a.tried_at, a.next_at_ms FROM repair_attempt a JOIN ${damaged} d USING (subject)
+    `SELECT a.problem, a.tried_at, a.next_at_ms,
+       (SELECT min(destination) FROM damaged_entry WHERE blake3 = a.subject AND channel = :channel AND release_id = :release_id) AS destination
+     FROM repair_attempt a JOIN ${damaged} d USING (subject)
      WHERE a.problem IS NOT NULL AND (a.subject = :manifest OR a.subject IN
        (SELECT blake3 FROM damaged_entry WHERE channel = :channel AND release_id = :release_id))
      ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
@@ -135,7 +133,6 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
     forgetUpstream: () => {
       forgetSubject.run({ subject: UPSTREAM_SUBJECT });
     },
-    lastFailure: () => oneRow<FailedRepair>(failure, {}),
     lastFailureOf: ({ channel, release_id }) =>
       oneRow<FailedRepair>(failureOf, {
         manifest: manifestSubject({ channel, release_id }),
