@@ -2,7 +2,6 @@ import type { SigningKey } from '../../attestation/keys.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Loop } from '../../platform/process/loop.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { AttestationSource } from '../api/attestation-source.ts';
@@ -48,7 +47,7 @@ import { createReleaseActions } from './release-actions.ts';
 import { createReleaseReports } from './reports.ts';
 import { describeMirrored } from './mirror/mirrored-channel.ts';
 import { createMirrorTask } from './mirror/mirror-task.ts';
-import { createOriginFollower } from './mirror/origin-follower.ts';
+import { createOriginFollower, type OriginFollower } from './mirror/origin-follower.ts';
 import { originLimits, originMakesCurrent } from './mirror/origin-limits.ts';
 import { tryToStore } from '../database/store-when-possible.ts';
 import type { SqlDatabase } from './records/sql.ts';
@@ -187,8 +186,10 @@ export function createReleases(options: ReleasesOptions): Releases {
     isNeeded: () => upstream.current() !== null && releases.current('official') === null,
   });
   const switches = createSwitches(options, rooms);
-  const syncState = (): SyncState =>
-    syncStateOf(engine.historyOf(SYNC_JOB.kind), options.plannedSyncAt(), retry.plannedAt());
+  const syncState = (): SyncState => {
+    const planned = [options.plannedSyncAt(), retry.plannedAt(), switches.retryAt()];
+    return syncStateOf(engine.historyOf(SYNC_JOB.kind), ...planned);
+  };
   return {
     jobs: createJobs(options, rooms, recovery),
     reports: createReleaseReports({ ...options, releases, attestor, syncState }),
@@ -309,22 +310,22 @@ function createRooms(options: ReleasesOptions) {
 }
 
 /** Creates what switches releases without a request: an announcement whose time has come, and the origin of an edge. */
-function createSwitches(options: ReleasesOptions, rooms: Rooms): Pick<Loop, 'start' | 'stop'> {
+function createSwitches(options: ReleasesOptions, rooms: Rooms): OriginFollower {
   const { configuration, clock, upstream } = options;
-  const parts = [
-    createOriginFollower({
-      ...rooms,
-      ...options,
-      retainedCount: () => configuration().retention.retained,
-    }),
-    createAnnouncedSwitch({
-      ...rooms,
-      ...options,
-      mayBecomeCurrent: (announced) =>
-        originMakesCurrent(upstream.current()?.attested, rooms.origins, announced, unixSeconds(clock)),
-    }),
-  ];
+  const follower = createOriginFollower({
+    ...rooms,
+    ...options,
+    retainedCount: () => configuration().retention.retained,
+  });
+  const announced = createAnnouncedSwitch({
+    ...rooms,
+    ...options,
+    mayBecomeCurrent: (release) =>
+      originMakesCurrent(upstream.current()?.attested, rooms.origins, release, unixSeconds(clock)),
+  });
+  const parts = [follower, announced];
   return {
+    retryAt: follower.retryAt,
     start: () => {
       for (const part of parts) part.start();
     },

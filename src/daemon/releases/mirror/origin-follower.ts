@@ -21,6 +21,8 @@ import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 const IDLE_MS = 5_000;
 /** Milliseconds from a sync that failed to the next one for the same attestation. */
 const RETRY_MS = 30_000;
+/** Milliseconds without a look that succeeds, after which a sync is queued, so that its failure tells every surface of the trouble. */
+const TELL_MS = 30_000;
 /**
  * Longest wait between two looks that the origin can ask for, milliseconds. A look is one small request, and an origin that is overloaded
  * for some seconds must not keep an edge from a new release for minutes.
@@ -48,6 +50,16 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
 export interface OriginFollower {
   start(): void;
   stop(): Promise<void>;
+  /** When the next look can mend a sync that failed, Unix seconds; `null` while none failed or nothing is followed. */
+  retryAt(): number | null;
+}
+
+/** Why the origin cannot be followed, and since when (monotonic milliseconds). */
+interface Trouble {
+  readonly message: string;
+  readonly since: number;
+  /** Whether a sync has met the same trouble, so that the state of the service tells it. */
+  readonly isTold: boolean;
 }
 
 /** Takes over another time of an announced release. That needs no sync, and must not wait for one: the new time can be near. */
@@ -72,7 +84,21 @@ async function restateAnnouncements(
 export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
   const { upstream, engine, releases, clock, logger } = options;
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
-  let failure: string | null = null;
+  let trouble: Trouble | null = null;
+  let nextLookAtMs: number | null = null;
+
+  const nextLook = (waitMs: number): number => {
+    nextLookAtMs = clock.now() + waitMs;
+    return waitMs;
+  };
+
+  const tell = (message: string): void => {
+    const since = trouble?.since ?? clock.monotonic();
+    const isKnown = trouble?.isTold === true || engine.historyOf(SYNC_JOB.kind).consecutiveFailures > 0;
+    const isLong = clock.monotonic() - since >= TELL_MS;
+    if (isLong && !isKnown) engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+    trouble = { message, since, isTold: isKnown || isLong };
+  };
 
   const isBehind = (origin: AttestedUpstream): boolean => {
     const held = options.origins.held();
@@ -129,32 +155,43 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     const tag = known?.of === origin ? known.tag : null;
     const found = await readOrigin(options, origin, tag, signal);
     if (found !== null) known = { of: origin, tag: found.tag };
-    const isAgain = failure !== null;
+    const isAgain = trouble !== null;
     if (isAgain) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
-    failure = null;
+    trouble = null;
     await restateAnnouncements(options, origin);
     await catchUp(origin, found !== null, isAgain);
   };
 
-  return createLoop({
+  const loop = createLoop({
     clock,
     turn: async (signal) =>
       await upstream.use(async (connected) => {
         const origin = connected?.attested;
         if (origin === undefined) return IDLE_MS;
         await look(origin, signal);
-        return nextLookMs(origin, options.random());
+        return nextLook(nextLookMs(origin, options.random()));
       }),
     onFailure: (error) => {
       const message = messageOf(error);
-      if (message !== failure) {
+      if (message !== trouble?.message) {
         logger.warn({ err: error }, `the origin cannot be followed: ${failureText(error, clock.now())}`);
       }
-      failure = message;
       const origin = upstream.current()?.attested;
-      return origin === undefined ? IDLE_MS : nextLookMs(origin, options.random(), error);
+      if (origin === undefined) return IDLE_MS;
+      tell(message);
+      return nextLook(nextLookMs(origin, options.random(), error));
     },
   });
+  return {
+    start: loop.start,
+    stop: loop.stop,
+    retryAt: () => {
+      if (upstream.current()?.attested === undefined || nextLookAtMs === null) return null;
+      return engine.historyOf(SYNC_JOB.kind).consecutiveFailures === 0
+        ? null
+        : Math.ceil(nextLookAtMs / 1000);
+    },
+  };
 }
 
 /**

@@ -33,6 +33,7 @@ function follow({
   readonly probes: unknown[];
   /** When syncs were queued, milliseconds after the start. */
   readonly syncs: number[];
+  readonly retryAt: () => number | null;
 } {
   const syncs: number[] = [];
   const isEqual = history !== undefined;
@@ -81,7 +82,7 @@ function follow({
   onTestFinished(async () => {
     await follower.stop();
   });
-  return { clock, lines, probes, syncs };
+  return { clock, lines, probes, syncs, retryAt: follower.retryAt };
 }
 
 test('an origin that says when to ask again is asked then, and each failure is recorded immediately', async () => {
@@ -173,6 +174,23 @@ test('the first good look after a failed one queues a sync when the last sync fa
   await clock.advance(60_000);
   expect(lines.at(-1)).toBe('the origin can be followed again');
   expect(syncs).toEqual([3000]);
+});
+
+test('an origin that cannot be followed for half a minute queues one sync, whose failure tells of it', async () => {
+  let hasFailed = false;
+  const { clock, syncs, retryAt } = follow({
+    look: async () => await Promise.reject(new Error('unreachable')),
+    history: () => (hasFailed ? FAILED : { last: null, consecutiveFailures: 0 }),
+  });
+  await clock.advance(29_500);
+  expect([syncs, retryAt()]).toEqual([[], null]);
+  await clock.advance(1000);
+  expect(syncs).toEqual([30_000]);
+  hasFailed = true;
+  await clock.advance(60_000);
+  expect(syncs).toEqual([30_000]);
+  // The next look is the next attempt.
+  expect(retryAt()).toBe(ISSUED + 91);
 });
 
 test('a sync that fails although the origin can be followed is queued again after half a minute', async () => {
