@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useApp } from '../state/app.ts';
+import { words } from '../text/format.ts';
 import { Button } from './controls.tsx';
 import { useTypedQuery } from './use-typed-query.ts';
 
@@ -72,19 +73,20 @@ function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
   const app = useApp();
   const { name, label } = filter;
   if (filter.kind === 'text') return <TextFilter name={name} label={label} hint={filter.hint ?? ''} />;
+  const chosen = app.query(name);
+  const values = filter.options.map(([value]) => value);
   return (
     <label>
       {label}
-      <select
-        value={app.query(name)}
-        onChange={(event) => app.setQuery({ [name]: event.currentTarget.value })}
-      >
+      <select value={chosen} onChange={(event) => app.setQuery({ [name]: event.currentTarget.value })}>
         <option value="">All</option>
         {filter.options.map(([value, text]) => (
           <option value={value} key={value}>
             {text}
           </option>
         ))}
+        {/* A link can name a value that nobody can choose here. */}
+        {chosen === '' || values.includes(chosen) ? null : <option value={chosen}>{words(chosen)}</option>}
       </select>
     </label>
   );

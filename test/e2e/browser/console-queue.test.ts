@@ -12,6 +12,7 @@ const PAGES: ReadonlySet<string> = new Set(['offset', 'limit']);
 
 const FILTER_LABELS: Readonly<Record<string, string>> = {
   status: 'Status',
+  unit_state: 'Units',
   worker_status: 'Worker',
   destination: 'File',
   has_reason: 'Reason',
@@ -91,6 +92,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     const [first] = (await world.read('translation.tasks', { destination: CONSOLE_FILES.pending })).items;
     const values: Readonly<Record<string, string>> = {
       status: 'translated',
+      unit_state: 'stale',
       worker_status: first?.worker_status ?? '',
       destination: CONSOLE_FILES.pending,
       has_reason: 'true',
