@@ -256,7 +256,17 @@ export const TranslationStatusReport = report(
       )
       .describe('The latest ones, that which became current last first.'),
     publish_blockers: z
-      .array(z.object({ code: z.string(), message: z.string(), count: Count }))
+      .array(
+        z.object({
+          code: z.string(),
+          message: z.string(),
+          count: Count,
+          unit_state: z
+            .string()
+            .optional()
+            .describe('With this `unit_state`, `translation.tasks` has the tasks of its units.'),
+        }),
+      )
       .describe(
         'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Each unit counts for one code. Units of skipped tasks block nothing.',
       ),
@@ -302,6 +312,7 @@ export const TranslationStatusReport = report(
         code: 'qa_blocked',
         message: 'units with blocking findings; translation.handoff lists them',
         count: 3,
+        unit_state: 'blocked',
       },
     ],
   },

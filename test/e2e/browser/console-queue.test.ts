@@ -85,6 +85,40 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(await unit.getAttribute('href')).toMatch(/^#\/translate-task\/tt_[^?]+\?unit=tu1_/);
   });
 
+  it('leads from each blocker to a list that has its units', async () => {
+    const world = shared();
+    const { publish_blockers: blockers } = await world.read('translation.status');
+    const states = new Map(blockers.map(({ code, unit_state: state }) => [code, state]));
+    expect(states.get('stale')).toBe('stale');
+    expect(states.get('untranslated')).toBe('untranslated');
+    for (const address of ['#/translate', '#/publish']) {
+      const { page } = await open(address);
+      const links = page.getByRole('region', { name: 'Blockers' }).getByRole('link', { name: /^Show the / });
+      await links.first().waitFor();
+      const found = await Promise.all(
+        (await links.all()).map(async (link) => await link.getAttribute('href')),
+      );
+      expect(found.toSorted()).toEqual(
+        blockers
+          .flatMap(({ code, unit_state: state }) => {
+            if (code === 'on_hold') return ['#/review'];
+            return state === undefined ? [] : [`#/translate?unit_state=${state}`];
+          })
+          .toSorted(),
+      );
+    }
+    const { page, troubles } = await open('#/translate');
+    for (const state of [...states.values()].filter((each) => each !== undefined)) {
+      await page.goto(`${world.url}#/translate?unit_state=${state}`);
+      const { total, counts } = await world.read('translation.tasks', { unit_state: state });
+      const shown = total - (counts['superseded'] ?? 0);
+      expect([state, shown > 0]).toEqual([state, true]);
+      await page.getByText(shown === 1 ? '1 task' : `${shown} tasks`, { exact: true }).waitFor();
+      expect(await page.getByRole('combobox', { name: 'Units' }).inputValue()).toBe(state);
+    }
+    expect(troubles).toEqual([]);
+  });
+
   it('has every filter of the report, alone and in the address', async () => {
     const world = shared();
     const { page, troubles } = await open('#/translate');

@@ -42,7 +42,7 @@ function UnitLists({ work }: { readonly work: Work }): JSX.Element {
                 <UnitLink unit={unit} /> {unit.codes.map((code) => words(code)).join(', ')}
               </li>
             ))}
-            <More total={work.blocked_total} href="#/translate?status=blocked" />
+            <More total={work.blocked_total} href="#/translate?unit_state=blocked" />
           </ul>
         </>
       )}
