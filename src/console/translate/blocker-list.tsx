@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Badge, Empty, Prose } from '../components/text.tsx';
-import { counted, words } from '../text/format.ts';
+import { count, counted, words } from '../text/format.ts';
 
 type Blocker = Report<'translation.status'>['publish_blockers'][number];
 
@@ -17,6 +17,14 @@ const UNITS: Readonly<Record<string, string>> = {
 /** Whether a publication leaves the units out; the other blockers prevent it. */
 function isLeftOut({ code }: Blocker): boolean {
   return code !== 'qa_blocked' && code in UNITS;
+}
+
+/** The number of blocked units, and of those that no publication has. */
+export function blockedText({
+  blocked,
+  blocked_left_out: leftOut,
+}: Report<'translation.status'>['coverage']): string {
+  return `${count(blocked)}${leftOut ? ` (${count(leftOut)} not published)` : ''}`;
 }
 
 /** Says which units and conditions prevent a publication, and which units it leaves out. */

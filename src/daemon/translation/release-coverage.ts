@@ -44,6 +44,7 @@ export function coverageOf(
       accepted: all.proofread,
       translated: all.translated + all.proofread,
       blocked: all.blocked,
+      blocked_left_out: skipped.blocked + excluded.blocked,
       skipped: sumOf(skipped),
       excluded: sumOf(excluded),
       by_state: all,
