@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useApp } from '../state/app.ts';
-import { words } from '../text/format.ts';
 import { Button } from './controls.tsx';
 import { useTypedQuery } from './use-typed-query.ts';
 
@@ -86,7 +85,7 @@ function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
           </option>
         ))}
         {/* A link can name a value that nobody can choose here. */}
-        {chosen === '' || values.includes(chosen) ? null : <option value={chosen}>{words(chosen)}</option>}
+        {chosen === '' || values.includes(chosen) ? null : <option>{chosen}</option>}
       </select>
     </label>
   );

@@ -45,23 +45,13 @@ export function BlockerList({ blockers }: { readonly blockers: readonly Blocker[
 
 function BlockerRow({ blocker }: { readonly blocker: Blocker }): JSX.Element {
   const { code, message, count: units, unit_state: state } = blocker;
+  const ofUnits = UNITS[code];
+  const address = code === 'on_hold' ? '#/review' : state && `#/translate?unit_state=${state}`;
   return (
     <li>
       {isLeftOut(blocker) ? <Badge tone="warn">Left out</Badge> : <Badge tone="bad">Blocks</Badge>}{' '}
-      {UNITS[code] === undefined ? (
-        <>
-          <strong>{words(code)}</strong> <Prose text={message} />
-        </>
-      ) : (
-        <>
-          <strong>{counted(units, 'unit')}</strong> {UNITS[code]}
-        </>
-      )}{' '}
-      {code === 'on_hold' ? (
-        <a href="#/review">Show the units</a>
-      ) : state === undefined ? null : (
-        <a href={`#/translate?unit_state=${state}`}>Show the tasks</a>
-      )}
+      <strong>{ofUnits === undefined ? words(code) : counted(units, 'unit')}</strong>{' '}
+      <Prose text={ofUnits ?? message} /> {address && <a href={address}>Show them</a>}
     </li>
   );
 }

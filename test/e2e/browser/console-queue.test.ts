@@ -94,7 +94,9 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(states.get('untranslated')).toBe('untranslated');
     for (const address of ['#/translate', '#/publish']) {
       const { page } = await open(address);
-      const links = page.getByRole('region', { name: 'Blockers' }).getByRole('link', { name: /^Show the / });
+      const links = page
+        .getByRole('region', { name: 'Blockers' })
+        .getByRole('link', { name: 'Show them', exact: true });
       await links.first().waitFor();
       const found = await Promise.all(
         (await links.all()).map(async (link) => await link.getAttribute('href')),
