@@ -249,7 +249,8 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
     const destinations = [...new Set(fake.units.map(({ destination }) => destination))];
     const items = destinations
       .map((destination) => taskItem(fake, destination))
-      .filter(({ task_id: id }) => query['task_id'] === undefined || id === query['task_id']);
+      .filter(({ task_id: id }) => query['task_id'] === undefined || id === query['task_id'])
+      .filter(({ status }) => query['status'] === undefined || status === query['status']);
     return { total: items.length, offset, limit: 1000, counts: {}, items };
   }
   if (report === 'translation.glossary.summary') return { counts: { approved: fake.terms.length } };

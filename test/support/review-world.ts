@@ -141,7 +141,7 @@ export interface ReviewWorld {
   write(name: string, content: string | Uint8Array): Promise<void>;
   read(name: string): Promise<Buffer>;
   /** Ends a task as an operator does. */
-  closeTask(taskId: string, status: 'skipped' | 'failed'): void;
+  closeTask(taskId: string, status: 'skipped' | 'failed' | 'published'): void;
   /** Everything that a refused call must not change. */
   everything(): readonly (readonly Record<string, unknown>[])[];
 }
@@ -315,7 +315,7 @@ export async function openReviewWorld(
     run,
     exchange,
     /** Ends a task as an operator does. */
-    closeTask: (taskId: string, status: 'skipped' | 'failed') => {
+    closeTask: (taskId: string, status: 'skipped' | 'failed' | 'published') => {
       const database = new DatabaseSync(path);
       database
         .prepare('UPDATE task SET stored_status = ?1, status = ?1 WHERE task_id = ?2')

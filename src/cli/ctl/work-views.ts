@@ -19,7 +19,7 @@ export function renderCoverage(
   { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
   { now }: Pick<View, 'now'>,
 ): string {
-  const { units, accepted, translated, by_state: byState } = coverage;
+  const { units, accepted, translated, by_state: byState, blocked_left_out: leftOut = 0 } = coverage;
   return textFields([
     ['release', coverage.release_id ?? '-'],
     ['language', coverage.target_language],
@@ -29,7 +29,10 @@ export function renderCoverage(
     ['units', unitsText(coverage)],
     ['accepted (proofread)', shareOf(accepted, units)],
     ['translated or accepted', shareOf(translated, units)],
-    ['states', countsText(byState)],
+    [
+      'states',
+      `${countsText(byState)}${leftOut > 0 ? ` (${leftOut} of the blocked in files or tasks that are not published)` : ''}`,
+    ],
     ...blockers.map(({ code, message, count }): [string, string] => [
       LEFT_OUT.has(code) ? 'not published' : 'blocks publishing',
       `${count} ${code}: ${message}`,
@@ -112,7 +115,7 @@ function blockedTable({ blocked, blocked_total: total }: Handoff['releases'][num
   const rows = blocked.map((unit) => [
     unit.unit_id,
     unit.task_id,
-    unit.codes.join(' '),
+    [...unit.codes, ...(unit.left_out ? [`(${unit.left_out})`] : [])].join(' '),
     unit.qa_identity ?? '-',
   ]);
   return [

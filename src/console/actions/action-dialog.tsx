@@ -25,6 +25,7 @@ import {
 } from '../forms/form-model.ts';
 import type { ActionRequest, App } from '../state/app.ts';
 import { permittedContract } from '../state/permitted-jobs.ts';
+import { readReport } from '../state/read-report.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
 import { ActionAnswer } from './action-answer.tsx';
 import { ActionConfirmation } from './action-confirmation.tsx';
@@ -102,6 +103,17 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   override componentDidMount(): void {
     this.dialog.current?.showModal();
     this.focus('input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [type=submit]');
+    // Without the summary the fields stay empty.
+    if (this.props.request.action === 'translation-glossary-add') this.fillLanguages().catch(() => undefined);
+  }
+
+  /** Fills in the languages of the Glossary, if it has one pair. @throws ApiFailure */
+  async fillLanguages(): Promise<void> {
+    const { pairs } = await readReport(this.props.app, 'translation.glossary.summary');
+    const [pair] = pairs;
+    if (pair === undefined || pairs.length > 1) return;
+    const { source_language, target_language } = pair;
+    this.setState(({ values }) => ({ values: { source_language, target_language, ...values } }));
   }
 
   override componentWillUnmount(): void {

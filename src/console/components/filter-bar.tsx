@@ -72,19 +72,20 @@ function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
   const app = useApp();
   const { name, label } = filter;
   if (filter.kind === 'text') return <TextFilter name={name} label={label} hint={filter.hint ?? ''} />;
+  const chosen = app.query(name);
+  const values = filter.options.map(([value]) => value);
   return (
     <label>
       {label}
-      <select
-        value={app.query(name)}
-        onChange={(event) => app.setQuery({ [name]: event.currentTarget.value })}
-      >
+      <select value={chosen} onChange={(event) => app.setQuery({ [name]: event.currentTarget.value })}>
         <option value="">All</option>
         {filter.options.map(([value, text]) => (
           <option value={value} key={value}>
             {text}
           </option>
         ))}
+        {/* A link can name a value that nobody can choose here. */}
+        {chosen === '' || values.includes(chosen) ? null : <option>{chosen}</option>}
       </select>
     </label>
   );

@@ -1,17 +1,10 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Badge, Empty, Prose } from '../components/text.tsx';
-import { counted, words } from '../text/format.ts';
+import { count, counted, words } from '../text/format.ts';
 
 type Blocker = Report<'translation.status'>['publish_blockers'][number];
 
-/** Units of these keep the official text; the other codes prevent a publication. */
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  on_hold: '#/translate',
-  stale: '#/translate',
-  untranslated: '#/translate?status=pending',
-  below_min_state: '#/review',
-};
 /** Describes the units of a code; the message of the daemon describes the others. */
 const UNITS: Readonly<Record<string, string>> = {
   qa_blocked: 'with findings that block them',
@@ -20,48 +13,45 @@ const UNITS: Readonly<Record<string, string>> = {
   untranslated: 'without a translation',
   below_min_state: 'below the state that a publication asks for',
 };
+
+/** Whether a publication leaves the units out; the other blockers prevent it. */
+function isLeftOut({ code }: Blocker): boolean {
+  return code !== 'qa_blocked' && code in UNITS;
+}
+
+/** The number of blocked units, and of those that no publication has. */
+export function blockedText({
+  blocked,
+  blocked_left_out: leftOut,
+}: Report<'translation.status'>['coverage']): string {
+  return `${count(blocked)}${leftOut ? ` (${count(leftOut)} not published)` : ''}`;
+}
+
 /** Says which units and conditions prevent a publication, and which units it leaves out. */
 export function BlockerList({ blockers }: { readonly blockers: readonly Blocker[] }): JSX.Element {
-  const hard = blockers.filter(({ code }) => LEFT_OUT[code] === undefined);
-  const soft = blockers.filter(({ code }) => LEFT_OUT[code] !== undefined);
   return (
     <>
-      {hard.length === 0 ? <Empty>Nothing prevents a publication.</Empty> : null}
+      {blockers.every(isLeftOut) ? <Empty>Nothing prevents a publication.</Empty> : null}
       <ul class="rows">
-        {hard.map((blocker) => (
-          <BlockerRow blocker={blocker} tone="bad" word="Blocks" key={blocker.code} />
-        ))}
-        {soft.map((blocker) => (
-          <BlockerRow blocker={blocker} tone="warn" word="Left out" key={blocker.code} />
-        ))}
+        {blockers
+          .toSorted((one, other) => Number(isLeftOut(one)) - Number(isLeftOut(other)))
+          .map((blocker) => (
+            <BlockerRow blocker={blocker} key={blocker.code} />
+          ))}
       </ul>
     </>
   );
 }
 
-function BlockerRow({
-  blocker: { code, message, count: units },
-  tone,
-  word,
-}: {
-  readonly blocker: Blocker;
-  readonly tone: 'bad' | 'warn';
-  readonly word: string;
-}): JSX.Element {
-  const address = code === 'qa_blocked' ? '#/translate?status=blocked' : LEFT_OUT[code];
+function BlockerRow({ blocker }: { readonly blocker: Blocker }): JSX.Element {
+  const { code, message, count: units, unit_state: state } = blocker;
+  const ofUnits = UNITS[code];
+  const address = code === 'on_hold' ? '#/review' : state && `#/translate?unit_state=${state}`;
   return (
     <li>
-      <Badge tone={tone}>{word}</Badge>{' '}
-      {UNITS[code] === undefined ? (
-        <>
-          <strong>{words(code)}</strong> <Prose text={message} />
-        </>
-      ) : (
-        <>
-          <strong>{counted(units, 'unit')}</strong> {UNITS[code]}
-        </>
-      )}{' '}
-      {address === undefined ? null : <a href={address}>Show the tasks</a>}
+      {isLeftOut(blocker) ? <Badge tone="warn">Left out</Badge> : <Badge tone="bad">Blocks</Badge>}{' '}
+      <strong>{ofUnits === undefined ? words(code) : counted(units, 'unit')}</strong>{' '}
+      <Prose text={ofUnits ?? message} /> {address && <a href={address}>Show them</a>}
     </li>
   );
 }

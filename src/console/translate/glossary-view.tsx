@@ -131,18 +131,9 @@ function Summary(): JSX.Element {
   );
 }
 
-/** Adds a term in the languages of the Glossary, if it has one pair. */
 function AddTerm(): JSX.Element {
-  const app = useApp();
-  const pairs = app.pool.state<Report<'translation.glossary.summary'>>('translation.glossary.summary').value
-    ?.pairs;
-  const [pair] = pairs ?? [];
-  const body =
-    pair === undefined || pairs?.length !== 1
-      ? {}
-      : { source_language: pair.source_language, target_language: pair.target_language };
   return (
-    <ActionButton request={{ action: 'translation-glossary-add', body }} class="primary">
+    <ActionButton request={{ action: 'translation-glossary-add' }} class="primary">
       Add a term
     </ActionButton>
   );

@@ -10,7 +10,8 @@ import { reportFeed } from '../state/read-report.ts';
 import { useReportPages } from '../state/report-pages.ts';
 import type { View } from '../state/view.ts';
 import { counted } from '../text/format.ts';
-import { OpenWork, TextCoverage } from './queue/open-work.tsx';
+import { BlockersPanel } from './blockers-panel.tsx';
+import { TextCoverage } from './queue/text-coverage.tsx';
 import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 import { editorAddress } from '../text/addresses.ts';
 import { QUEUE_COLUMNS } from './queue/queue-columns.tsx';
@@ -28,7 +29,7 @@ export const queueView: View = {
     <>
       <TextCoverage />
       <Queue />
-      <OpenWork />
+      <BlockersPanel />
     </>
   ),
 };

@@ -1,4 +1,5 @@
 import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
+import { UNIT_STATES } from '../../domain/translation/unit-state.ts';
 import type { z } from 'zod';
 import { actionDefinition, AUDIT_FIELDS, CONTROL_ACTIONS, type ControlAction } from '../actions/actions.ts';
 import type { ActionDefinition } from '../actions/action-definition.ts';
@@ -95,6 +96,7 @@ export interface ConsoleForms extends Pick<ConsoleContract, 'problems'> {
 
 const VOCABULARY = {
   translation_status: TRANSLATION_STATUSES,
+  unit_state: UNIT_STATES,
   worker_status: WORKER_STATUSES,
   parse_status: PARSE_STATUSES,
   term_state: REVIEW_STATUSES,

@@ -43,6 +43,13 @@ const UnitName = {
     .string()
     .nullable()
     .describe('The first 200 characters of the text that its target was made for; null without a target.'),
+  left_out: z
+    .enum(['excluded_file', 'skipped_task'])
+    .nullable()
+    .optional()
+    .describe(
+      'Why no publication has the unit, so that it prevents none: `localized.include` and `localized.exclude` leave its file out, or its task is skipped.',
+    ),
 };
 
 const BlockedUnit = z.object({
@@ -176,6 +183,7 @@ export const TranslationHandoffReport = report(
             unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
             destination: EXAMPLE.destination,
             source_text: 'おはよう',
+            left_out: null,
             codes: ['term_missing'],
             qa_identity: 'gqa1_mzxw6ytboi2dgnbvgy3tqojq',
           },
@@ -187,6 +195,7 @@ export const TranslationHandoffReport = report(
             unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojr',
             destination: EXAMPLE.destination,
             source_text: 'おはよう',
+            left_out: null,
             reviewer: 'rin',
             reason: 'wrong tone',
             since: EXAMPLE.at,
@@ -231,6 +240,9 @@ export const TranslationStatusReport = report(
         accepted: Count.describe('Proofread units.'),
         translated: Count.describe('Translated and proofread units.'),
         blocked: Count,
+        blocked_left_out: Count.optional().describe(
+          'Those of `blocked` that prevent no publication: units of skipped tasks, and of files that it leaves out.',
+        ),
         skipped: Count.describe('Units of skipped tasks of other files.'),
         excluded: Count.optional().describe(
           'Units of files that `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
@@ -256,7 +268,17 @@ export const TranslationStatusReport = report(
       )
       .describe('The latest ones, that which became current last first.'),
     publish_blockers: z
-      .array(z.object({ code: z.string(), message: z.string(), count: Count }))
+      .array(
+        z.object({
+          code: z.string(),
+          message: z.string(),
+          count: Count,
+          unit_state: z
+            .string()
+            .optional()
+            .describe('With this `unit_state`, `translation.tasks` has the tasks of its units.'),
+        }),
+      )
       .describe(
         'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Each unit counts for one code. Units of skipped tasks block nothing.',
       ),
@@ -283,6 +305,7 @@ export const TranslationStatusReport = report(
       accepted: 40_000,
       translated: 40_100,
       blocked: 3,
+      blocked_left_out: 0,
       skipped: 0,
       excluded: 0,
       by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
@@ -302,6 +325,7 @@ export const TranslationStatusReport = report(
         code: 'qa_blocked',
         message: 'units with blocking findings; translation.handoff lists them',
         count: 3,
+        unit_state: 'blocked',
       },
     ],
   },

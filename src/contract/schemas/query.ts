@@ -115,6 +115,7 @@ export const TranslationTasksQuery = z.strictObject({
   ).optional(),
   archive_entry: text('Tasks of this entry of an archive.').optional(),
   status: text('Tasks in this state.', 64).optional(),
+  unit_state: text('Tasks with units in one of these states, which commas separate.', 128).optional(),
   worker_status: text('Tasks whose worker is in this state.', 64).optional(),
   parse_status: text('Tasks whose container was parsed with this outcome.', 64).optional(),
   format: text('Tasks of this format.', 128).optional(),

@@ -2,6 +2,7 @@ import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { expectedOutcomes } from '../../domain/translation/expected-outcomes.ts';
 import type { PublishCounts } from '../../domain/translation/publish-outcome.ts';
 import {
+  isBelow,
   noUnits,
   UNIT_STATES,
   type UnitCounts,
@@ -43,12 +44,13 @@ export function coverageOf(
       accepted: all.proofread,
       translated: all.translated + all.proofread,
       blocked: all.blocked,
+      blocked_left_out: skipped.blocked + excluded.blocked,
       skipped: sumOf(skipped),
       excluded: sumOf(excluded),
       by_state: all,
       publishable: isBuilt ? publishableUnits(status, outcomes) : 0,
     },
-    publish_blockers: isBuilt ? blockersOf(outcomes, minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(outcomes, status, minState) : [missingTasks(releaseId)],
   };
 }
 
@@ -57,12 +59,15 @@ function publishableUnits({ heldUnits }: WorkStatus, { published }: PublishCount
   return sumOf(heldUnits) >= HELD_COUNT_MAX ? null : published;
 }
 
-function blockersOf(outcomes: PublishCounts, minState: UsableState): Blocker[] {
+function blockersOf(outcomes: PublishCounts, { blockedUnits }: WorkStatus, minState: UsableState): Blocker[] {
+  const below = (['draft', 'translated'] as const).filter((state) => isBelow(state, minState));
+  const areBlocked = below.some((state) => blockedUnits[state] > 0);
   const all: Blocker[] = [
     {
       code: 'qa_blocked',
       message: 'units with blocking findings; translation.handoff lists them',
       count: outcomes.blocked,
+      unit_state: 'blocked',
     },
     {
       code: 'on_hold',
@@ -73,16 +78,20 @@ function blockersOf(outcomes: PublishCounts, minState: UsableState): Blocker[] {
       code: 'stale',
       message: 'units whose source has changed since they were translated',
       count: outcomes.stale,
+      unit_state: 'stale',
     },
     {
       code: 'untranslated',
       message: 'units without a translation',
       count: outcomes.untranslated,
+      unit_state: 'untranslated',
     },
     {
       code: 'below_min_state',
       message: `${minState === 'proofread' ? 'drafts and translated units' : 'drafts'}; localized.minState demands ${minState}`,
       count: outcomes.below_min_state,
+      // Blocked units that are below the state even without their findings count here.
+      unit_state: [...below, ...(areBlocked ? ['blocked'] : [])].join(','),
     },
   ];
   return all.filter(({ count }) => count > 0);

@@ -121,8 +121,10 @@ function chunkProblem({ failedChunks }: WorkStatus): string[] {
   ];
 }
 
-function describe({ built, units, leases }: WorkStatus): string {
+function describe({ built, units, excludedUnits, leases }: WorkStatus): string {
   if (built === null) return 'there are no translation tasks yet';
   const open = units.untranslated + units.stale;
-  return `${countText(open, 'unit')} of ${built.releaseId} to translate, ${units.blocked} blocked, ${countText(leases.open, 'chunk')} leased`;
+  const aside =
+    excludedUnits.blocked === 0 ? '' : ` (${excludedUnits.blocked} more in files that are not published)`;
+  return `${countText(open, 'unit')} of ${built.releaseId} to translate, ${units.blocked} blocked${aside}, ${countText(leases.open, 'chunk')} leased`;
 }

@@ -3,6 +3,7 @@ import type { UsableState } from '../../domain/translation/unit-state.ts';
 import { fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import type { Thread } from '../../platform/threads/thread.ts';
 import { defineReport, type DefinedReport } from '../api/define-report.ts';
+import { markExcluded } from './left-out-units.ts';
 import { coverageOf } from './release-coverage.ts';
 import { translationServiceError } from './work/translation-failure.ts';
 import type { TranslationCalls } from './work/translation-worker.ts';
@@ -48,7 +49,8 @@ export function createTranslationReports({
     ),
     defineReport('translation.handoff', async (_query, signal) => {
       const handoff = await guarded(thread.call('handoff', null, { signal }), signal);
-      return { ...handoff, open_conflicts: await openConflicts(signal) };
+      const releases = markExcluded(handoff.releases, fileLists(publishPolicy()));
+      return { ...handoff, releases, open_conflicts: await openConflicts(signal) };
     }),
     defineReport('translation.status', async (_query, signal) => {
       const policy = publishPolicy();

@@ -47,6 +47,16 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     expect(await second.page.getByRole('rowheader', { name: /先生/ }).count()).toBe(0);
   });
 
+  it('begin a term in the languages of the Glossary, also on the page of all actions', async () => {
+    const world = await reused();
+    const { page } = await openAs(world, 'translate', '#/actions?text=translation-glossary-add');
+    await page.getByRole('button', { name: 'Run … translation-glossary-add', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const from = dialog.getByRole('combobox', { name: /^From language/ });
+    await expect.poll(async () => await from.inputValue()).toBe('ja');
+    expect(await dialog.getByRole('combobox', { name: /^To language/ }).inputValue()).toBe('zh-Hans');
+  });
+
   it('check a text while it is typed, with the keyboard alone', async () => {
     const world = await reused();
     const opened = await openAs(world, 'translate', '#/glossary');

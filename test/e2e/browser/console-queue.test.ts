@@ -12,6 +12,7 @@ const PAGES: ReadonlySet<string> = new Set(['offset', 'limit']);
 
 const FILTER_LABELS: Readonly<Record<string, string>> = {
   status: 'Status',
+  unit_state: 'Units',
   worker_status: 'Worker',
   destination: 'File',
   has_reason: 'Reason',
@@ -78,10 +79,44 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
 
   it('says which units are blocked or on hold, and what a publication would leave out', async () => {
     const { page } = await open('#/translate');
-    await page.getByText('units have findings that block them.').waitFor();
-    await page.getByText('wait for a review.').waitFor();
-    const unit = page.getByRole('region', { name: 'Blocked units' }).getByRole('link').first();
+    const blockers = page.getByRole('region', { name: 'Blockers' });
+    await blockers.getByText(/^Blocked units \(\d+\)$/).waitFor();
+    await blockers.getByText(/^Units on hold \(\d+\)$/).waitFor();
+    const unit = blockers.locator('a[href^="#/translate-task/"]').first();
     expect(await unit.getAttribute('href')).toMatch(/^#\/translate-task\/tt_[^?]+\?unit=tu1_/);
+  });
+
+  it('leads from each blocker to a list that has its units', async () => {
+    const world = shared();
+    const { publish_blockers: blockers } = await world.read('translation.status');
+    const states = new Map(blockers.map(({ code, unit_state: state }) => [code, state]));
+    expect(states.get('stale')).toBe('stale');
+    expect(states.get('untranslated')).toBe('untranslated');
+    for (const address of ['#/translate', '#/publish']) {
+      const { page } = await open(address);
+      const links = page
+        .getByRole('region', { name: 'Blockers' })
+        .getByRole('link', { name: 'Show them', exact: true });
+      await links.first().waitFor();
+      const found = await Promise.all(
+        (await links.all()).map(async (link) => await link.getAttribute('href')),
+      );
+      const wanted = blockers.flatMap(({ code, unit_state: state }) => {
+        if (code === 'on_hold') return ['#/review'];
+        return state === undefined ? [] : [`#/translate?unit_state=${state}`];
+      });
+      expect([found.length, new Set(found)]).toEqual([wanted.length, new Set(wanted)]);
+    }
+    const { page, troubles } = await open('#/translate');
+    for (const state of [...states.values()].filter((each) => each !== undefined)) {
+      await page.goto(`${world.url}#/translate?unit_state=${state}`);
+      const { total, counts } = await world.read('translation.tasks', { unit_state: state });
+      const shown = total - (counts['superseded'] ?? 0);
+      expect([state, shown > 0]).toEqual([state, true]);
+      await page.getByText(shown === 1 ? '1 task' : `${shown} tasks`, { exact: true }).waitFor();
+      expect(await page.getByRole('combobox', { name: 'Units' }).inputValue()).toBe(state);
+    }
+    expect(troubles).toEqual([]);
   });
 
   it('has every filter of the report, alone and in the address', async () => {
@@ -91,6 +126,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     const [first] = (await world.read('translation.tasks', { destination: CONSOLE_FILES.pending })).items;
     const values: Readonly<Record<string, string>> = {
       status: 'translated',
+      unit_state: 'stale',
       worker_status: first?.worker_status ?? '',
       destination: CONSOLE_FILES.pending,
       has_reason: 'true',

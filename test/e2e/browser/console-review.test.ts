@@ -153,3 +153,35 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   });
 });
+
+describe.skipIf(!hasTool('chromium'))('text that was published before a review', () => {
+  it('waits in Review under the status Published until somebody has accepted it', async () => {
+    const world = await startConsoleWorld({
+      work: false,
+      daemon: { localized: { minState: 'translated', auto: false } },
+    });
+    const destination = CONSOLE_FILES.proofread;
+    const units = await world.units(destination);
+    await send(world, 'translate', units, { status: 'translated' });
+    const body = { from_worker: true, force: true, reviewer: 'lead', reason: 'first texts' };
+    const { status } = await world.ended(await world.act('publish', 'localized-publish', body));
+    expect(status).toBe('succeeded');
+    await until(async () => {
+      const [task] = (await world.read('translation.tasks', { destination })).items;
+      return task?.status === 'published';
+    }, 30_000);
+
+    const opened = await openPage();
+    const { page } = opened;
+    await page.goto(world.url);
+    await logIn(opened, consoleToken('review'));
+    await page.goto(`${world.url}#/review`);
+    await page.getByRole('link', { name: '1 published task', exact: true }).click();
+    expect(new URL(page.url()).hash).toBe('#/review?status=published');
+    await page.getByRole('button', { name: new RegExp(destination) }).waitFor();
+    await page.getByLabel(`All ${units.length}`).check();
+    await page.getByRole('button', { name: `Accept ${units.length}`, exact: true }).click();
+    await page.getByText('Nothing waits here').waitFor();
+    expect(opened.troubles).toEqual([]);
+  });
+});

@@ -16,6 +16,8 @@ import { writeUnitReport } from './unit-report.ts';
 const SHOWN_TASKS = 30;
 /** A task stands for a file, and a release has fewer. */
 const MAX_TASKS = 200_000;
+/** Tasks that the command takes: every unit has a target. The others are accepted unit by unit. */
+const STATUSES = ['translated', 'published'] as const;
 
 /** Runs `translations accept`. @throws CtlFailure */
 export async function runAccept(context: CtlContext): Promise<CtlExit> {
@@ -24,8 +26,8 @@ export async function runAccept(context: CtlContext): Promise<CtlExit> {
   const isTrial = args.values['dry-run'] === true;
   const tasks = await chosenTasks(context);
   if (!isTrial && tasks.length > 0) {
-    const units = tasks.reduce((sum, task) => sum + (task.unit_counts['translated'] ?? 0), 0);
-    const effect = `accept accepts ${countText(units, 'translated unit')} of ${countText(tasks.length, 'task')}`;
+    const units = tasks.reduce((sum, task) => sum + waitingUnits(task), 0);
+    const effect = `accept accepts ${countText(units, 'unit')} of ${countText(tasks.length, 'task')}`;
     if (stdin.isTTY === true) stderr.write(`${effect}; --dry-run lists them\n`);
     await confirm(context, effect);
   }
@@ -55,31 +57,41 @@ function reviewOf({ args }: CtlContext): ReviewFields {
   return { reviewer, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The translated tasks that `--task` or `--destination` choose. @throws CtlFailure */
+/** The tasks with units to accept that `--task` or `--destination` choose. @throws CtlFailure */
 async function chosenTasks({ api, args }: CtlContext): Promise<readonly ServiceTask[]> {
   const taskId = textOption(args, 'task');
   const glob = textOption(args, 'destination');
   if (taskId !== undefined && glob !== undefined) {
     throw new CtlFailure(CTL_EXITS.usage, 'give either --task or --destination, not both');
   }
+  if (taskId !== undefined) return [await namedTask(api, taskId)];
   const problem = glob === undefined ? null : globProblem(glob);
   if (problem !== null) throw new CtlFailure(CTL_EXITS.usage, `--destination ${glob ?? ''}: ${problem}`);
   const isChosen = createFileTest({ include: glob === undefined ? [] : [glob], exclude: [] });
-  const query = taskId === undefined ? { status: 'translated' } : { task_id: taskId };
   const tasks: ServiceTask[] = [];
-  for await (const task of eachTask(api, query)) {
-    if (taskId !== undefined && task.status !== 'translated') {
-      const message = `${taskId} (${task.destination}) is ${task.status}; only translated tasks are accepted`;
-      throw new CtlFailure(CTL_EXITS.failed, message);
+  for (const status of STATUSES) {
+    for await (const task of eachTask(api, { status })) {
+      if (isChosen(task.destination) && waitingUnits(task) > 0) tasks.push(task);
+      if (tasks.length <= MAX_TASKS) continue;
+      throw new CtlFailure(CTL_EXITS.usage, `more than ${MAX_TASKS} tasks fit; choose with --destination`);
     }
-    if (isChosen(task.destination)) tasks.push(task);
-    if (tasks.length <= MAX_TASKS) continue;
-    throw new CtlFailure(CTL_EXITS.usage, `more than ${MAX_TASKS} tasks fit; choose with --destination`);
-  }
-  if (taskId !== undefined && tasks.length === 0) {
-    throw new CtlFailure(CTL_EXITS.failed, `there is no translation task ${taskId}`);
   }
   return tasks;
+}
+
+/** @throws CtlFailure when there is no such task, or when it cannot be accepted as a whole */
+async function namedTask(api: CtlContext['api'], taskId: string): Promise<ServiceTask> {
+  for await (const task of eachTask(api, { task_id: taskId })) {
+    if (STATUSES.some((status) => status === task.status)) return task;
+    const message = `${taskId} (${task.destination}) is ${task.status}; only ${STATUSES.join(' and ')} tasks are accepted`;
+    throw new CtlFailure(CTL_EXITS.failed, message);
+  }
+  throw new CtlFailure(CTL_EXITS.failed, `there is no translation task ${taskId}`);
+}
+
+/** The units that a review of the whole task accepts. */
+function waitingUnits({ unit_counts: counts }: ServiceTask): number {
+  return (counts['draft'] ?? 0) + (counts['translated'] ?? 0);
 }
 
 function renderAccepted(outcomes: readonly AcceptOutcome[], isTrial: boolean): string {
@@ -96,7 +108,7 @@ function renderAccepted(outcomes: readonly AcceptOutcome[], isTrial: boolean): s
   return [
     ...lines,
     ...(more > 0 ? [`... and ${more} more\n`] : []),
-    numbers.length === 0 ? 'no translated task fits\n' : `${numbers.join(', ')}\n`,
+    numbers.length === 0 ? 'no task that fits has units to accept\n' : `${numbers.join(', ')}\n`,
     ...(isTrial ? ['nothing was changed: --dry-run\n'] : []),
   ].join('');
 }

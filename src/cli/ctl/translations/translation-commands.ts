@@ -77,13 +77,14 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     name: 'translations accept',
     synopsis:
       '--reviewer NAME [--task ID | --destination GLOB] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',
-    summary: 'accepts translated tasks as a reviewer; one that is refused does not stop the others',
+    summary:
+      'accepts translated and published tasks as a reviewer; one that is refused does not stop the others',
     words: [0, 0],
     options: ['reviewer', 'task', 'destination', 'reason', 'dry-run', 'yes', 'report'],
     optionTexts: [
       ['--reviewer NAME', 'your name, for the history'],
       ['--task ID', 'only this translation task'],
-      ['--destination GLOB', 'only tasks of files whose path fits; default every translated task'],
+      ['--destination GLOB', 'only tasks of files whose path fits; default every task that waits'],
       ['--reason TEXT', 'reason to record in the history'],
       ['--dry-run', 'checks every task and accepts nothing'],
       ['-y, --yes', 'accepts without a question; needed where there is no terminal'],

@@ -31,7 +31,11 @@ export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element
   };
   return (
     <>
-      {findings.length === 0 ? <p class="muted">The checks found nothing.</p> : null}
+      {findings.length === 0 ? (
+        <p class="muted">
+          {translation.target_text === null ? 'No target was checked yet.' : 'The checks found nothing.'}
+        </p>
+      ) : null}
       {isOld && findings.length > 0 ? (
         <p class="muted">About the text that is stored; yours is newer.</p>
       ) : null}

@@ -8,7 +8,7 @@ import { PublishPanel } from './publish-panel.tsx';
 import { RollbackPanel } from './rollback-panel.tsx';
 import { StatePanel } from './state-panel.tsx';
 import { RUN_NAMES } from './task-run.tsx';
-import { BlockersPanel } from './blockers-panel.tsx';
+import { BlockersPanel } from '../blockers-panel.tsx';
 
 /** From the translations to a localized release, and back. */
 export const publishView: View = { feeds, Body: Publish };

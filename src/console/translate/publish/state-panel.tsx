@@ -4,6 +4,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Badge, Facts, Time, type Fact, type Tone } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
+import { blockedText } from '../blocker-list.tsx';
 import { CoverageBar } from './coverage-bar.tsx';
 
 type Status = Report<'translation.status'>;
@@ -28,7 +29,7 @@ export function StatePanel(): JSX.Element {
           />
           <CoverageBar units={status.coverage.by_state} />
           <p>
-            {`${counted(status.coverage.units, 'unit')}: ${count(status.coverage.translated)} translated, ${count(status.coverage.accepted)} of them proofread, ${count(status.coverage.blocked)} blocked.`}
+            {`${counted(status.coverage.units, 'unit')}: ${count(status.coverage.translated)} translated, ${count(status.coverage.accepted)} of them proofread. Blocked: ${blockedText(status.coverage)}.`}
             {status.coverage.publishable === null
               ? null
               : ` A publication by the configured rules localizes ${count(status.coverage.publishable)}.`}

@@ -33,6 +33,7 @@ export function queueFilters(
         `${words(status)} (${count(counts[status] ?? 0)})`,
       ]),
     },
+    { kind: 'choice', name: 'unit_state', label: 'Units', options: named(vocabulary.unit_state) },
     { kind: 'choice', name: 'worker_status', label: 'Worker', options: named(vocabulary.worker_status) },
     { kind: 'text', name: 'destination', label: 'File', hint: 'A part of the path, or *' },
     { kind: 'choice', name: 'has_reason', label: 'Reason', options: FLAG },

@@ -16,7 +16,7 @@ import { WaitingList } from './waiting-list.tsx';
 
 /** Units that wait for a reviewer: `review?task=ID&status=&scope=`. */
 export const reviewView: View = {
-  feeds: (app) => [tasksFeedOf(app), ...chosenFeedOf(app), handoffFeedOf(app)],
+  feeds: (app) => [tasksFeedOf(app), ...chosenFeedOf(app), handoffFeedOf(app), publishedFeedOf(app)],
   Body: ReviewBody,
 };
 
@@ -29,7 +29,12 @@ const STATUSES = [
   ['in_progress', 'In progress'],
   ['blocked', 'Blocked'],
   ['proofread', 'Proofread'],
+  ['published', 'Published'],
 ] as const;
+
+/** Published tasks wait as long as somebody can accept units of them. */
+const PUBLISHED = { status: 'published', unit_state: 'draft,translated' };
+const WAITS = 'review-waits';
 
 function statusOf(app: App): string {
   const wanted = app.query('status');
@@ -41,7 +46,8 @@ function tasksKey(app: App): string {
 }
 
 function tasksFeedOf(app: App): FeedRequest {
-  const query = { status: statusOf(app), limit: TASK_LIMIT };
+  const status = statusOf(app);
+  const query = { ...(status === PUBLISHED.status ? PUBLISHED : { status }), limit: TASK_LIMIT };
   return reportFeed(app, 'translation.tasks', { key: tasksKey(app), query, everyMs: EVERY_MS });
 }
 
@@ -54,6 +60,11 @@ function chosenFeedOf(app: App): readonly FeedRequest[] {
 
 function handoffFeedOf(app: App): FeedRequest {
   return reportFeed(app, 'translation.handoff', { key: 'review-handoff', everyMs: EVERY_MS });
+}
+
+function publishedFeedOf(app: App): FeedRequest {
+  const query = { ...PUBLISHED, limit: '1' };
+  return reportFeed(app, 'translation.tasks', { key: WAITS, query, everyMs: EVERY_MS });
 }
 
 function ReviewBody(): JSX.Element {
@@ -135,15 +146,29 @@ function TaskList({
   readonly chosen: string;
 }): JSX.Element {
   const app = useApp();
+  const published =
+    statusOf(app) === PUBLISHED.status
+      ? 0
+      : (app.pool.state<Report<'translation.tasks'>>(WAITS).value?.total ?? 0);
+  const waits =
+    published === 0 ? null : (
+      <p>
+        <a href="#/review?status=published">{counted(published, 'published task')}</a> with units that nobody
+        has proofread.
+      </p>
+    );
   if (tasks.length === 0) {
     return (
-      <EmptyState title="Nothing waits here">
-        Translators hand tasks in when every unit has a target. Choose another status to see other tasks.
-      </EmptyState>
+      waits ?? (
+        <EmptyState title="Nothing waits here">
+          Translators hand tasks in when every unit has a target. Choose another status to see other tasks.
+        </EmptyState>
+      )
     );
   }
   return (
     <>
+      {waits}
       <ul class="review-tasks">
         {tasks.map(({ task_id: id, destination, archive_entry: entry, unit_counts: counts }) => (
           <li key={id}>

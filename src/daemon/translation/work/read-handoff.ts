@@ -117,7 +117,7 @@ function createBlockedReader(
   targetLanguage: string,
 ): (buildId: number) => Pick<HandoffRelease, 'blocked' | 'blocked_total'> {
   const total = database.prepare('SELECT coalesce(sum(blocked), 0) AS units FROM task WHERE build_id = ?');
-  const units = database.prepare(`SELECT target.*, task_id, destination FROM target
+  const units = database.prepare(`SELECT target.*, task_id, destination, stored_status FROM target
     CROSS JOIN task_unit USING (unit_id) JOIN task USING (task_seq)
     WHERE target.state = 'blocked' AND target.target_language = ? AND build_id = ? LIMIT ${MAX_LISTED}`);
   const accepted = createAcceptedFindings(database, targetLanguage);
@@ -135,6 +135,7 @@ function blockedUnit(row: Row, accepted: AcceptedFindings): HandoffRelease['bloc
     unit_id: unitIdText(target.unitId),
     destination: String(row['destination']),
     source_text: cutText(target.sourceText, LISTED_TEXT_MAX).text,
+    left_out: row['stored_status'] === 'skipped' ? 'skipped_task' : null,
     codes: [...new Set(checks)],
     qa_identity: target.qaIdentity,
   };

@@ -63,9 +63,17 @@ function conditionOf(query: TaskQuery): { readonly sql: string; readonly values:
     // Only `*` and `?` are special for people, as in the globs of the configuration.
     values.push(isPattern ? query.destination.replaceAll('[', '[[]') : query.destination);
   }
+  if (query.unit_state !== undefined) parts.push(hasUnits(query.unit_state));
   if (query.has_reason !== undefined) parts.push(hasText('reason', query.has_reason));
   if (query.has_failure_reason !== undefined) parts.push(hasText('failure_reason', query.has_failure_reason));
   return { sql: parts.join(' AND '), values };
+}
+
+/** @param states names of states with commas between them; one that does not exist selects nothing */
+function hasUnits(states: string): string {
+  const named = states.split(',');
+  const given = UNIT_STATES.filter((state) => named.includes(state));
+  return `(${given.map((state) => `${state} > 0`).join(' OR ') || '0'})`;
 }
 
 function hasText(column: string, wanted: boolean): string {

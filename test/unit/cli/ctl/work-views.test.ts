@@ -57,6 +57,14 @@ describe('the coverage for people', () => {
     expect(text).toMatch(/^units: +40213, 8 in skipped tasks$/m);
   });
 
+  it('tells how many blocked units prevent nothing', () => {
+    const { coverage } = example('translation.status');
+    const change = { coverage: { ...coverage, blocked_left_out: 2 } };
+    expect(renderCoverage(example('translation.status', change), VIEW)).toContain(
+      'blocked 3 (2 of the blocked in files or tasks that are not published)\n',
+    );
+  });
+
   it('has no shares of nothing', () => {
     const { coverage } = example('translation.status');
     const none = { ...coverage, release_id: null, units: 0, accepted: 0, translated: 0, by_state: {} };
@@ -79,6 +87,7 @@ describe('the work for translators, for people', () => {
           failure_reason: 'lease_expired',
         })),
         ready_total: { tasks: 3, units: 90 },
+        blocked: (release?.blocked ?? []).map((unit) => ({ ...unit, left_out: 'excluded_file' })),
         blocked_total: 5,
         held_total: 7,
       },
@@ -101,6 +110,7 @@ describe('the work for translators, for people', () => {
     expect(text).toMatch(/ failed +20 +TableBundles\/Excel\.zip!\/ScenarioScript\.json +lease_expired\n/);
     expect(text).toContain('and 2 more tasks; 90 units in all\n');
     expect(text).toContain('and 4 more blocked units\n');
+    expect(text).toMatch(/ term_missing \(excluded_file\) /);
     expect(text).toMatch(/tu1_\w+ +tt_\w+ +rin +wrong tone\n/);
     expect(text).toContain('and 6 more units on hold\n');
     expect(text).toMatch(/last export: +r0\.xlf, 7 units of r0, .*\(1m ago\)\n/);

@@ -38,7 +38,7 @@ const SPECIFIED: ReadonlyArray<readonly [string, string, string, string]> = [
   [
     'get',
     '/admin/translation/tasks',
-    `${PAGE} task_id release_id destination archive_entry status worker_status parse_status format has_reason has_failure_reason`,
+    `${PAGE} task_id release_id destination archive_entry status unit_state worker_status parse_status format has_reason has_failure_reason`,
     '200 400 401 503',
   ],
   ['get', '/admin/translation/handoff', '', '200 401 503'],

@@ -29,6 +29,7 @@ describe('the coverage of the official release', () => {
         accepted: 31,
         translated: 36,
         blocked: 5,
+        blocked_left_out: 3,
         skipped: 8,
         excluded: 4,
         by_state: { untranslated: 13, draft: 5, translated: 5, proofread: 31, blocked: 5, stale: 1 },
@@ -39,6 +40,7 @@ describe('the coverage of the official release', () => {
           code: 'qa_blocked',
           count: 1,
           message: 'units with blocking findings; translation.handoff lists them',
+          unit_state: 'blocked',
         },
         {
           code: 'on_hold',
@@ -49,12 +51,19 @@ describe('the coverage of the official release', () => {
           code: 'stale',
           count: 1,
           message: 'units whose source has changed since they were translated',
+          unit_state: 'stale',
         },
-        { code: 'untranslated', count: 5, message: 'units without a translation' },
+        {
+          code: 'untranslated',
+          count: 5,
+          message: 'units without a translation',
+          unit_state: 'untranslated',
+        },
         {
           code: 'below_min_state',
           count: 10,
           message: 'drafts and translated units; localized.minState demands proofread',
+          unit_state: 'draft,translated,blocked',
         },
       ],
     });
@@ -69,12 +78,21 @@ describe('the coverage of the official release', () => {
   });
 
   it.each([
-    ['translated', 6, 'drafts; localized.minState demands translated'],
-    ['draft', 0, undefined],
-  ] as const)('counts only units below the minimum state %s', (minState, count, message) => {
+    ['translated', 6, 'drafts; localized.minState demands translated', 'draft,blocked'],
+    ['draft', 0, undefined, undefined],
+  ] as const)('counts only units below the minimum state %s', (minState, count, message, states) => {
     const { publish_blockers: blockers } = coverageOf(STATUS, 'r1', minState);
     const below = blockers.find(({ code }) => code === 'below_min_state');
-    expect([below?.count ?? 0, below?.message]).toEqual([count, message]);
+    expect([below?.count ?? 0, below?.message, below?.unit_state]).toEqual([count, message, states]);
+  });
+
+  it('names blocked units among those below the minimum state only where some count there', () => {
+    const { publish_blockers: blockers } = coverageOf(
+      { ...STATUS, blockedUnits: NONE_BLOCKED },
+      'r1',
+      'translated',
+    );
+    expect(blockers.find(({ code }) => code === 'below_min_state')?.unit_state).toBe('draft');
   });
 
   it('does not tell how many units are publishable while not all that are on hold are counted', () => {

@@ -29,6 +29,12 @@ const withStatus = (change: Partial<NonNullable<WorkFacts['status']>>): Partial<
 describe('the check of the work on translations', () => {
   it.each<[string, Partial<WorkFacts>, string, string]>([
     ['all is well', {}, 'ok', '8 units of r1 to translate, 1 blocked, 2 chunks leased'],
+    [
+      'a blocked unit is in a file that is not published',
+      withStatus({ excludedUnits: { ...noUnits(), blocked: 1 } }),
+      'ok',
+      '1 blocked (1 more in files that are not published), 2 chunks',
+    ],
     ['nothing is indexed yet', { index: null, ...withStatus({ built: null }) }, 'ok', 'no translation tasks'],
     ['the file cannot be used', { status: null }, 'ok', 'see database.translation'],
     [

@@ -82,6 +82,25 @@ describe('slipway ctl translations accept', () => {
     expect(world.reviews).toMatchObject([{ task_id: fakeTaskId('Story/c.json'), args: ['dry_run=true'] }]);
   });
 
+  it('accepts published tasks that have units nobody has proofread', async () => {
+    const world = translated();
+    world.service.taskStatus = 'published';
+    const first = world.service.units.find(({ destination }) => destination === 'a.json');
+    if (first !== undefined) first.state = 'proofread';
+    const { code, out } = await accept(world, ...RIN, '--yes');
+    expect([code, out.split('\n').at(-2)]).toEqual([CTL_EXITS.ok, '2 tasks accepted']);
+    expect(world.reviews.map(({ task_id: id }) => id)).toEqual(['b.json', 'Story/c.json'].map(fakeTaskId));
+    const one = await accept(world, ...RIN, '--dry-run', '--task', fakeTaskId('b.json'));
+    expect(one.out).toContain('1 task ready');
+  });
+
+  it('says that nothing waits', async () => {
+    const world = translated();
+    world.service.taskStatus = 'proofread';
+    const { code, out } = await accept(world, ...RIN);
+    expect([code, out]).toEqual([CTL_EXITS.ok, 'no task that fits has units to accept\n']);
+  });
+
   it('names a refused task first, continues with the others, and fails', async () => {
     const world = translated(({ task_id: id }) => {
       if (id === fakeTaskId('b.json')) refuse('four_eyes_required');
@@ -116,7 +135,7 @@ describe('slipway ctl translations accept', () => {
     const world = translated();
     const { code, err } = await accept(world, ...RIN);
     expect([code, world.reviews]).toEqual([CTL_EXITS.usage, []]);
-    expect(err).toContain('accept accepts 3 translated units of 3 tasks; nothing was changed. Add --yes');
+    expect(err).toContain('accept accepts 3 units of 3 tasks; nothing was changed. Add --yes');
   });
 
   it.each([
@@ -135,7 +154,7 @@ describe('slipway ctl translations accept', () => {
     const { code, err } = await accept(world, ...RIN, '--task', fakeTaskId('a.json'));
     expect([code, err]).toEqual([
       CTL_EXITS.failed,
-      `${fakeTaskId('a.json')} (a.json) is in_progress; only translated tasks are accepted`,
+      `${fakeTaskId('a.json')} (a.json) is in_progress; only translated and published tasks are accepted`,
     ]);
   });
 });

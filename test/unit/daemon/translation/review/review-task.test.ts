@@ -153,6 +153,15 @@ describe('accepting single units', () => {
     expect(world.task()).toMatchObject({ status: 'in_progress', unit_counts: { proofread: 1 } });
   });
 
+  it('accepts a published task, as a whole and by unit', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', texts('T0', 'T1', 'T2'));
+    world.closeTask(world.task().task_id, 'published');
+    await world.review({ ...ACCEPT, translation_results: [result(0)] });
+    expect(world.task()).toMatchObject({ status: 'published', unit_counts: { proofread: 1, translated: 2 } });
+    expect(await world.review(ACCEPT)).toMatchObject({ written: 2, task: { unit_counts: { proofread: 3 } } });
+  });
+
   it('accepts a unit that had no target, in a task that is not complete', async () => {
     const world = await openReviewWorld();
     expect(await world.review({ ...ACCEPT, translation_results: [result(2)] })).toMatchObject({

@@ -152,10 +152,15 @@ describe('translation.handoff', () => {
         unit_id: unitIdText(unitIdOf('a.json', 'k0')),
         destination: 'a.json',
         source_text: 'text',
+        left_out: null,
         codes: ['tag_mismatch'],
         qa_identity: 'gqa1_x',
       },
     ]);
+    work.database
+      .prepare(`UPDATE task SET stored_status = 'skipped', status = 'skipped' WHERE destination = 'a.json'`)
+      .run();
+    expect(read(work).releases[0]?.blocked).toMatchObject([{ left_out: 'skipped_task' }]);
   });
 
   it('lists at most 100 tasks and 100 blocked units, and counts all', () => {

@@ -32,6 +32,7 @@ function open(): TestWork {
   };
   change('a.json', `status = 'skipped', reason = 'no text for players'`);
   change('b.zip', `status = 'failed', worker_status = 'failed', failure_reason = 'http 500'`);
+  change('c.zip', 'untranslated = 0, draft = 1, translated = 2');
   change('d.json', `parse_status = 'partial', reason = ''`);
   return work;
 }
@@ -71,6 +72,11 @@ describe('translation.tasks', () => {
     [{ archive_entry: 'x', destination: 'c.zip' }, 1],
     [{ status: 'superseded' }, 2],
     [{ status: 'no such status' }, 0],
+    [{ unit_state: 'translated' }, 2],
+    [{ unit_state: 'untranslated' }, 5],
+    [{ unit_state: 'untranslated,draft', release_id: 'r2' }, 5],
+    [{ unit_state: 'stale,no such state' }, 0],
+    [{ unit_state: '' }, 0],
     [{ worker_status: 'failed' }, 1],
     [{ parse_status: 'partial' }, 1],
     [{ format: 'csv' }, 2],
