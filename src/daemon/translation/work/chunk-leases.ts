@@ -106,12 +106,7 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
         if (outcomes.some((outcome) => outcome !== 'skipped')) progress.run(...placeOf(row));
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
-        const drafts = results.filter((_, at) => outcomes[at] === 'draft');
-        const repeating = repeatingUnits(
-          drafts.map(({ target }) => target.unitId),
-          now,
-        );
-        return { isHeld: true, outcomes, repeating };
+        return { isHeld: true, outcomes, repeating: repeatingUnits(results, outcomes, now) };
       }),
     end: (token, outcome, now) =>
       database.transaction(() => {

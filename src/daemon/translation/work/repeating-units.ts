@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite-database.ts';
+import type { StoredOutcome, WorkerResult } from './lease-results.ts';
 import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { CHUNK_UNITS } from './task-counts.ts';
 import { isWithheld } from './withheld-units.ts';
@@ -10,7 +11,7 @@ export interface RepeatingUnits {
 }
 
 /**
- * Creates the count of the open units that repeat some units with new targets. Units of leased chunks are left out, because their
+ * Creates the count of the open units that repeat the units of some stored results with a draft. Units of leased chunks are left out, because their
  * workers settle them; so are units that people hold or work on.
  *
  * @returns a function that gives the counts of the current tasks, each unit once
@@ -18,7 +19,11 @@ export interface RepeatingUnits {
 export function createRepeatingUnits(
   database: Database,
   targetLanguage: string,
-): (unitIds: readonly Uint8Array[], now: number) => readonly RepeatingUnits[] {
+): (
+  results: readonly WorkerResult[],
+  outcomes: readonly StoredOutcome[],
+  now: number,
+) => readonly RepeatingUnits[] {
   const groups = database.prepare(
     `SELECT DISTINCT hex(repetition) AS repetition FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
      WHERE unit_id IN (SELECT unhex(value) FROM json_each(:ids)) AND repeats = 1
@@ -34,9 +39,10 @@ export function createRepeatingUnits(
        AND chunk.number = task_unit.number / ${CHUNK_UNITS} AND chunk.state = 'leased')
      GROUP BY task_seq`,
   );
-  return (unitIds, now) => {
-    if (unitIds.length === 0) return [];
-    const ids = JSON.stringify(unitIds.map((unitId) => Buffer.from(unitId).toString('hex')));
+  return (results, outcomes, now) => {
+    const drafts = results.filter((_, at) => outcomes[at] === 'draft');
+    if (drafts.length === 0) return [];
+    const ids = JSON.stringify(drafts.map(({ target }) => Buffer.from(target.unitId).toString('hex')));
     const found = groups.all({ ids, language: targetLanguage }).map((row) => row['repetition']);
     return count
       .all({ groups: JSON.stringify(found), language: targetLanguage, now })
