@@ -68,6 +68,7 @@ for three seconds, or \`SLIPWAY_CTL_COMPLETION_SECONDS\`. \`kubectl slipway\` co
 
 ## Output
 
+The text of a task leaves groups of zeros out of a long result.
 \`-o json\` prints exactly the bytes that the service sent: no number loses a digit, no field is omitted. \`-o yaml\` prints the
 same values. \`status -o json\` prints \`{"readiness":...,"health":...,"release_status":...}\` with the bytes of \`/readyz\`,
 \`/healthz\` and the report; \`release_status\` is \`null\` if the daemon gave no report. \`-o wide\` adds columns to tables; a command without further columns prints what it always prints.

@@ -58,7 +58,7 @@ describe('a run of workers in a running daemon', () => {
         units: { translated: 3, propagated: 1, blocked: 0, failed: 0, left: 0, skipped: 0 },
         chunks: { done: 1 },
       },
-      progress: { done: 4, total: 4, unit: 'entries' },
+      progress: { done: 4, total: 4, unit: 'units' },
     });
     expect(await system.task('all.json')).toMatchObject({
       status: 'translated',

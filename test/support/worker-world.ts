@@ -15,7 +15,7 @@ import { createRunTally } from '../../src/daemon/translation/worker/run-tally.ts
 import type { RunSettings } from '../../src/daemon/translation/worker/run-settings.ts';
 import type { RunPorts, RunWorld } from '../../src/daemon/translation/worker/run-world.ts';
 import { runWorkers } from '../../src/daemon/translation/worker/worker-run.ts';
-import type { TaskResult } from '../../src/daemon/tasks/task.ts';
+import type { TaskContext, TaskResult } from '../../src/daemon/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -49,6 +49,7 @@ export interface RunOptions {
   readonly script?: Script;
   readonly settings?: Partial<RunSettings>;
   readonly signal?: AbortSignal;
+  readonly progress?: TaskContext['progress'];
   readonly provider?: Partial<TranslationProvider>;
   readonly characters?: CharacterSheet;
 }
@@ -148,7 +149,7 @@ export function openWorkerWorld(
     used,
     run: async ({ script = (unit: UnitToTranslate) => `T ${unit.sourceText}`, ...options } = {}) => {
       const settings = { ...SETTINGS, ...options.settings };
-      const world: RunWorld = {
+      const world: Omit<RunWorld, 'isOfRun'> = {
         ...counting,
         settings,
         provider: { ...scripted(script, requests), ...options.provider },
@@ -156,8 +157,8 @@ export function openWorkerWorld(
         spending: createSpending(settings),
         tally: createRunTally(),
       };
-      const { signal = new AbortController().signal } = options;
-      return await runWorkers(world, { signal, progress: () => undefined, log: () => undefined });
+      const { signal = new AbortController().signal, progress = () => undefined } = options;
+      return await runWorkers(world, { signal, progress, log: () => undefined });
     },
   };
 }

@@ -87,13 +87,40 @@ function progressOf({ progress, status }: TaskView): string | null {
   return progress === null || status === 'succeeded' ? null : renderProgress(progress);
 }
 
-/** A result: a long one is indented, so that a reader finds its members. */
+/** A result: a long one is indented, so that a reader finds its members, without groups of zeros. Its JSON has all of it. */
 function renderResult(result: object | null | undefined): string {
   if (result === null || result === undefined) return '';
   const line = JSON.stringify(result, bigintAsText);
   if (line.length <= RESULT_LINE_MAX) return textFields([['result', line]]);
-  const lines = JSON.stringify(result, bigintAsText, 2).split('\n');
-  return `result:\n${lines.map((each) => `  ${printable(each)}\n`).join('')}`;
+  return `result:\n${indented(result, '  ')
+    .map((each) => `  ${printable(each)}\n`)
+    .join('')}`;
+}
+
+/** The lines of a long group or list; a short member is on one line. */
+function indented(group: object, indent: string): readonly string[] {
+  const isList = Array.isArray(group);
+  const members = Object.entries(group).filter(([name, value]) => withoutZeros(name, value) !== undefined);
+  const lines = members.flatMap(([name, value], at) => {
+    const line = JSON.stringify(value, withoutZeros);
+    const isLong = typeof value === 'object' && value !== null && line.length > DETAIL_VALUE_MAX;
+    const [first = '', ...more] = isLong ? indented(value as object, `${indent}  `) : [line];
+    const told = [`${indent}${isList ? '' : `${JSON.stringify(name)}: `}${first}`, ...more];
+    return at < members.length - 1 ? [...told.slice(0, -1), `${told.at(-1) ?? ''},`] : told;
+  });
+  return [isList ? '[' : '{', ...lines, `${indent.slice(2)}${isList ? ']' : '}'}`];
+}
+
+/** Leaves out named groups of zeros; an item of a list stays. */
+function withoutZeros(name: string, value: unknown): unknown {
+  return isAllZero(value) && !/^\d*$/.test(name) ? undefined : bigintAsText(name, value);
+}
+
+/** Whether a value is a group of zeros, such as the usage of a provider that was not asked. */
+function isAllZero(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const values = Object.values(value);
+  return values.length > 0 && values.every((each) => each === 0 || each === 0n);
 }
 
 /** Renders the answer to an accepted action. */

@@ -66,21 +66,24 @@ function searchKey(app: App): string {
 function Search(): JSX.Element {
   const app = useApp();
   const feed = app.pool.state<Report<'translation.memory.query'>>(searchKey(app));
-  const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value?.matches ?? [];
-  const found = mergeMatches([...(feed.value?.matches ?? []), ...parts]);
+  const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value;
+  const found = mergeMatches([...(feed.value?.matches ?? []), ...(parts?.matches ?? [])]);
+  const bound = parts?.truncated ? '; search three characters to read all records' : '';
   const isAsked = app.query('text') !== '';
   return (
     <div class="filtered-list">
       <FilterBar
         label="Search the Translation Memory"
         filters={[{ kind: 'text', name: 'text', label: 'Text', hint: 'A text, or a part of one' }]}
-        {...(isAsked && feed.value !== null ? { count: counted(found.length, 'match', 'matches') } : {})}
+        {...(isAsked && feed.value !== null
+          ? { count: counted(found.length, 'match', 'matches') + bound }
+          : {})}
       />
       {isAsked ? (
         <Panel title="Matches" feed={feed}>
           {() =>
             found.length === 0 ? (
-              <EmptyState title="Nothing like it is known">
+              <EmptyState title={`Nothing like it is ${bound === '' ? 'known' : 'among the newest records'}`}>
                 Targets come into the memory when they are proofread, and from imported files.
               </EmptyState>
             ) : (

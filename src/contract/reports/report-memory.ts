@@ -103,6 +103,11 @@ export const MemoryQueryReport = report(
   {
     source_text: z.string(),
     decision: z.enum(['reuse', 'suggest', 'conflict', 'none']),
+    truncated: z
+      .boolean()
+      .describe(
+        'Whether a search for one or two characters ended before it had read every record: the oldest may have more matches.',
+      ),
     matches: z
       .array(
         z.object({
@@ -121,6 +126,7 @@ export const MemoryQueryReport = report(
   {
     source_text: 'おはよう',
     decision: 'reuse',
+    truncated: false,
     matches: [
       {
         record: RECORD_EXAMPLE,

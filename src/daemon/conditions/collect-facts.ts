@@ -51,7 +51,8 @@ export interface FactSources {
 /** Collects the facts of this moment. */
 export function collectFacts(sources: FactSources): ConditionFacts {
   const { releases, attestor, engine, doctor, clock } = sources;
-  const { report, failingSince, retriedCode } = sources.syncState();
+  const syncState = sources.syncState();
+  const { report, failingSince, retriedCode } = syncState;
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const now = unixSeconds(clock);
@@ -67,7 +68,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       retriedCode,
       nextAt,
     },
-    full: fullVolumes(sources, code, failingSince),
+    full: fullVolumes(sources, code, syncState),
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
     isClockOff: sources.clockLook.isBehindRecords(),
@@ -92,23 +93,43 @@ const FULL: ReadonlyMap<string | undefined, 'snapshot' | 'data'> = new Map([
   ['data_full', 'data'],
 ]);
 
-/** A volume is full when a look at it says so, or when it refuses an attestation or the last sync. */
+/** A volume is full when a look at it says so, when it refuses an attestation, or from a refused sync until it has room again. */
 function fullVolumes(
   { attestor, doctor, dataSpace }: FactSources,
   syncCode: string | null,
-  failingSince: number | null,
+  sync: SyncState,
 ): ConditionFacts['full'] {
   const refused = FULL.get(storageFailureOf(attestor.volumeError())?.code);
   const failed = FULL.get(syncCode ?? undefined);
   const fullOf = (volume: 'snapshot' | 'data', since: number | null): RefusingVolume | null => {
     if (since !== null) return { since };
     if (refused === volume) return { since: null };
-    return failed === volume ? { since: failingSince } : null;
+    return failed === volume && !hasRoomAgain(doctor, volume, sync) ? { since: sync.failingSince } : null;
   };
   return {
     snapshot: fullOf('snapshot', fullSince(doctor)),
     data: fullOf('data', dataSpace.fullSince()),
   };
+}
+
+/** The checks that say whether a volume takes writes and has space. */
+const ROOM_CHECKS = {
+  snapshot: ['store.writable', 'store.space'],
+  data: ['data.writable', 'data.space'],
+} as const;
+
+/** Whether the doctor has looked at a volume after the last sync ended, and found the room that the sync had missed. */
+function hasRoomAgain(
+  doctor: Pick<Doctor, 'latest'>,
+  volume: 'snapshot' | 'data',
+  { report, missedBytes }: SyncState,
+): boolean {
+  const refusedAt = report.last?.finished_at ?? 0;
+  return ROOM_CHECKS[volume].every((id) => {
+    const found = doctor.latest().find((check) => check.id === id);
+    if (found === undefined || found.status === 'failing' || found.seenAt <= refusedAt) return false;
+    return (found.freeBytes ?? Infinity) >= missedBytes;
+  });
 }
 
 /** The result of a check of the doctor that fails; `null` when it does not. */

@@ -69,7 +69,7 @@ async function answerQuery(
       { path, query: { ...languages, text: source_text, limit } },
       { signal },
     );
-    return bodyOf(source_text, found);
+    return bodyOf(source_text, found, found.isTruncated);
   }
   const lookup = { ...languages, source_text, context, depth: 'all', limit } as const;
   const found = await thread.call('query', { path, lookup, penalty: penaltyOf(path) }, { signal });
@@ -86,10 +86,12 @@ async function answerQuery(
 function bodyOf(
   source_text: string,
   { decision, matches }: MemoryAnswer<ReportBodyOf<'translation.memory.query'>['matches'][number]['record']>,
+  truncated = false,
 ): ReportBodyOf<'translation.memory.query'> {
   return {
     source_text,
     decision,
+    truncated,
     matches: matches.map((match) => ({ ...match, penalties: [...match.penalties] })),
   };
 }

@@ -51,6 +51,12 @@ export interface MemoryAnswer<R extends MatchRecord = MatchRecord> {
   readonly matches: readonly MemoryMatch<R>[];
 }
 
+/** The answer of a concordance. */
+export interface ConcordanceReply extends MemoryAnswer<MemoryRecord> {
+  /** Whether a search for one or two characters ended before it had read every record. */
+  readonly isTruncated: boolean;
+}
+
 /** The functions of the thread that owns the Translation Memory. Errors have the code of a MemoryFileError where it is one. */
 export interface MemoryCalls {
   /** Looks texts up; one answer for each, in their order. */
@@ -60,7 +66,7 @@ export interface MemoryCalls {
     query: InFile & { readonly lookup: MemoryLookup; readonly penalty: number },
   ): MemoryAnswer<MemoryRecord>;
   /** Searches one text within sources and targets. */
-  concordance(query: InFile & { readonly query: ConcordanceQuery }): MemoryAnswer<MemoryRecord>;
+  concordance(query: InFile & { readonly query: ConcordanceQuery }): ConcordanceReply;
   summary(file: InFile): MemoryCounts;
   conflicts(query: InFile & { readonly limit: number }): MemoryConflicts;
   record(query: InFile & { readonly recordId: string }): MemoryRecord | null;
@@ -104,7 +110,10 @@ export function createCalls(paths: MemoryPaths): MemoryCalls {
     query: ({ path, lookup, penalty }) =>
       files.read(path, (store) => withRecords(store, answerOf(store.find(lookup), penalty))),
     concordance: ({ path, query }) =>
-      files.read(path, (store) => withRecords(store, answerOf(store.search(query), 0))),
+      files.read(path, (store) => {
+        const { matches, isTruncated } = store.search(query);
+        return { ...withRecords(store, answerOf(matches, 0)), isTruncated };
+      }),
     summary: ({ path }) => files.read(path, (store) => store.counts()),
     conflicts: ({ path, limit }) => files.read(path, (store) => store.conflicts(limit)),
     record: ({ path, recordId }) => files.read(path, (store) => store.record(recordId)),

@@ -162,13 +162,16 @@ export function storeChecks(
       id: 'store.space',
       run: async () => {
         const free = await writer.freeBytes();
-        const message = `${textBytes(free)} are free`;
-        if (free < SPACE_GONE_BYTES) return failing(`${message}; run release-cleanup or enlarge the volume`);
-        if (free < SPACE_LOW) return degraded(`${message}; a large release may not fit`);
-        return ok(message);
+        return { ...storeSpace(free), freeBytes: free };
       },
     },
   ];
+}
+
+function storeSpace(free: number): DoctorFinding {
+  const message = `${textBytes(free)} are free`;
+  if (free < SPACE_GONE_BYTES) return failing(`${message}; run release-cleanup or enlarge the volume`);
+  return free < SPACE_LOW ? degraded(`${message}; a large release may not fit`) : ok(message);
 }
 
 /**

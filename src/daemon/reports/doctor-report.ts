@@ -21,6 +21,8 @@ export interface DoctorFinding {
   readonly evaluated?: boolean;
   /** Whether only free space is missing, so that the check of the space tells the cause. */
   readonly lacksSpace?: boolean;
+  /** Free bytes of the volume that the check looked at, if it reads them. */
+  readonly freeBytes?: number;
 }
 
 /** Why the checks run: somebody asked, or a minute has passed. */
@@ -53,6 +55,8 @@ export interface DoctorResult extends DoctorFinding {
   readonly id: string;
   /** Unix seconds. */
   readonly since: number;
+  /** When the check ended, Unix seconds. */
+  readonly seenAt: number;
 }
 
 /**
@@ -90,12 +94,13 @@ export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions
         ...(await runBounded((bounded) => check.run(bounded, trigger), clock, chosen.timeoutMs, signal)),
       })),
     );
+    const seenAt = unixSeconds(clock);
     // Checks that an abandoned report cut off found nothing.
-    if (signal.aborted) return findings.map((finding) => ({ ...finding, since: unixSeconds(clock) }));
+    if (signal.aborted) return findings.map((finding) => ({ ...finding, since: seenAt, seenAt }));
     return findings.map((finding) => {
       const before = known.get(finding.id);
-      const since = finding.since ?? (before?.status === finding.status ? before.since : unixSeconds(clock));
-      const result = { ...finding, since };
+      const since = finding.since ?? (before?.status === finding.status ? before.since : seenAt);
+      const result = { ...finding, since, seenAt };
       known.set(result.id, result);
       if ((before?.status ?? 'ok') !== result.status) logChange(result, logger);
       return result;

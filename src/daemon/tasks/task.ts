@@ -31,7 +31,12 @@ export interface TaskContext<Arguments = TaskArguments> {
     fields?: Readonly<Record<string, unknown>>,
   ): void;
   /** Reports progress; cheap to call often, written at most a few times a second. */
-  progress(done: number, total: number | null, unit: 'bytes' | 'entries' | 'steps', phase: string): void;
+  progress(
+    done: number,
+    total: number | null,
+    unit: 'bytes' | 'entries' | 'steps' | 'units' | 'tasks',
+    phase: string,
+  ): void;
   /** Runs a section that cancellation must not interrupt (the pointer switch). */
   commit<T>(section: () => Promise<T>): Promise<T>;
 }

@@ -112,7 +112,7 @@ async function buildOnce(
     const page = await pageFrom(build.from);
     if (page.releaseId !== releaseId || page.generation !== generation) return null;
     build = await thread.call('addUnits', { buildId: build.buildId, page }, { signal });
-    progress(build.units, total, 'entries', 'building tasks');
+    progress(build.units, total, 'units', 'building tasks');
   }
   let result: BuildResult | null = null;
   if (!isDone) {

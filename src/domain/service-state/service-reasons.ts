@@ -90,7 +90,9 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
     'localized-publish',
   ),
   ShuttingDown: step('Wait until the server has started again.'),
-  DaemonUnreachable: step('Start the daemon.'),
+  DaemonUnreachable: step(
+    'Start the daemon; if it ends again, read its log or that of its supervisor, which says why.',
+  ),
   DaemonTimeout: step('Restart the daemon if it hangs.'),
   DaemonStarting: step('Wait; if it lasts, read the log of the daemon.'),
   RefreshFailing: step('Read the log of the server for the failed polls; check its token for the daemon.'),

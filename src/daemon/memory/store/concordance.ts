@@ -6,6 +6,7 @@ import { normalText } from '../../../domain/text/normal-text.ts';
 import { TRIGRAM_LENGTH } from '../../../domain/memory/trigrams.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
+import { createShortTextScan } from './short-text-scan.ts';
 import { allOf, candidates } from './text-index.ts';
 
 /** A text to search within sources and targets. */
@@ -15,16 +16,33 @@ export interface ConcordanceQuery extends LanguagePair {
   readonly limit: number;
 }
 
+/** What a concordance found. */
+export interface ConcordanceAnswer {
+  /** The shortest texts first. */
+  readonly matches: MemoryMatch[];
+  /** Whether a search for one or two characters ended before it had read every record. */
+  readonly isTruncated: boolean;
+}
+
+/** Most records with a text of one or two characters that a scan finds. */
+const MOST_SCANNED = 2000;
 /** Most records that are read by their first characters. */
 const MOST_BY_PREFIX = 20_000;
 /** The last code point: it ends the range of the texts with one beginning. */
 const LAST_CODE_POINT = '\u{10FFFF}';
 
 /**
- * Creates the concordance of a file: it finds records whose source or target contains a text, the shortest texts first. A text
- * of one or two characters is found at the beginning of sources and targets only.
+ * Creates the concordance of a file: it finds records whose source or target contains a text. A text of one or two characters is
+ * too short for the index: it is found at the beginning of all sources and targets, and anywhere in those that a scan of bounded
+ * time reads, the newest first.
+ *
+ * @param now milliseconds of a clock that never goes back, for the scan
  */
-export function createConcordance(database: ReadableDatabase): (query: ConcordanceQuery) => MemoryMatch[] {
+export function createConcordance(
+  database: ReadableDatabase,
+  now?: () => number,
+): (query: ConcordanceQuery) => ConcordanceAnswer {
+  const scan = createShortTextScan(database, now);
   const ofPair = `JOIN pair p USING (pair_id)
     WHERE p.source_language = ? AND p.target_language = ? AND r.state IN ('trusted', 'candidate')`;
   const byTrigrams = (['source_search', 'target_search'] as const).map((table) =>
@@ -38,19 +56,22 @@ export function createConcordance(database: ReadableDatabase): (query: Concordan
        CROSS JOIN record r ON r.id = s.id ${ofPair}`,
     ),
   );
-  return ({ text, limit, source_language, target_language }) => {
+  return ({ text, limit, ...pair }) => {
     const folded = foldForSearch(normalText(text));
     const isShort = codePointsOf(folded).length < TRIGRAM_LENGTH;
     const match = concordanceMatcher(text);
     const found = new Map<string, MemoryMatch>();
+    const take = (row: Readonly<Record<string, unknown>>): boolean => {
+      const record = matchRecordOf(row);
+      const each = found.has(record.record_id) ? null : match(record);
+      if (each !== null) found.set(record.record_id, each);
+      return found.size < MOST_SCANNED;
+    };
+    const isTruncated = isShort && !scan({ ...pair, folded, take });
     for (const statement of isShort ? byPrefix : byTrigrams) {
       const key = isShort ? [folded, folded + LAST_CODE_POINT] : [allOf(folded)];
-      for (const row of statement.iterate(...key, source_language, target_language)) {
-        const record = matchRecordOf(row);
-        const each = found.has(record.record_id) ? null : match(record);
-        if (each !== null) found.set(record.record_id, each);
-      }
+      for (const row of statement.iterate(...key, pair.source_language, pair.target_language)) take(row);
     }
-    return orderMatches([...found.values()]).slice(0, limit);
+    return { matches: orderMatches([...found.values()]).slice(0, limit), isTruncated };
   };
 }

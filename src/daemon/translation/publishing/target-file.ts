@@ -71,7 +71,7 @@ async function collect(
       );
     }
     await judgeReview(ports, reviewId, signal, (judged) => {
-      progress(judged, units, 'entries', 'judging targets');
+      progress(judged, units, 'units', 'judging targets');
     });
     return { reviewId, sha256: copy.sha256, close };
   } catch (error) {

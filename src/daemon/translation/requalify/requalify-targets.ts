@@ -36,8 +36,10 @@ export async function requalifyTargets(
       done.freed += stored.freed;
       if (stored.isTaskDone) done.tasks += 1;
       next = stored.isTaskReopened ? page.taskSeq + 1 : page.taskSeq;
-      progress(done.tasks, Math.max(total, done.tasks), 'entries', 'judging targets');
+      progress(done.tasks, Math.max(total, done.tasks), 'tasks', 'judging targets');
     }
+    // Tasks that other work has settled meanwhile were on no page.
+    if (total > 0) progress(total, total, 'tasks', 'judging targets');
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof TaskError && error.code === 'text_not_indexed') {

@@ -148,7 +148,7 @@ async function* recordsOf(
       if (target !== null && states.has(target.state)) yield recordOf(unit, target);
     }
     read += page.items.length;
-    progress(read, page.total, 'entries', 'exporting units');
+    progress(read, page.total, 'units', 'exporting units');
     from = page.next;
   }
 }

@@ -55,7 +55,7 @@ async function importCopy(
   try {
     const staged = await stageFile(ports, context, { file: args.translation_file, reviewId, copy, report });
     await judgeReview(ports, reviewId, signal, (judged) => {
-      progress(judged, staged.units, 'entries', 'judging targets');
+      progress(judged, staged.units, 'units', 'judging targets');
     });
     const by = {
       reviewer: args.reviewer,

@@ -43,7 +43,7 @@ export async function stageFile(
       );
     }
     await stager.add(result);
-    progress(units, null, 'entries', 'reading the file');
+    progress(units, null, 'units', 'reading the file');
   }
   await stager.end();
   return { units, hasRefused: stager.hasRefused() };

@@ -8,6 +8,8 @@ export interface OpenUnits {
   /** Units without a usable target, in the tasks that the run may begin. Units that people hold are counted, too; those of
    * chunks whose attempts are used up are not. */
   readonly units: number;
+  /** The last of these tasks; `null` without one. */
+  readonly lastTask: number | null;
 }
 
 /**
@@ -24,11 +26,12 @@ export function countOpenUnits(
     database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1').get(taskId);
   const row = database
     .prepare(
-      `SELECT coalesce(sum(open), 0) AS units FROM (SELECT coalesce((SELECT sum(open_units) FROM chunk
+      `SELECT coalesce(sum(open), 0) AS units, max(task_seq) AS last_task FROM (SELECT task_seq, coalesce((SELECT sum(open_units) FROM chunk
        WHERE chunk.task_seq = task.task_seq AND state <> 'failed'), 0) AS open FROM task
        WHERE is_visible = 1 AND ${TASK_IS_OPEN}
        AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`,
     )
     .get(taskId, maxTasks);
-  return { isKnown: known !== undefined, units: Number(row?.['units']) };
+  const lastTask = row?.['last_task'] as number | null;
+  return { isKnown: known !== undefined, units: Number(row?.['units']), lastTask };
 }

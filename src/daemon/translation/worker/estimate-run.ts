@@ -16,7 +16,7 @@ type EstimateContext = Pick<TaskContext, 'signal' | 'progress'>;
  * nothing.
  */
 export async function estimateRun(
-  world: Omit<RunWorld, 'spending' | 'tally'>,
+  world: Omit<RunWorld, 'spending' | 'tally' | 'isOfRun'>,
   { signal, progress }: EstimateContext,
 ): Promise<TaskResult> {
   const { settings, provider, thread } = world;
@@ -39,8 +39,9 @@ export async function estimateRun(
     sum.reused += known.length;
     sum.translated += open.length;
     sum.propagated += units.length - known.length - open.length;
-    progress(Math.min(sum.units, total), total, 'entries', 'estimating');
+    progress(Math.min(sum.units, total), total, 'units', 'estimating');
   }
+  progress(total, total, 'units', 'estimating');
   return {
     provider: provider.name,
     model: provider.model,
@@ -68,7 +69,7 @@ async function* chunksOf(
 }
 
 async function estimateBatch(
-  world: Omit<RunWorld, 'spending' | 'tally'>,
+  world: Omit<RunWorld, 'spending' | 'tally' | 'isOfRun'>,
   { wasProofread }: OpenChunk,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],

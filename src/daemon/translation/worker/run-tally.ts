@@ -8,7 +8,7 @@ export type UnitOutcome =
   | 'translated'
   /** Translated by the provider, and again because of its findings. */
   | 'repaired'
-  /** Has the translation of an equal unit of the chunk. */
+  /** Has the translation of an equal unit, or gets it from the job `propagate`. */
   | 'propagated'
   /** Stored with findings that block it. */
   | 'blocked'
@@ -33,15 +33,19 @@ export type ChunkCount = 'done' | 'left' | 'retried' | 'failed' | 'cancelled' | 
 /** Counts what a run does. */
 export interface RunTally {
   unit(taskId: string, outcome: UnitOutcome, count?: number): void;
+  /**
+   * Counts equal units of other chunks that the job `propagate` gives a target.
+   *
+   * @param isOfRun whether the run would else have counted them as left
+   */
+  repeating(count: number, isOfRun: boolean): void;
   failure(code: string): void;
   chunk(kind: ChunkCount): void;
   usage(taskId: string, used: Usage): void;
-  /** Units that are settled. */
-  settled(): number;
   /**
    * As the result of the run shows it.
    *
-   * @param total open units at the begin; those that are not settled are `left`
+   * @param total open units at the begin; those that are not settled and get no target of an equal unit are `left`
    */
   report(total: number): Readonly<Record<string, unknown>>;
 }
@@ -62,6 +66,8 @@ export function createRunTally(): RunTally {
   const tasks = new Map<string, TaskTally>();
   let usage = NO_USAGE;
   let settled = 0;
+  /** Units of the run that the job `propagate` settles. */
+  let repeating = 0;
   const taskOf = (taskId: string): TaskTally => {
     const tally = tasks.get(taskId) ?? { units: 0, usage: NO_USAGE };
     tasks.set(taskId, tally);
@@ -74,6 +80,10 @@ export function createRunTally(): RunTally {
       settled += count;
       taskOf(taskId).units += count;
     },
+    repeating: (count, isOfRun) => {
+      add(units, 'propagated', count);
+      if (isOfRun) repeating += count;
+    },
     failure: (code) => {
       add(failures, code, 1);
     },
@@ -85,11 +95,10 @@ export function createRunTally(): RunTally {
       const tally = taskOf(taskId);
       tally.usage = addUsage(tally.usage, used);
     },
-    settled: () => settled,
     report: (total) => ({
       units: {
         ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, units.get(outcome) ?? 0])),
-        left: Math.max(0, total - settled),
+        left: Math.max(0, total - settled - repeating),
       },
       chunks: Object.fromEntries(chunks),
       failures: Object.fromEntries(failures),

@@ -6,7 +6,10 @@ import { LeaseLostError } from './held-lease.ts';
 import type { RunWorld } from './run-world.ts';
 import type { UnitOutcome } from './run-tally.ts';
 
-type StoreWorld = Pick<RunWorld, 'thread' | 'provider' | 'tally' | 'memory' | 'offers' | 'logger'>;
+type StoreWorld = Pick<
+  RunWorld,
+  'thread' | 'provider' | 'tally' | 'isOfRun' | 'memory' | 'offers' | 'logger'
+>;
 
 /**
  * Stores translations as drafts, or as blocked ones, in one transaction. Then the Translation Memory hears of them: a new
@@ -22,7 +25,7 @@ export async function storeProposals(
 ): Promise<number> {
   if (proposals.length === 0) return 0;
   const { thread, provider, tally } = world;
-  const { isHeld, outcomes } = await thread.call('storeResults', {
+  const { isHeld, outcomes, repeating } = await thread.call('storeResults', {
     token: lease.token,
     results: proposals.map((proposal) => resultOf(proposal, provider.name)),
     provenance: {
@@ -38,6 +41,7 @@ export async function storeProposals(
     const stored = outcomes[index];
     tally.unit(lease.taskId, stored === 'draft' ? outcomeOf(proposal) : (stored ?? 'skipped'));
   }
+  for (const { taskSeq, units } of repeating) tally.repeating(units, world.isOfRun(taskSeq));
   await tellMemory(
     world,
     lease,

@@ -13,14 +13,14 @@ import { translateBatch, type BatchFailure, type ChunkSignals } from './translat
  * Translates the units of a leased chunk. Everything is stored as soon as it is judged, so that a run that ends early loses one
  * batch at most.
  *
- * @returns how the lease is to be ended
+ * @returns how the lease is to be ended, and how many units of the chunk needed a target
  * @throws LeaseLostError; the reason of a signal; errors of the parse index, the Glossary and translation.db
  */
 export async function translateChunk(
   world: RunWorld,
   lease: Lease,
   signals: ChunkSignals,
-): Promise<DecidedEnd> {
+): Promise<DecidedEnd & { readonly units: number }> {
   const units = await readChunk(world.units, lease, signals.work);
   const known = await findKnown(world, lease, units, signals.work);
   let written = await storeProposals(world, lease, known);
@@ -36,13 +36,14 @@ export async function translateChunk(
     if (translated.failures.some(({ code }) => ['stop', 'retry'].includes(PROVIDER_FAILURES[code]))) break;
   }
   const { settings, clock, random } = world;
-  return decideEnd(failures, {
+  const decided = decideEnd(failures, {
     attempt: written > 0 ? 1 : lease.attempt,
     maxAttempts: settings.maxAttempts,
     retryBackoffSeconds: settings.retryBackoffSeconds,
     now: unixSeconds(clock),
     random: random(),
   });
+  return { ...decided, units: units.length };
 }
 
 function noted({ tally }: Pick<RunWorld, 'tally'>, failure: BatchFailure): ChunkFailure {

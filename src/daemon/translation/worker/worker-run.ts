@@ -13,6 +13,8 @@ interface RunState {
   readonly claims: ChunkClaims;
   /** Open units at the begin. */
   readonly total: number;
+  /** Units of the chunks whose work has ended. */
+  passed: number;
   stop: StopReason | null;
   /** Chunks in a row that failed because the provider has trouble. */
   troubles: number;
@@ -27,15 +29,16 @@ const MOST_TROUBLES = 10;
  * @returns the counts and the usage of the run
  * @throws TaskError with the code of the provider's failure, and the counts as its details; the reason of the signal
  */
-export async function runWorkers(world: RunWorld, context: RunContext): Promise<TaskResult> {
-  const { thread, settings, tally } = world;
+export async function runWorkers(ports: Omit<RunWorld, 'isOfRun'>, context: RunContext): Promise<TaskResult> {
+  const { thread, settings, tally } = ports;
   await thread.call('takeBack', settings.owner);
   if (settings.force) await thread.call('reopenChunks', settings.taskId);
-  const { units: total } = await thread.call('openUnits', {
-    taskId: settings.taskId,
-    maxTasks: settings.maxTasks,
-  });
-  const state: RunState = { claims: createChunkClaims(world), total, stop: null, troubles: 0 };
+  const { taskId, maxTasks } = settings;
+  const { units: total, lastTask } = await thread.call('openUnits', { taskId, maxTasks });
+  const isOfRun = (taskSeq: number): boolean =>
+    lastTask !== null && (taskId === null ? taskSeq <= lastTask : taskSeq === lastTask);
+  const world = { ...ports, isOfRun };
+  const state: RunState = { claims: createChunkClaims(world), total, passed: 0, stop: null, troubles: 0 };
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   const work = async (): Promise<void> => {
@@ -55,10 +58,16 @@ export async function runWorkers(world: RunWorld, context: RunContext): Promise<
   context.signal.throwIfAborted();
   const rejected = ended.find(({ status }) => status === 'rejected');
   if (rejected?.status === 'rejected') throw failed.signal.reason as Error;
+  // Units that people hold, and those that got the target of an equal one, were in no chunk.
+  if (state.stop === null) context.progress(total, total, 'units', 'translating');
   return resultOf(world, state.stop, tally.report(total));
 }
 
-function resultOf({ settings, provider }: RunWorld, stop: StopReason | null, report: object): TaskResult {
+function resultOf(
+  { settings, provider }: Pick<RunWorld, 'settings' | 'provider'>,
+  stop: StopReason | null,
+  report: object,
+): TaskResult {
   const result = {
     provider: provider.name,
     model: provider.model,
@@ -96,6 +105,7 @@ async function workOn(
     tally.chunk(isHeld ? CHUNK_COUNTS[end.kind] : 'lost');
     tally.unit(lease.taskId, 'failed', decided.failedUnits);
     if (end.kind === 'retry' && isHeld) state.claims.retry(lease, end.nextAttemptAt);
+    else state.passed += decided.units;
     noteStop(state, decided, Math.max(MOST_TROUBLES, 2 * settings.concurrency));
   } catch (error) {
     await held.stop();
@@ -116,7 +126,7 @@ async function workOn(
       .catch(() => undefined);
     throw error;
   } finally {
-    context.progress(Math.min(tally.settled(), state.total), state.total, 'entries', 'translating');
+    context.progress(Math.min(state.passed, state.total), state.total, 'units', 'translating');
   }
 }
 

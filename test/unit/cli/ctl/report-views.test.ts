@@ -64,6 +64,23 @@ describe('the text of a task', () => {
     expect(text).not.toContain('\u202e');
   });
 
+  it('has no groups of zeros in a long result, and short groups on one line', () => {
+    const usage = { requests: 0, cost: 0 };
+    const per_task = Array.from({ length: 5 }, (_, at) => ({ task_id: `tt_${at}`, units: 40 + at, usage }));
+    const result = { units: { reused: 213, left: 7996 }, usage, stopped: null, tasks: 5, per_task };
+    const text = renderTask(ended(result), VIEW);
+    expect(text).not.toContain('requests');
+    expect(text).toContain('    "units": {"reused":213,"left":7996},\n    "stopped": null,\n');
+    const [, json = ''] = text.split('result:\n');
+    expect(JSON.parse(json)).toEqual({
+      units: result.units,
+      stopped: null,
+      tasks: 5,
+      per_task: per_task.map(({ task_id, units }) => ({ task_id, units })),
+    });
+    expect(json.split('\n')).toHaveLength(13);
+  });
+
   it('has the progress of a task until it has succeeded', () => {
     const progress = { done: 0, total: 333, unit: 'entries', phase: 'manifest' };
     expect(renderTask({ ...task, status: 'running', progress }, VIEW)).toMatch(

@@ -21,6 +21,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
       report: { last: null, next_at: null, consecutive_failures: 0 },
       failingSince: null,
       retriedCode: null,
+      missedBytes: 0,
     }),
     mirroredLocalized: () => null,
     doctor: { latest: () => [] },
@@ -100,5 +101,65 @@ describe('a snapshot volume that refuses a file', () => {
     ['is unwritable for another cause', false, 'volume_unwritable'],
   ])('%s', (_what, lacksSpace, code) => {
     expect(toldWith({ id: 'store.writable', status: 'failing', since: 7, lacksSpace })).toContain(code);
+  });
+});
+
+describe('a volume that refused the last sync', () => {
+  const REFUSED_AT = 100;
+  const toldWith = (
+    code: string,
+    missedBytes: number,
+    ...checks: ReadonlyArray<readonly [id: string, found: object]>
+  ): readonly string[] => {
+    const failed = { status: 'failed', code, finished_at: REFUSED_AT };
+    const sources = {
+      ...sourcesOf(null, null, 'running'),
+      syncState: () => ({
+        report: { last: failed, next_at: null, consecutive_failures: 1 },
+        failingSince: REFUSED_AT,
+        retriedCode: null,
+        missedBytes,
+      }),
+      doctor: {
+        latest: () =>
+          checks.map(([id, found]) => ({ id, status: 'ok', since: 1, seenAt: REFUSED_AT + 1, ...found })),
+      },
+    };
+    return conditionsOf(collectFacts(sources as unknown as FactSources))
+      .map((condition) => condition.code)
+      .filter((told) => told !== 'localized_withdrawn');
+  };
+
+  it.each([
+    ['no_space', 'store.writable', 'store.space'],
+    ['data_full', 'data.writable', 'data.space'],
+  ])('is no longer full when the doctor finds room after it; the failure stays told (%s)', (code, ...ids) => {
+    const degraded = ids.map((id) => [id, { status: 'degraded' }] as const);
+    expect(toldWith(code, 0, ...degraded)).toEqual(['sync_failed']);
+  });
+
+  const WRITABLE = ['store.writable', {}] as const;
+  it.each<readonly [string, number, ReadonlyArray<readonly [string, object]>]>([
+    ['the doctor has not looked', 0, []],
+    [
+      'the doctor looked before the sync ended',
+      0,
+      [WRITABLE, ['store.space', { freeBytes: 900, seenAt: REFUSED_AT }]],
+    ],
+    [
+      'it takes no file',
+      0,
+      [
+        ['store.writable', { status: 'failing' }],
+        ['store.space', { freeBytes: 900 }],
+      ],
+    ],
+    ['it has less than the sync wanted', 901, [WRITABLE, ['store.space', { freeBytes: 900 }]]],
+  ])('stays full while %s', (_what, missedBytes, checks) => {
+    expect(toldWith('no_space', missedBytes, ...checks)).toContain('volume_full');
+  });
+
+  it('is no longer full with the bytes that the sync wanted', () => {
+    expect(toldWith('no_space', 900, WRITABLE, ['store.space', { freeBytes: 900 }])).toEqual(['sync_failed']);
   });
 });

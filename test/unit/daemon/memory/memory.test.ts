@@ -82,6 +82,7 @@ describe('a record from a proposal to its reuse', () => {
       });
     expect(await ask('concordance')).toMatchObject({
       decision: 'suggest',
+      truncated: false,
       matches: [{ match_type: 'concordance' }],
     });
     await expect(ask('fuzzy')).rejects.toMatchObject({ code: 'invalid_request' });

@@ -30,6 +30,9 @@ it('says since when the volume of the databases is full, to the doctor and to th
   // A little above the limit is not enough, so that the state does not change each second.
   free = 79;
   expect([space.fullSince(), await statusNow()]).toEqual([since, 'failing']);
+  expect((await space.check.run(never)).message).toMatch(
+    /^79\.0 MiB are free .* full until 80\.0 MiB are free; /,
+  );
   free = 80;
   expect([space.fullSince(), await statusNow()]).toEqual([null, 'degraded']);
   free = 65;

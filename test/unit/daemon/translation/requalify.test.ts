@@ -1,5 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TaskContext } from '../../../../src/daemon/tasks/task.ts';
 import { requalifyTargets } from '../../../../src/daemon/translation/requalify/requalify-targets.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import {
@@ -44,10 +45,13 @@ async function open() {
     forbid: (...forbidden: readonly string[]) => {
       Object.assign(words, { forbidden, generation: words.generation + 1 });
     },
-    requalify: async (thread: Pick<TranslatedTexts['thread'], 'call'> = world.thread) =>
+    requalify: async (
+      thread: Pick<TranslatedTexts['thread'], 'call'> = world.thread,
+      progress: TaskContext['progress'] = () => undefined,
+    ) =>
       await requalifyTargets(
         { thread, judging: { judge, judgedBy, units: world.units } },
-        { signal: new AbortController().signal, progress: () => undefined },
+        { signal: new AbortController().signal, progress },
       ),
     states: () => UNITS.map(([file, key]) => world.target(file, key)?.state ?? 'untranslated'),
   };
@@ -67,7 +71,14 @@ describe('judging stored targets again', () => {
     world.type('b.json', 'four', 'old four', { status: 'translated' });
     const before = world.states();
     world.forbid('old');
-    expect(await world.requalify()).toMatchObject({ tasks: 2, judged: 4, blocked: 3, freed: 0 });
+    const seen: unknown[][] = [];
+    expect(await world.requalify(world.thread, (...told) => seen.push(told))).toMatchObject({
+      tasks: 2,
+      judged: 4,
+      blocked: 3,
+      freed: 0,
+    });
+    expect(seen.at(-1)).toEqual([2, 2, 'tasks', 'judging targets']);
     expect(world.states()).toEqual(['blocked', 'draft', 'blocked', 'blocked']);
     expect(currentTask(world, 'b.json')).toMatchObject({
       status: 'blocked',

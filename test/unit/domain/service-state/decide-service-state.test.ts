@@ -69,13 +69,15 @@ describe('the state of the service', () => {
   it('names a daemon that is away as the cause of an expired attestation', () => {
     const answer = decide({ official: refused('AttestationExpired') }, { daemon: ABSENT });
     expect(answer).toMatchObject({ state: 'expired', reason: 'DaemonUnreachable', since: 1000 });
-    expect(answer.next_step?.text).toBe('Start the daemon.');
+    expect(answer.next_step?.text).toBe(
+      'Start the daemon; if it ends again, read its log or that of its supervisor, which says why.',
+    );
   });
 
   it('keeps damage as the cause, and says that nobody repairs it', () => {
     const answer = decide({ official: refused('EntryDamaged') }, { daemon: ABSENT });
     expect(answer).toMatchObject({ state: 'damaged', reason: 'EntryDamaged', next_step: { action: null } });
-    expect(answer.next_step?.text).toMatch(/^Start the daemon\./);
+    expect(answer.next_step?.text).toMatch(/^Start the daemon; /);
     expect(answer.message).toContain('nothing repairs it');
   });
 

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { comparedCodePoints } from '../../../../../src/domain/memory/normalize-text.ts';
 import { distanceFrom } from '../../../../../src/domain/memory/edit-distance.ts';
+import { createConcordance } from '../../../../../src/daemon/memory/store/concordance.ts';
+import { openOtherMemory } from '../../../../../src/daemon/memory/store/memory-database.ts';
 import { lookup, memoryFiles, PAIR, proposal, trust } from '../../../../support/memory-records.ts';
 
 describe('the lookup', () => {
@@ -131,7 +133,9 @@ describe('new records', () => {
       );
       const search = () => [
         store.find(lookup('学園へようこそ?')).map(({ record }) => record.target_text),
-        store.search({ ...PAIR, text: 'ようこそ', limit: 10 }).map(({ record }) => record.target_text),
+        store
+          .search({ ...PAIR, text: 'ようこそ', limit: 10 })
+          .matches.map(({ record }) => record.target_text),
       ];
       const found = [
         ['欢迎来到学园', '欢迎来到学园!'],
@@ -164,22 +168,51 @@ describe('new records', () => {
 });
 
 describe('the concordance', () => {
-  it('finds texts within sources and targets, and short ones at their beginning', async () => {
+  it('finds texts within sources and targets, also of one or two characters', async () => {
     const { files } = await memoryFiles();
     trust(
       files,
       proposal('新しい学園生活が始まる', '新的校园生活开始了'),
       proposal('学園へようこそ', '欢迎来到学园'),
+      proposal('Ａランクの報酬', 'A级奖励'),
+      proposal('学園', '학원', { target_language: 'ko' }),
     );
     const search = (text: string, limit = 10) =>
       files
         .read(null, (store) => store.search({ ...PAIR, text, limit }))
-        .map(({ record }) => record.target_text);
+        .matches.map(({ record }) => record.target_text);
     expect(search('学園生活')).toEqual(['新的校园生活开始了']);
     expect(search('校园生活')).toEqual(['新的校园生活开始了']);
-    expect(search('学園')).toEqual(['欢迎来到学园']);
-    expect(search('欢')).toEqual(['欢迎来到学园']);
+    expect(search('学園')).toEqual(['欢迎来到学园', '新的校园生活开始了']);
+    expect(search('来到')).toEqual(['欢迎来到学园']);
+    expect(search('园')).toEqual(['欢迎来到学园', '新的校园生活开始了']);
+    expect(search('始', 1)).toEqual(['新的校园生活开始了']);
+    expect(search('aラ')).toEqual(['A级奖励']);
     expect(search('見つからない')).toEqual([]);
+    expect(search('無い')).toEqual([]);
+  });
+
+  it('says when a scan for one or two characters ended early, and then finds the older ones by their beginning', async () => {
+    const { files, paths } = await memoryFiles();
+    const word = (at: number): string => (at === 0 ? '学園の話' : at === 1 ? '古い学園' : `物語その${at}`);
+    const many = Array.from({ length: 5100 }, (_, at) => proposal(word(at), `句${at}`));
+    files.write(null, (store) => store.propose(many, 100));
+    const database = openOtherMemory(paths.main);
+    onTestFinished(() => {
+      database.close();
+    });
+    const searchAt = (...times: readonly number[]) => {
+      const left = [...times];
+      const { matches, isTruncated } = createConcordance(
+        database,
+        () => left.shift() ?? 0,
+      )({ ...PAIR, text: '学園', limit: 10 });
+      return { sources: matches.map(({ record }) => record.source_text), isTruncated };
+    };
+    expect(searchAt(0, 199, 199)).toEqual({ sources: ['古い学園', '学園の話'], isTruncated: false });
+    expect(searchAt(0, 199, 200)).toEqual({ sources: ['学園の話'], isTruncated: true });
+    const common = files.read(null, (store) => store.search({ ...PAIR, text: '語', limit: 10 }));
+    expect(common).toMatchObject({ isTruncated: true, matches: { length: 10 } });
   });
 });
 

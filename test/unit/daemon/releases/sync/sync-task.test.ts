@@ -117,8 +117,10 @@ describe('a failed sync leaves the served release unchanged', () => {
       failure_code: 'no_space',
       result: { needed_bytes: 50, reserve_bytes: 100, free_bytes: 149 },
     });
+    expect(world.releases.syncState().missedBytes).toBe(150);
     world.script.freeBytes = 150;
     expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.releases.syncState().missedBytes).toBe(0);
   });
 });
 

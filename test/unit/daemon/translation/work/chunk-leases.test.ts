@@ -83,7 +83,11 @@ describe('leases on chunks', () => {
   it('writes drafts and ends as `succeeded`', () => {
     const work = open(3);
     const lease = claim(work, 1);
-    expect(store(work, lease, 2)).toEqual({ isHeld: true, outcomes: ['draft', 'draft', 'draft'] });
+    expect(store(work, lease, 2)).toEqual({
+      isHeld: true,
+      outcomes: ['draft', 'draft', 'draft'],
+      repeating: [],
+    });
     expect(work.leases.end(lease.token, { kind: 'done' }, 3)).toBe(true);
     expect(task(work)).toMatchObject({
       status: 'translated',
@@ -98,7 +102,7 @@ describe('leases on chunks', () => {
     const work = open(3);
     const lost = claim(work, 1);
     const next = claim(work, 61, 'w2');
-    expect(store(work, lost, 62)).toEqual({ isHeld: false, outcomes: [] });
+    expect(store(work, lost, 62)).toEqual({ isHeld: false, outcomes: [], repeating: [] });
     expect(work.leases.heartbeat(lost.token, 60, 62)).toBe(false);
     expect(work.leases.end(lost.token, { kind: 'failed', reason: 'x' }, 62)).toBe(false);
     expect(written(work)).toBe(0);
@@ -231,6 +235,7 @@ describe('leases on chunks', () => {
     expect(store(work, lease, 3, 'second')).toEqual({
       isHeld: true,
       outcomes: ['skipped', 'skipped', 'draft', 'draft'],
+      repeating: [],
     });
     const texts = rowsOf(work.database, 'SELECT target_text FROM target_history ORDER BY entry');
     expect(texts.map(({ target_text }) => target_text)).toEqual(['first0/0', 'second0/2', 'second0/3']);

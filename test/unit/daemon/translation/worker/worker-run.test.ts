@@ -59,6 +59,36 @@ describe('a run of workers', () => {
     ]);
   });
 
+  it('counts the equal units of other chunks and tasks, which get their target without it, and ends its progress', async () => {
+    // Units are equal when their place in the file and their text are.
+    const first = ['known', ...texts(300)];
+    const world = openWorkerWorld(
+      { 'a.json': first, 'b.json': ['known', 'x'], 'c.json': ['known', 'known'] },
+      { known: 'K' },
+    );
+    const memoryOnly = { kind: 'memory-only' as const, stepSize: { units: 1000, characters: 1e6 } };
+    const seen: unknown[][] = [];
+    const result = await world.run({
+      script: () => ({ code: 'memory_only' }),
+      provider: memoryOnly,
+      progress: (...progress) => seen.push(progress),
+    });
+    expect(result).toMatchObject({ units: { reused: 2, propagated: 2, left: 301 } });
+    expect(seen.at(-1)).toEqual([305, 305, 'units', 'translating']);
+  });
+
+  it('does not take equal units of tasks beyond its own for units that it has not left', async () => {
+    const world = openWorkerWorld(
+      { 'a.json': ['known', 'open'], 'b.json': ['known'], 'c.json': ['known'] },
+      { known: 'K' },
+    );
+    const result = await world.run({
+      script: () => ({ code: 'memory_only' }),
+      settings: { maxTasks: 1 },
+    });
+    expect(result).toMatchObject({ units: { reused: 1, propagated: 2, left: 1 } });
+  });
+
   it('takes a known translation without a call, unless it is blocked for this text', async () => {
     const known = { 'text 0': 'known', 'text 1': 'BAD' };
     const world = openWorkerWorld({ 'a.json': texts(3) }, known);
