@@ -118,19 +118,19 @@ export const VIEWS: readonly ViewEntry[] = [
     id: 'settings',
     title: 'Settings',
     section: 'settings',
-    load: async () => (await import('../settings/settings-view.tsx')).settingsView,
+    load: async () => (await import('../settings/settings-views.ts')).settingsView,
   },
   {
     id: 'actions',
     title: 'All actions',
     section: 'settings',
-    load: async () => (await import('../settings/actions-view.tsx')).actionsView,
+    load: async () => (await import('../settings/settings-views.ts')).actionsView,
   },
   {
     id: 'reports',
     title: 'Reports',
     section: 'settings',
-    load: async () => (await import('../settings/reports-view.tsx')).reportsView,
+    load: async () => (await import('../settings/settings-views.ts')).reportsView,
   },
   {
     id: 'components',
