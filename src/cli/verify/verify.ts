@@ -18,6 +18,7 @@ import {
   type MirrorVerifyOptions,
   type VerifyOptions,
 } from './verify-options.ts';
+import { exitCodeOf, VERIFY_EXITS } from './verify-exits.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -47,14 +48,14 @@ const MIRROR_CONNECTIONS = 8;
  *
  * @param argv the command line after `verify`
  * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when something could
- *   not be compared and all else is sound
+ *   not be compared and all else is sound, 4 when a mirror gave no attestation
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
   if (!parsed.ok) return refuse(io, parsed.error);
   if (parsed.value === 'help') {
     io.stdout.write(VERIFY_USAGE);
-    return 0;
+    return VERIFY_EXITS.ok;
   }
   const options = parsed.value;
   if (options.kind === 'mirror') return await keepAlive(async () => await verifyMirror(options, io));
@@ -66,10 +67,9 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
     keys = loaded.value;
   }
   const report = await check(options, keys, io);
-  if (report === null) return 1;
+  if (report === null) return VERIFY_EXITS.damaged;
   io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
-  if (!report.sound) return 1;
-  return report.complete ? 0 : 3;
+  return exitCodeOf(report);
 }
 
 async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise<number> {
@@ -100,12 +100,11 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
     });
     progress.end();
     io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderMirrorReport(report));
-    if (!report.sound) return 1;
-    return report.complete ? 0 : 3;
+    return report.attestation.status === 'not_checked' ? VERIFY_EXITS.unchecked : exitCodeOf(report);
   } catch (error) {
     progress.end();
     io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`);
-    return 1;
+    return VERIFY_EXITS.damaged;
   } finally {
     await Promise.all([http.close(), httpAgainst.close()]);
   }
@@ -156,5 +155,5 @@ async function isDirectory(path: string): Promise<boolean> {
 
 function refuse(io: VerifyIo, problem: string): number {
   io.stderr.write(usageError('slipway verify', problem));
-  return 2;
+  return VERIFY_EXITS.usage;
 }
