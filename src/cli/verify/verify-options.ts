@@ -40,7 +40,7 @@ export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FI
 
 Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
 of every object and every block, and that a localized release has the files of its base wherever its
-manifest does not mark them as patched. Changes nothing.
+manifest does not mark them as patched. DIR is the volume, or the data folder of make run. Changes nothing.
 
 With --url: checks a running Slipway from outside, by its public interface alone: the signature of its
 attestation, the manifest of each current release, and the bytes of every file.

@@ -9,6 +9,7 @@ import { renderProgress } from '../output/progress-line.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
 import { checkMirror } from './mirror/check-mirror.ts';
+import { findVolume } from './find-volume.ts';
 import { readMirrorToken, type VerifyEnvironment } from './mirror/mirror-token.ts';
 import { createMirrorHttp } from './mirror/mirror-http.ts';
 import { renderMirrorReport } from './mirror/mirror-report.ts';
@@ -60,13 +61,20 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
   const options = parsed.value;
   if (options.kind === 'mirror') return await keepAlive(async () => await verifyMirror(options, io));
   if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
+  const root = await findVolume(options.root);
+  if (root === null) {
+    return refuse(
+      io,
+      `${options.root} is no snapshot volume, and has none in snapshot/: name the snapshot volume, or the data folder of make run`,
+    );
+  }
   let keys: readonly TrustedKey[] | null = null;
   if (options.keys.length > 0) {
     const loaded = await loadTrustedKeys(options.keys);
     if (!loaded.ok) return refuse(io, loaded.error.join('; '));
     keys = loaded.value;
   }
-  const report = await check(options, keys, io);
+  const report = await check({ ...options, root }, keys, io);
   if (report === null) return VERIFY_EXITS.damaged;
   io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
   return exitCodeOf(report);
