@@ -13,6 +13,7 @@ import { counted } from '../text/format.ts';
 import { OpenWork, TextCoverage } from './queue/open-work.tsx';
 import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 import { editorAddress } from '../text/addresses.ts';
+import { OwnChannel } from './own-channel.tsx';
 import { QUEUE_COLUMNS } from './queue/queue-columns.tsx';
 
 const EVERY_MS = 15_000;
@@ -25,11 +26,11 @@ export const queueView: View = {
     reportFeed(app, 'translation.tasks', headOf(app)),
   ],
   Body: () => (
-    <>
+    <OwnChannel>
       <TextCoverage />
       <Queue />
       <OpenWork />
-    </>
+    </OwnChannel>
   ),
 };
 
