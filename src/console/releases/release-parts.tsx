@@ -1,6 +1,7 @@
 /** The parts that show a release, on every page of releases. */
 
 import type { JSX } from 'preact';
+import { isRolledBack } from '../../domain/release/release-history.ts';
 import type { ReleaseRow, Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { Badge, Time, type Tone } from '../components/text.tsx';
@@ -8,7 +9,7 @@ import { useApp, type App } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 import { count, words } from '../text/format.ts';
 import { releaseActions } from './release-actions.ts';
-import { canRollBack, isRolledBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
+import { canRollBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
 
 const STATE_TONES: Readonly<Partial<Record<ReleaseRow['state'], Tone>>> = {
   current: 'ok',
@@ -27,7 +28,7 @@ export function StateBadge({
   readonly translation: Report<'translation.status'> | null;
 }): JSX.Element {
   const { state } = release;
-  if (isRolledBack(release, translation)) return <Badge tone="warn">Rolled back</Badge>;
+  if (isRolledBack(release, translation?.history)) return <Badge tone="warn">Rolled back</Badge>;
   return <Badge tone={STATE_TONES[state] ?? 'idle'}>{words(state)}</Badge>;
 }
 

@@ -63,7 +63,7 @@ describe('the coverage for people', () => {
     const text = renderCoverage(example('translation.status', { coverage: none }), VIEW);
     expect(text).toContain('accepted (proofread):   0\n');
     expect(text).toContain('release:                -\n');
-    expect(text).toContain('localized:              1.66.405117-l1, current, ok, published 2025-');
+    expect(text).toContain('localized:              1.66.405117-l1, current, ok, became current 2025-');
   });
 });
 
