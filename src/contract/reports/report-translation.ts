@@ -300,7 +300,7 @@ export const TranslationStatusReport = report(
     publish_blockers: [
       {
         code: 'qa_blocked',
-        message: 'units with blocking findings; translation.handoff lists them',
+        message: 'units with blocking findings; slipway ctl translations handoff lists them',
         count: 3,
       },
     ],
