@@ -68,7 +68,14 @@ function explainSignatures(signatures: Envelope['signatures'], trustedKeys: read
     return `the signature of the trusted key ${known.keyId} does not match the payload: it was changed or damaged`;
   }
   const names = claimed.map((keyId) => (KEY_ID.test(keyId) ? keyId : 'an unnamed key')).join(', ');
-  return `signed by ${names}, and by none of the ${trustedKeys.length} trusted keys; is the public key of the daemon configured?`;
+  const { length } = trustedKeys;
+  const missing =
+    length === 0
+      ? 'and no key is trusted'
+      : length === 1
+        ? 'and not by the one trusted key'
+        : `and by none of the ${length} trusted keys`;
+  return `signed by ${names}, ${missing}; is the public key of the daemon configured?`;
 }
 
 function invalid(message: string): { readonly ok: false; readonly error: Refusal } {

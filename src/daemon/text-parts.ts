@@ -31,7 +31,7 @@ export interface TextPartsDependencies {
   readonly automation: () => ReportBodyOf<'translation.status'>['automation'];
   readonly rollbackOf: FindRollback;
   /** The blockers of every publication, whatever the units are. */
-  readonly publishBlockers: () => ReportBodyOf<'translation.status'>['publish_blockers'];
+  readonly publishBlockers: () => Readonly<ReportBodyOf<'translation.status'>['publish_blockers']>;
 }
 
 /** The parts that work with the texts of releases: from their index to the databases with human work. */

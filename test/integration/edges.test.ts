@@ -192,6 +192,16 @@ describe('an edge', () => {
     expect(await bytesOf(edge, 'r1-l1', MOVIE)).toEqual(FILES.get(MOVIE));
     expect(filesAsked(world).filter((path) => path.includes('r1-l1'))).toHaveLength(1);
     await expect(edge.control('localized-publish', { reviewer: 'Rin' })).rejects.toThrow('channel_mirrored');
+    const texts = await edge.askDaemon('/v1/reports/translation.status');
+    // The tasks that are never built here would be another one.
+    expect(await texts.json()).toMatchObject({
+      publish_blockers: [
+        {
+          code: 'channel_mirrored',
+          message: expect.stringContaining('people translate and publish there') as string,
+        },
+      ],
+    });
 
     const localized = async (system: TestSystem): Promise<number> =>
       (await fetch(`${system.serverUrl}/v1/distribution?channel=localized&limit=1`)).status;

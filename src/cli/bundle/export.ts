@@ -14,6 +14,9 @@ import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { EXPORT_USAGE, parseExportOptions, type ExportOptions } from './export-options.ts';
 import { findStore } from './find-store.ts';
 
+/** Source: write(2). */
+const FULL: ReadonlySet<string | null> = new Set(['ENOSPC', 'EDQUOT']);
+
 /** Writes a bundle by a function, and returns what that function returns. */
 type Output = <T>(run: (write: WriteBytes) => Promise<T>) => Promise<T>;
 
@@ -58,15 +61,29 @@ async function exportRelease(
     const into: Output = output === '-' ? intoStream(io.stdout, signal) : intoFile(output);
     const digest = await into(async (write) => await writeBundle({ plan, write, onProgress, signal }));
     return describe(plan, digest, output);
+  } catch (error) {
+    throw explainFull(error, plan, nameOf(output));
   } finally {
     display.end();
   }
 }
 
+function nameOf(output: string): string {
+  return output === '-' ? 'standard output' : output;
+}
+
 function describe({ release, since, objects, bytes }: ExportPlan, digest: string, output: string): string {
   const left = since === null ? '' : `, without those of ${since.release_id}`;
-  const target = output === '-' ? 'standard output' : output;
-  return `${release.channel} release ${release.release_id} is in ${target}: ${countText(objects.length, 'object')}${left}, ${textBytes(bytes)}\nmanifest ${digest}\n`;
+  return `${release.channel} release ${release.release_id} is in ${nameOf(output)}: ${countText(objects.length, 'object')}${left}, ${textBytes(bytes)}\nmanifest ${digest}\n`;
+}
+
+/** Says of a full disk which file it is about, and what to do. @returns any other error as it is */
+function explainFull(error: unknown, { bytes }: ExportPlan, output: string): unknown {
+  if (!FULL.has(errorCode(error))) return error;
+  return new Error(
+    `${output} was not written: its disk is full, and the bundle takes at least ${textBytes(bytes)}; free space there, name a file on another disk with -o, or leave out with --since what the other side has`,
+    { cause: error },
+  );
 }
 
 /** A file that appears under its name once it is whole and durable. */

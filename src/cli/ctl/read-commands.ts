@@ -13,9 +13,18 @@ import { numberOption, textOption } from './ctl-options.ts';
 import { isDataFormat } from './output/output-format.ts';
 import { printAnswer, printData } from './output/print-answer.ts';
 import { viewOf } from './output/view.ts';
+import { readReport } from './read-report.ts';
 import { REPORT_PATHS, reportPath } from './report-path.ts';
 import { given, show } from './show-report.ts';
-import { renderDoctor, renderReleases, renderSchedules, renderTask, renderTasks } from './report-views.ts';
+import {
+  latestFirst,
+  renderDoctor,
+  renderReleases,
+  renderSchedules,
+  renderTask,
+  renderTasks,
+  type PublishedHistory,
+} from './report-views.ts';
 import type { TaskView } from './task-outcome.ts';
 import { renderStatus } from './status-view.ts';
 import { exitOfTask, hasEnded } from './task-watch.ts';
@@ -73,9 +82,11 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     optionTexts: [['--channel official|localized', 'shows only this channel'], ...WATCH_TEXTS],
     hasNames: true,
     run: async (context) => {
-      await show(context, 'release.list', given({ channel: textOption(context.args, 'channel') }), {
-        render: renderReleases,
-        names: ({ releases }) => releases.map(({ release_id: id }) => id),
+      const channel = textOption(context.args, 'channel');
+      const published = channel === 'official' ? undefined : await publishedIn(context);
+      await show(context, 'release.list', given({ channel }), {
+        render: (report, view) => renderReleases(report, view, published),
+        names: (report) => latestFirst(report).map(({ release_id: id }) => id),
       });
       return CTL_EXITS.ok;
     },
@@ -226,6 +237,17 @@ async function repairsOf(
   return report.data.items.filter(
     ({ kind, status }) => REPAIRS.has(kind) && ['queued', 'running', 'cancelling'].includes(status),
   );
+}
+
+/** The published localized releases, for people; a service that cannot tell them still has its list of releases. */
+async function publishedIn({ api, output }: CtlContext): Promise<PublishedHistory> {
+  if (isDataFormat(output) || output === 'name') return undefined;
+  try {
+    return (await readReport(api, 'translation.status')).history;
+  } catch (error) {
+    if (error instanceof CtlFailure) return undefined;
+    throw error;
+  }
 }
 
 /** @returns `null` while the daemon is unavailable */

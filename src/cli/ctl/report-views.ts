@@ -1,3 +1,4 @@
+import { isRolledBack, lastCurrentAt } from '../../domain/release/release-history.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import type { Painter } from '../../platform/terminal/painter.ts';
@@ -14,23 +15,40 @@ const RESULT_LINE_MAX = 200;
 
 type ReleaseRow = ReportOf<'release.list'>['releases'][number];
 
+/** The localized releases that were published; `undefined` while they are not known. */
+export type PublishedHistory = ReportOf<'translation.status'>['history'] | undefined;
+
+/** The history of releases, that which became current last first. */
+export function latestFirst({ releases }: ReportOf<'release.list'>): readonly ReleaseRow[] {
+  return releases.toSorted((one, other) => lastCurrentAt(other) - lastCurrentAt(one));
+}
+
 /** Renders the history of releases. */
-export function renderReleases({ releases }: ReportOf<'release.list'>, view: View): string {
+export function renderReleases(
+  report: ReportOf<'release.list'>,
+  view: View,
+  published: PublishedHistory,
+): string {
   const { now } = view;
   const columns: Array<Column<ReleaseRow>> = [
     { title: 'CHANNEL', cell: ({ channel }) => channel },
     { title: 'RELEASE', cell: ({ release_id: id }) => id },
-    { title: 'STATE', cell: ({ state, stale }) => (stale === true ? `${state}, stale` : state) },
+    { title: 'STATE', cell: (row) => stateOf(row, published) },
     { title: 'ENTRIES', cell: ({ manifest }) => String(manifest?.entry_count ?? '-') },
     { title: 'SIZE', cell: ({ manifest }) => (manifest === null ? '-' : textBytes(manifest.total_bytes)) },
-    { title: 'PUBLISHED', cell: ({ published_at: at }) => textTime(at, now) },
+    { title: 'BECAME CURRENT', cell: ({ published_at: at }) => textTime(at, now) },
     { title: 'CHECKED', cell: ({ artifact_integrity: { checked_at: at } }) => textTime(at, now) },
     { title: 'DAMAGED', cell: ({ artifact_integrity: { damaged } }) => String(damaged) },
     { title: 'CREATED', cell: ({ created_at: at }) => textTime(at, now), wide: true },
     { title: 'BASE', cell: ({ base_release_id: base }) => base ?? '-', wide: true },
     { title: 'MANIFEST', cell: ({ manifest }) => manifest?.blake3 ?? '-', wide: true },
   ];
-  return itemTable(releases, columns, view);
+  return itemTable(latestFirst(report), columns, view);
+}
+
+function stateOf(row: ReleaseRow, published: PublishedHistory): string {
+  const state = isRolledBack(row, published) ? 'rolled_back' : row.state;
+  return row.stale === true ? `${state}, stale` : state;
 }
 
 /** Renders tasks, one a line. */

@@ -51,7 +51,7 @@ function unitsText({ units, skipped, excluded = 0 }: TranslationStatus['coverage
 function localizedText(current: TranslationStatus['current'], now: number): string {
   if (current === null) return 'none';
   const stale = current.stale ? `, stale: made for ${current.base_release_id}` : '';
-  return `${current.localized_release_id}, ${current.state}, ${current.integrity}, published ${textTime(current.published_at, now)}${stale}`;
+  return `${current.localized_release_id}, ${current.state}, ${current.integrity}, became current ${textTime(current.published_at, now)}${stale}`;
 }
 
 /** The last localized release that a rollback took back, and why. */

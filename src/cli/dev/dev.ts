@@ -165,9 +165,11 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   // As in the chart: a daemon that dies is started again while the server serves.
   await start('daemon', 'daemon-supervisor', layout.daemonConfiguration);
   await start('server', 'server', layout.serverConfiguration);
-  const announced = announce({ summary, layout, demo }, io).finally(() => {
-    isPlaying = false;
-  });
+  const announced = announce({ summary, layout, demo, isCopy: 'keys' in options.upstream }, io).finally(
+    () => {
+      isPlaying = false;
+    },
+  );
   await Promise.race([announced, rejectWhenEnded(children), stopped]);
 }
 
@@ -191,10 +193,12 @@ interface StartedSystem {
   readonly summary: DevSummary;
   readonly layout: DevLayout;
   readonly demo: DemoUpstream | null;
+  /** Whether the upstream is what another Slipway signed. */
+  readonly isCopy: boolean;
 }
 
 /** Prints the addresses, then what happens until a release is served, then how to use it; never settles by itself. */
-async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Promise<never> {
+async function announce({ summary, layout, demo, isCopy }: StartedSystem, io: DevIo): Promise<never> {
   io.stdout.write(renderAddresses(summary));
   const service = {
     serverUrl: summary.server_url,
@@ -215,6 +219,7 @@ async function announce({ summary, layout, demo }: StartedSystem, io: DevIo): Pr
       cdnHost: CDN_HOST,
       snapshotRoot: layout.snapshot,
       publicKeyFile: join(layout.keys, 'signing.pub'),
+      isCopy,
       demo:
         demo === null
           ? null

@@ -21,6 +21,8 @@ export interface WelcomeOptions {
   readonly publicKeyFile: string;
   /** The folder that holds `bin/`. */
   readonly programDirectory: string;
+  /** Whether both channels are copied, so that the texts of no release are parsed. */
+  readonly isCopy: boolean;
   /** `null` for a system that does not run on the demo releases. */
   readonly demo: WelcomeDemo | null;
 }
@@ -65,8 +67,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     `${ctl} status`,
     `${ctl} tasks`,
     `${ctl} run sync --wait`,
-    `${ctl} report parse.status`,
-    `${ctl} report parse.text_units limit=2`,
+    ...(options.isCopy ? [] : [`${ctl} report parse.status`, `${ctl} report parse.text_units limit=2`]),
     ...(demo === null ? [] : demoLines(options, demo, ctl)),
     ...(demo === null ? [] : localizedLines(options, demo, slipway)),
     `${slipway} verify ${shellWord(shortPath(options.snapshotRoot))} --keys ${shellWord(shortPath(options.publicKeyFile))}`,

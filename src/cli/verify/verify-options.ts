@@ -40,7 +40,7 @@ export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FI
 
 Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
 of every object and every block, and that a localized release has the files of its base wherever its
-manifest does not mark them as patched. Changes nothing.
+manifest does not mark them as patched. DIR is the volume, or the data folder of make run. Changes nothing.
 
 With --url: checks a running Slipway from outside, by its public interface alone: the signature of its
 attestation, the manifest of each current release, and the bytes of every file.
@@ -57,8 +57,9 @@ attestation, the manifest of each current release, and the bytes of every file.
                        file with the token of that one, which gets no other
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
-Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, and 3 when all is sound
-but a localized release could not be compared with its base, or a mirror with the URL of --against.
+Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, 3 when all is sound but
+a localized release could not be compared with its base, or a mirror with the URL of --against, and 4
+when a mirror could not be checked because it does not answer or gives no attestation.
 `;
 
 /**

@@ -9,6 +9,7 @@ import { renderProgress } from '../output/progress-line.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
 import { checkMirror } from './mirror/check-mirror.ts';
+import { findVolume } from './find-volume.ts';
 import { readMirrorToken, type VerifyEnvironment } from './mirror/mirror-token.ts';
 import { createMirrorHttp } from './mirror/mirror-http.ts';
 import { renderMirrorReport } from './mirror/mirror-report.ts';
@@ -18,6 +19,7 @@ import {
   type MirrorVerifyOptions,
   type VerifyOptions,
 } from './verify-options.ts';
+import { exitCodeOf, VERIFY_EXITS } from './verify-exits.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -47,29 +49,35 @@ const MIRROR_CONNECTIONS = 8;
  *
  * @param argv the command line after `verify`
  * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when something could
- *   not be compared and all else is sound
+ *   not be compared and all else is sound, 4 when a mirror gave no attestation
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
   if (!parsed.ok) return refuse(io, parsed.error);
   if (parsed.value === 'help') {
     io.stdout.write(VERIFY_USAGE);
-    return 0;
+    return VERIFY_EXITS.ok;
   }
   const options = parsed.value;
   if (options.kind === 'mirror') return await keepAlive(async () => await verifyMirror(options, io));
   if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
+  const root = await findVolume(options.root);
+  if (root === null) {
+    return refuse(
+      io,
+      `${options.root} is no snapshot volume, and has none in snapshot/: name the snapshot volume, or the data folder of make run`,
+    );
+  }
   let keys: readonly TrustedKey[] | null = null;
   if (options.keys.length > 0) {
     const loaded = await loadTrustedKeys(options.keys);
     if (!loaded.ok) return refuse(io, loaded.error.join('; '));
     keys = loaded.value;
   }
-  const report = await check(options, keys, io);
-  if (report === null) return 1;
+  const report = await check({ ...options, root }, keys, io);
+  if (report === null) return VERIFY_EXITS.damaged;
   io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderVolumeReport(report));
-  if (!report.sound) return 1;
-  return report.complete ? 0 : 3;
+  return exitCodeOf(report);
 }
 
 async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise<number> {
@@ -100,12 +108,11 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
     });
     progress.end();
     io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderMirrorReport(report));
-    if (!report.sound) return 1;
-    return report.complete ? 0 : 3;
+    return report.attestation.status === 'not_checked' ? VERIFY_EXITS.unchecked : exitCodeOf(report);
   } catch (error) {
     progress.end();
     io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`);
-    return 1;
+    return VERIFY_EXITS.damaged;
   } finally {
     await Promise.all([http.close(), httpAgainst.close()]);
   }
@@ -156,5 +163,5 @@ async function isDirectory(path: string): Promise<boolean> {
 
 function refuse(io: VerifyIo, problem: string): number {
   io.stderr.write(usageError('slipway verify', problem));
-  return 2;
+  return VERIFY_EXITS.usage;
 }

@@ -55,8 +55,8 @@ export function releaseColumns(
     },
     {
       id: 'published',
-      head: 'Published',
-      least: 120,
+      head: 'Became current',
+      least: 140,
       grow: 1,
       narrow: 'detail',
       isSortable: true,

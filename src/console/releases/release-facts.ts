@@ -19,16 +19,6 @@ export function isKept({ state, manifest }: ReleaseRow): boolean {
   return manifest !== null && KEPT.has(state);
 }
 
-/** Whether a localized release was taken back and is not current again; its state alone does not tell it. */
-export function isRolledBack(
-  { release_id: id, state }: Pick<ReleaseRow, 'release_id' | 'state'>,
-  translation: Report<'translation.status'> | null,
-): boolean {
-  if (state === 'rolled_back') return true;
-  const published = translation?.history.find((row) => row.localized_release_id === id);
-  return state !== 'current' && published !== undefined && published.rolled_back !== null;
-}
-
 /** Whether the page Publish offers to take the release back, or to make it current again. */
 export function canRollBack(row: ReleaseRow, status: ReleaseStatus | null): boolean {
   if (row.channel !== 'localized' || status === null || status.localized === null) return false;

@@ -73,7 +73,7 @@ function Summary({ release, status }: PartProps): JSX.Element {
       <Facts
         rows={[
           ['Made', <Time withClock key="made" at={created} />],
-          ['Published', <Time withClock key="published" at={published} otherwise="never" />],
+          ['Became current', <Time withClock key="published" at={published} otherwise="never" />],
           [
             'Base',
             base === undefined ? null : (

@@ -1,13 +1,15 @@
 /** The parts that show a release, on every page of releases. */
 
 import type { JSX } from 'preact';
+import { isRolledBack } from '../../domain/release/release-history.ts';
 import type { ReleaseRow, Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { Badge, Time, type Tone } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
+import { useApp, type App } from '../state/app.ts';
+import { isCopied } from '../state/read-report.ts';
 import { count, words } from '../text/format.ts';
 import { releaseActions } from './release-actions.ts';
-import { canRollBack, isRolledBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
+import { canRollBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
 
 const STATE_TONES: Readonly<Partial<Record<ReleaseRow['state'], Tone>>> = {
   current: 'ok',
@@ -26,7 +28,7 @@ export function StateBadge({
   readonly translation: Report<'translation.status'> | null;
 }): JSX.Element {
   const { state } = release;
-  if (isRolledBack(release, translation)) return <Badge tone="warn">Rolled back</Badge>;
+  if (isRolledBack(release, translation?.history)) return <Badge tone="warn">Rolled back</Badge>;
   return <Badge tone={STATE_TONES[state] ?? 'idle'}>{words(state)}</Badge>;
 }
 
@@ -67,7 +69,8 @@ export function ReleaseButtons({
   readonly status: ReleaseStatus | null;
 }): JSX.Element {
   const app = useApp();
-  const { release_id: id, channel, state } = release;
+  const { release_id: id } = release;
+  const offer = isCopied(app) ? null : offerOf(app, release, status);
   return (
     <>
       {releaseActions(release, rows, status).map(({ title, request, class: name }) => (
@@ -75,19 +78,24 @@ export function ReleaseButtons({
           {title}
         </ActionButton>
       ))}
-      {canRollBack(release, status) && app.mayRun('localized-rollback') ? (
+      {offer === null ? null : (
         <a class="button" href="#/publish">
-          {state === 'current' ? 'Take back …' : 'Roll back to this …'}
+          {offer}
           <span class="unseen">{` ${id}`}</span>
         </a>
-      ) : null}
-      {channel === 'official' && state === 'current' && app.mayRun('localized-publish') ? (
-        <a class="button" href="#/publish">
-          Publish a localization
-        </a>
-      ) : null}
+      )}
     </>
   );
+}
+
+/** What the page Publish does with a release. */
+function offerOf(app: App, release: ReleaseRow, status: ReleaseStatus | null): string | null {
+  const isCurrent = release.state === 'current';
+  if (canRollBack(release, status) && app.mayRun('localized-rollback'))
+    return isCurrent ? 'Take back …' : 'Roll back to this …';
+  return isCurrent && release.channel === 'official' && app.mayRun('localized-publish')
+    ? 'Publish a localization'
+    : null;
 }
 
 /** The address of a comparison. */

@@ -1,3 +1,4 @@
+import { lastCurrentAt } from '../../domain/release/release-history.ts';
 import type { ReleaseRow } from '../api/wire.ts';
 import type { SortOrder } from '../components/virtual-table.tsx';
 
@@ -5,8 +6,7 @@ const VALUES: Readonly<Record<string, (row: ReleaseRow) => string | number>> = {
   release: ({ release_id: id }) => id,
   channel: ({ channel }) => channel,
   state: ({ state }) => state,
-  // A release that was never published stands where it was made.
-  published: ({ published_at: at, created_at: made }) => at ?? made,
+  published: lastCurrentAt,
   size: ({ manifest }) => manifest?.total_bytes ?? 0,
 };
 

@@ -48,3 +48,9 @@ export function reportFeed<N extends ReportName>(
     pauseAfter: (value) => (typeof everyMs === 'function' ? everyMs(value as Report<N>) : everyMs),
   };
 }
+
+/** Whether the localized channel is copied from an origin. A page that asks has the feed `translation.status`. */
+export function isCopied({ pool }: App): boolean {
+  const status = pool.state<Report<'translation.status'>>('translation.status').value;
+  return status?.publish_blockers[0]?.code === 'channel_mirrored';
+}

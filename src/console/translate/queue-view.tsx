@@ -14,6 +14,7 @@ import { BlockersPanel } from './blockers-panel.tsx';
 import { TextCoverage } from './queue/text-coverage.tsx';
 import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 import { editorAddress } from '../text/addresses.ts';
+import { OwnChannel } from './own-channel.tsx';
 import { QUEUE_COLUMNS } from './queue/queue-columns.tsx';
 
 const EVERY_MS = 15_000;
@@ -26,11 +27,11 @@ export const queueView: View = {
     reportFeed(app, 'translation.tasks', headOf(app)),
   ],
   Body: () => (
-    <>
+    <OwnChannel>
       <TextCoverage />
       <Queue />
       <BlockersPanel />
-    </>
+    </OwnChannel>
   ),
 };
 

@@ -1,3 +1,4 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { DefinedAction } from '../api/define-action.ts';
 import type { SqlDatabase } from '../releases/records/sql.ts';
 import type { DoctorCheck } from '../reports/doctor-report.ts';
@@ -13,7 +14,7 @@ import { createRollbackAction } from './rollback/rollback-action.ts';
 import { isLive, recordEffect, takenBackBy } from './rollback/rollback-effect.ts';
 import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';
 import { finishRollbacks } from './rollback/rollback-texts.ts';
-import { withdrawalBlockers, type WithdrawalBlocker } from './rollback/withdrawal.ts';
+import { withdrawalBlockers } from './rollback/withdrawal.ts';
 import { createRollbackTask } from './rollback/rollback-task.ts';
 
 export interface LocalizedOptions
@@ -50,7 +51,7 @@ export interface Localized {
   /** Records the effect of a rollback that could not. Called at the start. @throws the error of the database */
   readonly recordRollback: () => void;
   /** The blockers of every publish, whatever the texts are. */
-  readonly publishBlockers: () => readonly WithdrawalBlocker[];
+  readonly publishBlockers: () => readonly PublishBlocker[];
   readonly checks: readonly DoctorCheck[];
   /** Publishing by itself after a new official release. */
   readonly automation: Pick<Automation, 'status' | 'catchUp' | 'stop'>;
@@ -86,12 +87,13 @@ export function createLocalized(options: LocalizedOptions): Localized {
     recordRollback: () => {
       recordEffect(deps);
     },
-    publishBlockers: () => withdrawalBlockers(deps, {}),
+    publishBlockers: () => mirrorBlockers(options) ?? withdrawalBlockers(deps, {}),
     checks: [ownCheck(options, automation.check)],
     automation: { ...automation, status: () => ownStatus(options, automation.status()) },
   };
 }
 
+type PublishBlocker = ReportBodyOf<'translation.status'>['publish_blockers'][number];
 type Origin = Pick<LocalizedOptions, 'mirroredFrom'>;
 
 /** A job that is refused while the channel is a copy. */
@@ -114,6 +116,19 @@ function ownAction(origin: Origin, action: DefinedAction): DefinedAction {
       return await action.accept(body, request);
     },
   };
+}
+
+/** The only blocker of a copied channel; `null` when the channel is made here. */
+function mirrorBlockers({ mirroredFrom }: Origin): readonly PublishBlocker[] | null {
+  const origin = mirroredFrom();
+  if (origin === null) return null;
+  return [
+    {
+      code: 'channel_mirrored',
+      message: `${copiedFrom(origin)}; people translate and publish there`,
+      count: 1,
+    },
+  ];
 }
 
 /** @throws TaskError `channel_mirrored` */

@@ -65,13 +65,13 @@ function blockersOf(outcomes: PublishCounts, { blockedUnits }: WorkStatus, minSt
   const all: Blocker[] = [
     {
       code: 'qa_blocked',
-      message: 'units with blocking findings; translation.handoff lists them',
+      message: 'units with blocking findings; slipway ctl translations handoff lists them',
       count: outcomes.blocked,
       unit_state: 'blocked',
     },
     {
       code: 'on_hold',
-      message: 'units on hold until someone reviews them; translation.handoff lists them',
+      message: 'units on hold until someone reviews them; slipway ctl translations handoff lists them',
       count: outcomes.held,
     },
     {

@@ -22,7 +22,7 @@ export interface TranslationReportDependencies {
     'current' | 'automation' | 'history'
   >;
   /** The blockers of every publication, whatever the units are. */
-  readonly publishBlockers: () => ReportBodyOf<'translation.status'>['publish_blockers'];
+  readonly publishBlockers: () => Readonly<ReportBodyOf<'translation.status'>['publish_blockers']>;
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
@@ -60,7 +60,11 @@ export function createTranslationReports({
         officialReleaseId(),
         policy.minState,
       );
-      return { ...localizedStatus(), coverage, publish_blockers: [...publishBlockers(), ...ofUnits] };
+      const general = publishBlockers();
+      // Nobody translates the texts of a copied channel here.
+      const isCopied = general.some(({ code }) => code === 'channel_mirrored');
+      const blockers = isCopied ? general : [...general, ...ofUnits];
+      return { ...localizedStatus(), coverage, publish_blockers: [...blockers] };
     }),
   ];
 }

@@ -18,8 +18,12 @@ type LocalizationRow = NonNullable<ReleaseChannelStatus['localization']>;
 type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 type Blocker = TranslationStatus['publish_blockers'][number];
 
-/** Blockers that count no units: the texts of the official release are not known yet. */
-const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
+/** Blockers that count no units: the texts of the official release are not known yet, or only at the origin. */
+const UNKNOWN_TEXTS: ReadonlySet<string> = new Set([
+  'no_official_release',
+  'tasks_not_built',
+  'channel_mirrored',
+]);
 /** Blockers that prevent a publication; units of the others keep the official text. */
 const BLOCKING: ReadonlySet<string> = new Set(['qa_blocked', WITHDRAWN]);
 

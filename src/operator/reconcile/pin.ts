@@ -26,8 +26,12 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
   'current',
 ]);
 
-/** Blockers that end by themselves; a publication fails until then. */
-const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
+/** Blockers that end by themselves or at the origin; a publication fails until then. */
+const PASSING_BLOCKERS: ReadonlySet<string> = new Set([
+  'no_official_release',
+  'tasks_not_built',
+  'channel_mirrored',
+]);
 
 /** The blocker of a channel that a rollback has withdrawn. A publication that does not resume it fails. */
 export const WITHDRAWN = 'release_rolled_back';

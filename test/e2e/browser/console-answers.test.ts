@@ -33,6 +33,33 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     expect(troubles).toEqual([]);
   });
 
+  it('offers no translation and no publication where the localized channel is copied', async () => {
+    const server = await startAdminServer();
+    for (const name of [
+      'translation.status',
+      'translation.handoff',
+      'translation.tasks',
+      'release.status',
+      'release.list',
+    ] as const)
+      setReport(server, name);
+    const release = '#/releases/1.66.405117';
+    const { page } = await open(server, release);
+    const view = page.getByRole('main');
+    const offer = view.getByRole('link', { name: 'Publish a localization' });
+    await offer.waitFor();
+    const publish_blockers = [{ code: 'channel_mirrored', message: 'it is copied from an origin', count: 1 }];
+    setReport(server, 'translation.status', { publish_blockers });
+    for (const hash of ['#/publish', '#/translate']) {
+      await page.goto(`${server.url}/admin/dashboard/${hash}`);
+      await view.getByText('is copied from its origin. People translate and publish there.').waitFor();
+      expect(await view.getByRole('region').count()).toBe(0);
+    }
+    await page.goto(`${server.url}/admin/dashboard/${release}`);
+    await view.getByRole('button', { name: /^Verify/ }).waitFor();
+    expect(await offer.count()).toBe(0);
+  });
+
   it('shows the answer of a report only below its own name', async () => {
     const server = await startAdminServer();
     setReport(server, 'task.list');

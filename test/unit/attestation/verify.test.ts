@@ -183,9 +183,9 @@ describe('verifyEnvelope', () => {
 
   it('names the keys when none of them is trusted', () => {
     expect(refusal(ENVELOPE, [OTHER.trusted])).toBe(
-      `signed by ${KEY.trusted.keyId}, and by none of the 1 trusted keys; is the public key of the daemon configured?`,
+      `signed by ${KEY.trusted.keyId}, and not by the one trusted key; is the public key of the daemon configured?`,
     );
-    expect(refusal(ENVELOPE, [])).toMatch(/none of the 0 trusted keys/);
+    expect(refusal(ENVELOPE, [])).toMatch(/, and no key is trusted;/);
     const evil = { ...rawEnvelope(), signatures: [{ keyid: 'evil\n\u001b[2J', sig: 'AAAA' }] };
     expect(refusal(bytesOf(evil))).toMatch(/^signed by an unnamed key, /);
   });

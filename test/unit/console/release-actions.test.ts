@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { ReleaseRow, Report } from '../../../src/console/api/wire.ts';
+import type { ReleaseRow } from '../../../src/console/api/wire.ts';
 import { releaseActions } from '../../../src/console/releases/release-actions.ts';
 import {
   canRollBack,
-  isRolledBack,
   predecessorOf,
   servingOf,
   type ReleaseStatus,
 } from '../../../src/console/releases/release-facts.ts';
+import { isRolledBack } from '../../../src/domain/release/release-history.ts';
 import { sortReleases } from '../../../src/console/releases/sort-releases.ts';
 
 function row(id: string, fields: Partial<ReleaseRow> = {}): ReleaseRow {
@@ -100,10 +100,9 @@ describe('a release among others', () => {
       { localized_release_id: 'r3-l2', rolled_back: undone },
       { localized_release_id: 'r2-l1', rolled_back: null },
     ];
-    const translation = { history } as unknown as Report<'translation.status'>;
-    const found = ROWS.filter((each) => isRolledBack(each, translation)).map(({ release_id: id }) => id);
+    const found = ROWS.filter((each) => isRolledBack(each, history)).map(({ release_id: id }) => id);
     expect(found).toEqual(['r3-l1']);
-    expect(isRolledBack(localized('x', 'r3', { state: 'rolled_back' }), null)).toBe(true);
+    expect(isRolledBack(localized('x', 'r3', { state: 'rolled_back' }), undefined)).toBe(true);
   });
 
   it('has the release of its channel before it as predecessor', () => {

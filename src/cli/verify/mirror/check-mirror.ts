@@ -4,6 +4,7 @@ import type { ManifestEntry } from '../../../domain/release/manifest.ts';
 import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../../mirror/accept-origin.ts';
 import type { AttestedSource, SourceRelease } from '../../../mirror/attested-source.ts';
+import { MirrorError } from '../../../mirror/mirror-error.ts';
 import { readManifest } from '../../../mirror/read-manifest.ts';
 import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -65,7 +66,11 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
       mode,
       sound: false,
       complete: false,
-      attestation: { ...none, status: 'invalid', problems: [reasonOf(error)] },
+      attestation: {
+        ...none,
+        status: isRefused(error) ? 'invalid' : 'not_checked',
+        problems: [reasonOf(error)],
+      },
       releases: [],
       without_release: [],
       against: null,
@@ -107,7 +112,7 @@ async function acceptMirror(
   const source = createSlipwaySource({ url, label: url, send });
   const state = await source.current(null, signal);
   if (state?.cdnHost === undefined || state.cdnHost === null)
-    throw new Error(`${url} names no path for its files`);
+    throw new MirrorError('origin_malformed', `${url} names no path for its files`);
   const accepted = acceptOrigin(state.envelope, keys, NO_ORIGIN_MEMORY, now());
   if (!accepted.ok) throw accepted.error;
   return { source, cdnHost: state.cdnHost, attestation: accepted.value.verified };
@@ -243,6 +248,11 @@ async function compareWith(
     return here === there ? [] : [`${channel}: the mirror has ${here}, and there it is ${there}`];
   });
   return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
+}
+
+/** Whether a mirror showed something that cannot be believed, rather than nothing: no answer, or one without an attestation. */
+function isRefused(error: unknown): boolean {
+  return error instanceof MirrorError && error.code !== 'origin_unattested';
 }
 
 function reasonOf(error: unknown): string {

@@ -47,7 +47,8 @@ export interface MirrorReport {
   /** Whether everything that was asked for could be looked at. */
   readonly complete: boolean;
   readonly attestation: {
-    readonly status: 'ok' | 'invalid';
+    /** `not_checked` when the mirror gave none: it does not answer, or refuses to. */
+    readonly status: 'ok' | 'invalid' | 'not_checked';
     readonly version: number | null;
     /** Unix seconds. */
     readonly issued_at: number | null;
@@ -90,7 +91,7 @@ export function renderMirrorReport(report: MirrorReport): string {
   ]);
   const lines = [
     `mirror ${report.url}, ${report.mode} check`,
-    `attestation: ${attestation.status}${attestation.version === null ? '' : `, version ${attestation.version}`}`,
+    `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}`,
     ...attestation.problems.map((problem) => `attestation: ${problem}`),
     ...(rows.length === 0
       ? []
@@ -117,7 +118,9 @@ function renderFindings({ channel, release_id: id, problems, examples, damaged }
   ];
 }
 
-function conclusion({ sound, complete }: MirrorReport): string {
+function conclusion({ sound, complete, attestation }: MirrorReport): string {
+  if (attestation.status === 'not_checked')
+    return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; mend what stands above and check again';
   if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator what stands above';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';
 }

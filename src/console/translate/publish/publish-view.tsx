@@ -4,6 +4,7 @@ import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
 import { taskFeed } from '../../state/tasks.ts';
 import type { View } from '../../state/view.ts';
+import { OwnChannel } from '../own-channel.tsx';
 import { PublishPanel } from './publish-panel.tsx';
 import { RollbackPanel } from './rollback-panel.tsx';
 import { StatePanel } from './state-panel.tsx';
@@ -26,7 +27,7 @@ function feeds(app: App): readonly FeedRequest[] {
 function Publish(): JSX.Element {
   const app = useApp();
   return (
-    <>
+    <OwnChannel>
       {app.mayRun('localized-publish') ? null : (
         <p class="note info">
           {app.canControl()
@@ -38,6 +39,6 @@ function Publish(): JSX.Element {
       <BlockersPanel />
       <PublishPanel />
       <RollbackPanel />
-    </>
+    </OwnChannel>
   );
 }

@@ -12,6 +12,7 @@ import {
   runBundleCommand,
   type AttestedStore,
 } from '../../../support/bundles.ts';
+import { canMount, tmpfs } from '../../../support/tmpfs.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 interface ImageManifest {
@@ -170,6 +171,20 @@ describe('slipway export', () => {
       expect.stringContaining(`${file} is not a regular file, so it is not replaced`),
     ]);
     expect((await lstat(file)).ino).toBe(before.ino);
+  });
+
+  it.skipIf(!canMount())('names the file on a full disk, says what to do, and leaves nothing', async () => {
+    await release('r1', { 'big.bin': BIG });
+    const target = await tmpfs('1m');
+    const file = join(target, 'r1.tar');
+    const { code, err } = await runBundleCommand(runExport, 'r1', '--data', store.root, '-o', file);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^slipway export: .*r1\.tar was not written: its disk is full, .* at least 3\.0 MiB; free space there/m,
+      ),
+    ]);
+    expect(await readdir(target)).toEqual([]);
   });
 
   it('says where it looked for a store', async () => {

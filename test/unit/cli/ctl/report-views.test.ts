@@ -97,8 +97,35 @@ describe('the list of releases', () => {
     const [row] = report.releases;
     if (row === undefined) throw new Error('the example has no release');
     const text = (stale: boolean): string =>
-      renderReleases({ ...report, releases: [{ ...row, channel: 'localized', stale }] }, VIEW);
+      renderReleases({ ...report, releases: [{ ...row, channel: 'localized', stale }] }, VIEW, undefined);
     expect(text(true)).toMatch(/ current, stale /);
     expect(text(false)).not.toContain('stale');
+  });
+
+  it('says which one was rolled back, and begins with that which became current last', () => {
+    const { schema, example } = REPORTS['release.list'].answer;
+    const report = schema.parse(example);
+    const [row] = report.releases;
+    if (row === undefined) throw new Error('the example has no release');
+    const undone = { at: 1, reviewer: null, reason: null };
+    const [of] = REPORTS['translation.status'].answer.schema.parse(
+      REPORTS['translation.status'].answer.example,
+    ).history;
+    if (of === undefined) throw new Error('the example has no history');
+    const releases = [
+      { ...row, release_id: 'l2', state: 'superseded' as const, published_at: 200 },
+      // A rollback has made the earlier one current again.
+      { ...row, release_id: 'l1', published_at: 300 },
+      { ...row, release_id: 'made', state: 'failed' as const, published_at: null, created_at: 250 },
+    ];
+    const history = ['l1', 'l2'].map((id) => ({ ...of, localized_release_id: id, rolled_back: undone }));
+    const lines = renderReleases({ ...report, releases }, VIEW, history)
+      .split('\n')
+      .slice(1, 4);
+    expect(lines).toEqual([
+      expect.stringMatching(/ l1 +current /),
+      expect.stringMatching(/ made +failed /),
+      expect.stringMatching(/ l2 +rolled_back /),
+    ]);
   });
 });

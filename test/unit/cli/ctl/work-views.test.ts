@@ -43,7 +43,7 @@ describe('the coverage for people', () => {
       'accepted (proofread):   40000 (99 %)',
       'translated or accepted: 40100 (99 %)',
       'states:                 untranslated 60, draft 50, translated 100, proofread 40000, blocked 3',
-      'blocks publishing:      3 qa_blocked: units with blocking findings; translation.handoff lists them',
+      'blocks publishing:      3 qa_blocked: units with blocking findings; slipway ctl translations handoff lists them',
       'not published:          50 below_min_state: drafts; localized.minState demands translated',
     ]);
   });
@@ -71,7 +71,7 @@ describe('the coverage for people', () => {
     const text = renderCoverage(example('translation.status', { coverage: none }), VIEW);
     expect(text).toContain('accepted (proofread):   0\n');
     expect(text).toContain('release:                -\n');
-    expect(text).toContain('localized:              1.66.405117-l1, current, ok, published 2025-');
+    expect(text).toContain('localized:              1.66.405117-l1, current, ok, became current 2025-');
   });
 });
 

@@ -203,9 +203,9 @@ describe('slipway verify --url', () => {
     const both = ['--against', against.url, '--against-token-file', otherFile];
     expect((await check('--token-file', file))[0]).toBe(0);
     expect((await check('--token-file', file, ...both))[0]).toBe(0);
-    expect(await check()).toEqual([1, expect.stringContaining('it wants a token')]);
+    expect(await check()).toEqual([4, expect.stringContaining('it wants a token')]);
     expect(await check('--token-file', otherFile)).toEqual([
-      1,
+      4,
       expect.stringContaining('does not take this'),
     ]);
     // Each Slipway gets its own token alone.
@@ -219,7 +219,7 @@ describe('slipway verify --url', () => {
     environment['SLIPWAY_VERIFY_TOKEN'] = secret;
     expect((await check())[0]).toBe(0);
     environment['SLIPWAY_VERIFY_TOKEN_FILE'] = otherFile;
-    expect((await check())[0]).toBe(1);
+    expect((await check())[0]).toBe(4);
     environment['SLIPWAY_VERIFY_TOKEN_FILE'] = join(folder, 'none');
     expect(await check()).toEqual([2, expect.stringContaining('none')]);
     delete environment['SLIPWAY_VERIFY_TOKEN_FILE'];
@@ -288,12 +288,34 @@ describe('slipway verify --url', () => {
     expect([code, out, err]).toEqual([1, '', 'slipway verify: interrupted\n']);
   });
 
-  it('says that nobody answers', async () => {
+  it('says of a mirror that does not answer that it could not be checked, not that it is invalid', async () => {
     const mirror = await startMirror();
     const { code, out } = await verify('--url', 'http://127.0.0.1:1', '--keys', mirror.keyFile);
-    expect(code).toBe(1);
+    expect(code).toBe(4);
+    expect(out).toContain('attestation: not checked\n');
     expect(out).toContain('ECONNREFUSED');
+    expect(out).toContain('COULD NOT BE CHECKED');
+    expect(out).not.toMatch(/invalid|NOT SOUND/);
   });
+
+  it.each([
+    ['breaks the answer off', null, 4],
+    ['has no attestation yet', Buffer.from('{"attestation":null,"cdn_host":"cdn"}'), 4],
+    ['answers 503', 503, 4],
+    ['answers with something else', Buffer.from('<html>'), 1],
+  ])(
+    'tells a mirror that gives nothing from one that is not to be believed: it %s',
+    async (_, answer, code) => {
+      const mirror = await startMirror();
+      const proxy = await startProxy(mirror.url, () => answer);
+      const found = await report('--url', proxy.url, '--keys', mirror.keyFile);
+      expect(found.code).toBe(code);
+      expect(found.report).toMatchObject({
+        sound: false,
+        attestation: { status: code === 4 ? 'not_checked' : 'invalid' },
+      });
+    },
+  );
 
   it.each([
     [['--url', 'http://x'], '--keys is missing'],
@@ -377,7 +399,7 @@ describe('slipway verify --url at a server in between', () => {
       return true;
     });
     const { code, out } = await verify('--url', url, '--keys', mirror.keyFile);
-    expect([code, asked, out]).toEqual([1, 5, expect.stringContaining('answered 429')]);
+    expect([code, asked, out]).toEqual([4, 5, expect.stringContaining('answered 429')]);
   });
 
   it('gives a file up that stays limited', async () => {
@@ -401,7 +423,7 @@ describe('slipway verify --url at a server in between', () => {
     });
     const { code, out } = await verify('--url', url, '--keys', mirror.keyFile);
     expect([code, out]).toEqual([
-      1,
+      4,
       expect.stringContaining(`leads to ${mirror.url}; no redirect is followed`),
     ]);
   });

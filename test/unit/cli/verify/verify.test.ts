@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runKeygen } from '../../../../src/cli/keygen/keygen.ts';
@@ -44,8 +44,15 @@ const pathOf = (name: string): string =>
   objectPath(root, blake3Hex(files.get(name) ?? Buffer.from('absent')));
 
 async function verify(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return await verifyAt(root, ...args);
+}
+
+async function verifyAt(
+  folder: string,
+  ...args: string[]
+): Promise<{ code: number; out: string; err: string }> {
   let [out, err] = ['', ''];
-  const code = await runVerify([root, ...args], {
+  const code = await runVerify([folder, ...args], {
     stdout: {
       write: (text) => {
         out += text;
@@ -204,6 +211,17 @@ describe('slipway verify', () => {
     expect(found.releases.map(({ release_id }) => release_id)).toEqual(['r2']);
     expect(found.objects).toBeNull();
     expect((await verify('--release', 'r3')).code).toBe(1);
+  });
+
+  it('finds the volume in a data folder, and refuses a folder without one', async () => {
+    const data = join(directory, 'data');
+    await mkdir(data);
+    const none = await verifyAt(data);
+    expect([none.code, none.err]).toEqual([2, expect.stringContaining('name the snapshot volume')]);
+    await rename(root, join(data, 'snapshot'));
+    const { code, out } = await verifyAt(data);
+    expect(code).toBe(0);
+    expect(out).toContain(` at ${join(data, 'snapshot')}, full check`);
   });
 
   it('ends with 2 for wrong arguments and with 0 for help', async () => {

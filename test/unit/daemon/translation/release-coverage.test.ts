@@ -39,13 +39,13 @@ describe('the coverage of the official release', () => {
         {
           code: 'qa_blocked',
           count: 1,
-          message: 'units with blocking findings; translation.handoff lists them',
+          message: 'units with blocking findings; slipway ctl translations handoff lists them',
           unit_state: 'blocked',
         },
         {
           code: 'on_hold',
           count: 3,
-          message: 'units on hold until someone reviews them; translation.handoff lists them',
+          message: 'units on hold until someone reviews them; slipway ctl translations handoff lists them',
         },
         {
           code: 'stale',

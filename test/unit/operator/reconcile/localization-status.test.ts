@@ -117,6 +117,15 @@ describe('the translations of a localized channel', () => {
       ],
     ],
     [
+      'are copied from an origin',
+      { blockers: [['channel_mirrored', 1]] },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'Unknown TextsNotReady: because of channel_mirrored',
+        'False TextsNotReady: because of channel_mirrored',
+      ],
+    ],
+    [
       'are not published',
       { base: null },
       [

@@ -116,7 +116,7 @@ describe('a pin', () => {
 
   it('of a new localized release waits for the texts of the official one, and only for them', () => {
     const texts = (code: string): World => ({ texts: translationStatus({ blockers: [[code, 1]] }) });
-    for (const code of ['tasks_not_built', 'no_official_release'])
+    for (const code of ['tasks_not_built', 'no_official_release', 'channel_mirrored'])
       expect(plan('localized', 'new', texts(code))).toMatchObject({
         kind: 'waiting',
         obstacle: { reason: 'TextsNotReady', message: `because of ${code}` },
