@@ -65,7 +65,7 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
   if (root === null) {
     return refuse(
       io,
-      `${options.root} is no snapshot volume, and has none in snapshot/: name the snapshot volume, or the data folder of make run`,
+      `${options.root} is not a snapshot volume, and has none in snapshot/: name the snapshot volume, or the data folder of make run`,
     );
   }
   let keys: readonly TrustedKey[] | null = null;

@@ -88,7 +88,7 @@ export function ReleaseButtons({
   );
 }
 
-/** What the page Publish does with a release. */
+/** The step that the page Publish offers for a release. */
 function offerOf(app: App, release: ReleaseRow, status: ReleaseStatus | null): string | null {
   const isCurrent = release.state === 'current';
   if (canRollBack(release, status) && app.mayRun('localized-rollback'))

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useApp } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 
-/** What people do with a localized channel. One sentence takes its place where the channel is copied. */
+/** The work on a localized channel. One sentence takes its place where the channel is copied. */
 export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return isCopied(useApp()) ? (
     <p class="note info">

@@ -325,7 +325,7 @@ function createSwitches(options: ReleasesOptions, rooms: Rooms): OriginFollower 
   });
   const parts = [follower, announced];
   return {
-    retryAt: follower.retryAt,
+    retryAt: () => follower.retryAt(),
     start: () => {
       for (const part of parts) part.start();
     },

@@ -1,4 +1,4 @@
-/** What the history of releases says of one of them; the console and `slipway ctl` tell it alike. */
+/** The rules of the history of releases, which the console and `slipway ctl` share. */
 
 /** A localized release that was published, as `translation.status` lists it. */
 interface PublishedRow {

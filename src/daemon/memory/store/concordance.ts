@@ -16,7 +16,7 @@ export interface ConcordanceQuery extends LanguagePair {
   readonly limit: number;
 }
 
-/** What a concordance found. */
+/** The answer of a concordance. */
 export interface ConcordanceAnswer {
   /** The shortest texts first. */
   readonly matches: MemoryMatch[];

@@ -1,5 +1,3 @@
-import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
-import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
@@ -13,16 +11,14 @@ import type { Attestor } from '../attest/attestor.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { announcementStep } from './announcement-step.ts';
-import { isHeldBy, planMirror } from './mirror-plan.ts';
-import { missingRetained } from './plan-retained.ts';
+import { isBehind, lacksEarlier } from './behind-origin.ts';
+import { createOriginTrouble } from './origin-trouble.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
 /** Milliseconds between two looks whether an origin is configured. */
 const IDLE_MS = 5_000;
 /** Milliseconds from a sync that failed to the next one for the same attestation. */
 const RETRY_MS = 30_000;
-/** Milliseconds without a look that succeeds, after which a sync is queued, so that its failure tells every surface of the trouble. */
-const TELL_MS = 30_000;
 /**
  * Longest wait between two looks that the origin can ask for, milliseconds. A look is one small request, and an origin that is overloaded
  * for some seconds must not keep an edge from a new release for minutes.
@@ -54,14 +50,6 @@ export interface OriginFollower {
   retryAt(): number | null;
 }
 
-/** Why the origin cannot be followed, and since when (monotonic milliseconds). */
-interface Trouble {
-  readonly message: string;
-  readonly since: number;
-  /** Whether a sync has met the same trouble, so that the state of the service tells it. */
-  readonly isTold: boolean;
-}
-
 /** Takes over another time of an announced release. That needs no sync, and must not wait for one: the new time can be near. */
 async function restateAnnouncements(
   { origins, releases, attestor, clock, logger }: OriginFollowerOptions,
@@ -84,52 +72,12 @@ async function restateAnnouncements(
 export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
   const { upstream, engine, releases, clock, logger } = options;
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
-  let trouble: Trouble | null = null;
+  const trouble = createOriginTrouble({ engine, clock });
   let nextLookAtMs: number | null = null;
 
   const nextLook = (waitMs: number): number => {
     nextLookAtMs = clock.now() + waitMs;
     return waitMs;
-  };
-
-  const tell = (message: string): void => {
-    const since = trouble?.since ?? clock.monotonic();
-    const isKnown = trouble?.isTold === true || engine.historyOf(SYNC_JOB.kind).consecutiveFailures > 0;
-    const isLong = clock.monotonic() - since >= TELL_MS;
-    if (isLong && !isKnown) engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
-    trouble = { message, since, isTold: isKnown || isLong };
-  };
-
-  const isBehind = (origin: AttestedUpstream): boolean => {
-    const held = options.origins.held();
-    if (held === null) return true;
-    const officialId = releases.pointer('official')?.release_id ?? null;
-    return CHANNELS.filter((channel) => origin.channels.includes(channel)).some((channel) => {
-      const current = releases.current(channel);
-      const nowSeconds = origin.isCarried === true ? 0 : unixSeconds(clock);
-      const { kind } = planMirror(
-        held.statement,
-        { channel, current, officialId, isThere: (release) => isHeldBy(origin.source, release) },
-        nowSeconds,
-      );
-      return (
-        kind === 'follow' || kind === 'withdraw' || isAnnouncementBehind(origin, held.statement, channel)
-      );
-    });
-  };
-
-  const isAnnouncementBehind = (
-    origin: AttestedUpstream,
-    statement: AttestationStatement,
-    channel: Channel,
-  ): boolean =>
-    origin.isCarried !== true &&
-    announcementStep(releases, statement, channel, unixSeconds(clock)).kind !== 'none';
-
-  const lacksEarlier = ({ isCarried, channels }: AttestedUpstream): boolean => {
-    const held = options.origins.held();
-    if (held === null || isCarried === true) return false;
-    return missingRetained(held.statement, releases, { channels, count: options.retainedCount() }).length > 0;
   };
 
   /**
@@ -138,7 +86,7 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
    */
   const catchUp = async (origin: AttestedUpstream, isNew: boolean, isAgain: boolean): Promise<void> => {
     // An earlier release that could not be copied waits for the next attestation of the origin, not for the next look.
-    const isNeeded = isBehind(origin) || (isNew && lacksEarlier(origin));
+    const isNeeded = isBehind(options, origin) || (isNew && lacksEarlier(options, origin));
     // Nothing is attested without a recent attestation of the origin. Here is one.
     if (!isNeeded && isNew && options.attestor.status().status === 'failing')
       await options.attestor.issue('origin');
@@ -155,9 +103,9 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     const tag = known?.of === origin ? known.tag : null;
     const found = await readOrigin(options, origin, tag, signal);
     if (found !== null) known = { of: origin, tag: found.tag };
-    const isAgain = trouble !== null;
+    const isAgain = trouble.message() !== null;
     if (isAgain) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
-    trouble = null;
+    trouble.end();
     await restateAnnouncements(options, origin);
     await catchUp(origin, found !== null, isAgain);
   };
@@ -173,18 +121,22 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
       }),
     onFailure: (error) => {
       const message = messageOf(error);
-      if (message !== trouble?.message) {
+      if (message !== trouble.message()) {
         logger.warn({ err: error }, `the origin cannot be followed: ${failureText(error, clock.now())}`);
       }
+      trouble.note(message);
       const origin = upstream.current()?.attested;
       if (origin === undefined) return IDLE_MS;
-      tell(message);
       return nextLook(nextLookMs(origin, options.random(), error));
     },
   });
   return {
-    start: loop.start,
-    stop: loop.stop,
+    start: () => {
+      loop.start();
+    },
+    stop: async () => {
+      await loop.stop();
+    },
     retryAt: () => {
       if (upstream.current()?.attested === undefined || nextLookAtMs === null) return null;
       return engine.historyOf(SYNC_JOB.kind).consecutiveFailures === 0

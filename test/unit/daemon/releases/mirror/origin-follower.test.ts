@@ -82,7 +82,7 @@ function follow({
   onTestFinished(async () => {
     await follower.stop();
   });
-  return { clock, lines, probes, syncs, retryAt: follower.retryAt };
+  return { clock, lines, probes, syncs, retryAt: () => follower.retryAt() };
 }
 
 test('an origin that says when to ask again is asked then, and each failure is recorded immediately', async () => {
@@ -176,7 +176,7 @@ test('the first good look after a failed one queues a sync when the last sync fa
   expect(syncs).toEqual([3000]);
 });
 
-test('an origin that cannot be followed for half a minute queues one sync, whose failure tells of it', async () => {
+test('an origin that cannot be followed for half a minute queues one sync, which fails for the same reason', async () => {
   let hasFailed = false;
   const { clock, syncs, retryAt } = follow({
     look: async () => await Promise.reject(new Error('unreachable')),
