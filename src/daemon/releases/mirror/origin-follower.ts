@@ -70,7 +70,7 @@ async function restateAnnouncements(
 
 /** Creates the follower. Without an origin it only looks whether one is configured. */
 export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
-  const { upstream, engine, releases, clock, logger } = options;
+  const { upstream, engine, clock, logger } = options;
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
   const trouble = createOriginTrouble({ engine, clock });
   let nextLookAtMs: number | null = null;
