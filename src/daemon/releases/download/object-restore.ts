@@ -107,7 +107,7 @@ function originProblem(
   if (!isPatched) return 'the origin of its bytes is unknown';
   const isCurrent = releases.pointer(channel)?.release_id === releaseId;
   return isCurrent
-    ? 'the file was patched, and no upstream has it; publish again from what the release was made of: the texts, or the same translation file or patch manifest'
+    ? 'the file was patched, and no upstream has it; run localized-publish with what the release was made of: the texts, or the same translation file or patch manifest'
     : 'the file was patched, and no upstream has it; the release is not current, so nothing has to be done, and release-cleanup deletes it';
 }
 

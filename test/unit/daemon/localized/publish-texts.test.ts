@@ -197,7 +197,7 @@ describe('localized-publish of stored translations', () => {
     const repaired = async (): Promise<unknown> =>
       (await world.act('repair', { args: ['release_id=1.0-l2'] })).result?.['unrecoverable'];
     expect(await repaired()).toMatchObject([
-      { release_id: '1.0-l2', reason: expect.stringContaining('publish again from') as string },
+      { release_id: '1.0-l2', reason: expect.stringContaining('run localized-publish with what') as string },
     ]);
     await world.act('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
     expect(await repaired()).toMatchObject([
