@@ -2,6 +2,7 @@ import { unixSeconds } from '../../../platform/process/clock.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import { createLoop } from '../../../platform/process/loop.ts';
+import { tryToStore } from '../../database/store-when-possible.ts';
 import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
@@ -12,7 +13,7 @@ import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { announcementStep } from './announcement-step.ts';
 import { isBehind, lacksEarlier } from './behind-origin.ts';
-import { createOriginTrouble } from './origin-trouble.ts';
+import { createOriginTrouble, type OriginTrouble } from './origin-trouble.ts';
 import { readOrigin, type ReadOriginDependencies } from './read-origin.ts';
 
 /** Milliseconds between two looks whether an origin is configured. */
@@ -36,7 +37,7 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
   readonly attestor: Pick<Attestor, 'issue' | 'restate' | 'status'>;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly logger: Pick<Logger, 'warn' | 'info'>;
+  readonly logger: Pick<Logger, 'error' | 'warn' | 'info'>;
 }
 
 /**
@@ -46,7 +47,7 @@ export interface OriginFollowerOptions extends ReadOriginDependencies {
 export interface OriginFollower {
   start(): void;
   stop(): Promise<void>;
-  /** When the next look can mend a sync that failed, Unix seconds; `null` while none failed or nothing is followed. */
+  /** When a look can queue the next sync after one that failed, Unix seconds; `null` while none failed or nothing is followed. */
   retryAt(): number | null;
 }
 
@@ -68,12 +69,27 @@ async function restateAnnouncements(
   }
 }
 
+/** The state of the service tells a sync that failed on every surface, so trouble that lasts becomes that of a sync. */
+function tellTrouble({ engine, logger }: OriginFollowerOptions, trouble: OriginTrouble): void {
+  if (!trouble.isLong()) return;
+  tryToStore(
+    () => {
+      if (engine.historyOf(SYNC_JOB.kind).consecutiveFailures > 0) return;
+      engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
+      trouble.told();
+    },
+    'the sync that tells of the trouble with the origin',
+    logger,
+  );
+}
+
 /** Creates the follower. Without an origin it only looks whether one is configured. */
 export function createOriginFollower(options: OriginFollowerOptions): OriginFollower {
   const { upstream, engine, clock, logger } = options;
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
-  const trouble = createOriginTrouble({ engine, clock });
-  let nextLookAtMs: number | null = null;
+  let followed: AttestedUpstream | undefined;
+  const trouble = createOriginTrouble(clock);
+  let nextLookAtMs = 0;
 
   const nextLook = (waitMs: number): number => {
     nextLookAtMs = clock.now() + waitMs;
@@ -115,7 +131,11 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
     turn: async (signal) =>
       await upstream.use(async (connected) => {
         const origin = connected?.attested;
+        if (origin !== followed) trouble.end();
+        followed = origin;
         if (origin === undefined) return IDLE_MS;
+        nextLookAtMs = clock.now();
+        tellTrouble(options, trouble);
         await look(origin, signal);
         return nextLook(nextLookMs(origin, options.random()));
       }),
@@ -138,10 +158,12 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
       await loop.stop();
     },
     retryAt: () => {
-      if (upstream.current()?.attested === undefined || nextLookAtMs === null) return null;
-      return engine.historyOf(SYNC_JOB.kind).consecutiveFailures === 0
-        ? null
-        : Math.ceil(nextLookAtMs / 1000);
+      if (upstream.current()?.attested === undefined) return null;
+      const { last, consecutiveFailures } = engine.historyOf(SYNC_JOB.kind);
+      if (consecutiveFailures === 0) return null;
+      // A sync that fails although the origin answers waits for longer.
+      const restedMs = trouble.message() === null ? (last?.finished_at ?? 0) * 1000 + RETRY_MS : 0;
+      return Math.ceil(Math.max(nextLookAtMs, restedMs) / 1000);
     },
   };
 }

@@ -1,44 +1,38 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import { callOf } from '../../tasks/job.ts';
-import type { TaskEngine } from '../../tasks/task-engine.ts';
-import { SYNC_JOB } from '../jobs/release-jobs.ts';
 
-/** Milliseconds without a look that succeeds, after which a sync is queued. */
+/** Milliseconds without a look that succeeds, after which a sync is to tell of the trouble. */
 const LONG_MS = 30_000;
 
-/**
- * Why the origin of an edge cannot be followed. When that lasts, it queues one sync, which fails for the same reason: the state of the
- * service tells a failed sync on every surface.
- */
+/** Why the origin of an edge cannot be followed. */
 export interface OriginTrouble {
   /** The reason; `null` while the origin can be followed. */
   message(): string | null;
   /** Notes that a look failed. */
   note(message: string): void;
-  /** Notes that a look succeeded. */
+  /** Whether the trouble lasts for long, since its begin or since it was told last. */
+  isLong(): boolean;
+  /** Notes that a sync was queued, which fails for the same reason. */
+  told(): void;
+  /** Notes that a look succeeded, or that there is another origin. */
   end(): void;
 }
 
 /** Creates it without trouble. */
-export function createOriginTrouble({
-  engine,
-  clock,
-}: {
-  readonly engine: Pick<TaskEngine, 'submit' | 'historyOf'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
-}): OriginTrouble {
-  let trouble: { readonly message: string; readonly since: number; readonly isTold: boolean } | null = null;
+export function createOriginTrouble(clock: Pick<Clock, 'monotonic'>): OriginTrouble {
+  let message: string | null = null;
+  let since = 0;
   return {
-    message: () => trouble?.message ?? null,
-    note: (message) => {
-      const since = trouble?.since ?? clock.monotonic();
-      const isKnown = trouble?.isTold === true || engine.historyOf(SYNC_JOB.kind).consecutiveFailures > 0;
-      const isLong = clock.monotonic() - since >= LONG_MS;
-      if (isLong && !isKnown) engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
-      trouble = { message, since, isTold: isKnown || isLong };
+    message: () => message,
+    note: (reason) => {
+      if (message === null) since = clock.monotonic();
+      message = reason;
+    },
+    isLong: () => message !== null && clock.monotonic() - since >= LONG_MS,
+    told: () => {
+      since = clock.monotonic();
     },
     end: () => {
-      trouble = null;
+      message = null;
     },
   };
 }

@@ -76,7 +76,7 @@ function follow({
     attestor: { restate, status: () => ({ status: 'ok' }) },
     clock,
     random: () => 0.5,
-    logger: { info: log, warn: log },
+    logger: { info: log, warn: log, error: (line: string) => lines.push(line) },
   } as unknown as OriginFollowerOptions);
   follower.start();
   onTestFinished(async () => {
@@ -176,6 +176,22 @@ test('the first good look after a failed one queues a sync when the last sync fa
   expect(syncs).toEqual([3000]);
 });
 
+test('a full data volume neither ends the follower nor keeps it from the origin', async () => {
+  let looks = 0;
+  const { clock, lines, syncs } = follow({
+    look: async () => {
+      looks += 1;
+      return await Promise.reject(new Error('unreachable'));
+    },
+    history: () => {
+      throw Object.assign(new Error('disk full'), { code: 'ENOSPC' });
+    },
+  });
+  await clock.advance(32_500);
+  expect([looks, syncs]).toEqual([33, []]);
+  expect(lines.at(-1)).toContain('could not be stored');
+});
+
 test('an origin that cannot be followed for half a minute queues one sync, which fails for the same reason', async () => {
   let hasFailed = false;
   const { clock, syncs, retryAt } = follow({
@@ -184,13 +200,13 @@ test('an origin that cannot be followed for half a minute queues one sync, which
   });
   await clock.advance(29_500);
   expect([syncs, retryAt()]).toEqual([[], null]);
-  await clock.advance(1000);
+  await clock.advance(2000);
   expect(syncs).toEqual([30_000]);
   hasFailed = true;
   await clock.advance(60_000);
   expect(syncs).toEqual([30_000]);
   // The next look is the next attempt.
-  expect(retryAt()).toBe(ISSUED + 91);
+  expect(retryAt()).toBe(ISSUED + 92);
 });
 
 test('a sync that fails although the origin can be followed is queued again after half a minute', async () => {
