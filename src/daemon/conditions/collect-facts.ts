@@ -124,11 +124,13 @@ function hasRoomAgain(
   volume: 'snapshot' | 'data',
   { report, missedBytes }: SyncState,
 ): boolean {
+  // A sync that did not know its size can fill the same room again.
+  if (volume === 'snapshot' && missedBytes === null) return false;
   const refusedAt = report.last?.finished_at ?? 0;
   return ROOM_CHECKS[volume].every((id) => {
     const found = doctor.latest().find((check) => check.id === id);
     if (found === undefined || found.status === 'failing' || found.seenAt <= refusedAt) return false;
-    return (found.freeBytes ?? Infinity) >= missedBytes;
+    return (found.freeBytes ?? Infinity) >= (missedBytes ?? 0);
   });
 }
 

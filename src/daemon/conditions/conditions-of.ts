@@ -181,8 +181,8 @@ function repairConditions(
   const what = count === 0 ? 'the manifest or the record' : files;
   // A server that found the damage tells more of it in its own message.
   const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]}`;
-  if (isPublished) {
-    const message = `a publication builds the patched files among ${what} of release ${releaseId} again${finder}`;
+  if (isPublished && count > 0) {
+    const message = `a publication builds those of ${what} of release ${releaseId} again that are patched${finder}`;
     return when(true, 'repairing', message, { channel, since });
   }
   if (failedRepair !== null) {

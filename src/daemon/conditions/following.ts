@@ -97,9 +97,10 @@ function hasSucceeded({ status, result }: Task): boolean {
   return status === 'succeeded' && result?.['awaits'] !== ('translations' satisfies Awaited);
 }
 
-/** Whether an automatic publication of the localized channel waits or runs. */
+/** Whether an automatic publication of the localized channel waits or runs, and none of its attempts has failed. */
 export function isPublishing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
-  return readWork(engine, LOCALIZED_FOLLOW_JOB.kind).isLive;
+  const { isLive, isRetried } = readWork(engine, LOCALIZED_FOLLOW_JOB.kind);
+  return isLive && !isRetried;
 }
 
 /** Whether a task waits or runs that makes index and translation tasks those of the current official release. */

@@ -108,7 +108,7 @@ function originProblem(
   const isCurrent = releases.pointer(channel)?.release_id === releaseId;
   return isCurrent
     ? 'the file was patched, and no upstream has it; run localized-publish with what the release was made of: the texts, or the same translation file or patch manifest'
-    : 'the file was patched, and no upstream has it; the release is not current, so nothing has to be done, and release-cleanup deletes it';
+    : 'the file was patched, and no upstream has it; the release is not current, so no client misses it; it cannot become current again, and release-cleanup deletes it in time';
 }
 
 async function commit(

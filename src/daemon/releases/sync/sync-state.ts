@@ -12,8 +12,8 @@ export interface SyncState {
   readonly failingSince: number | null;
   /** The code with which an attempt failed of the sync that waits or runs; `null` when none did. */
   readonly retriedCode: string | null;
-  /** The free bytes that the last sync wanted and did not find; 0 when it did not know them, or did not fail of that. */
-  readonly missedBytes: number;
+  /** The free bytes that the last sync wanted and did not find; `null` when it did not know them, or failed for another reason. */
+  readonly missedBytes: number | null;
 }
 
 /**
@@ -35,10 +35,11 @@ export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number
   };
 }
 
-function missedBytesOf(last: Task | null): number {
-  if (last?.failure_code !== 'no_space') return 0;
+function missedBytesOf(last: Task | null): number | null {
+  if (last?.failure_code !== 'no_space') return null;
   const { needed_bytes: needed, reserve_bytes: reserve } = last.result ?? {};
-  return (typeof needed === 'number' ? needed : 0) + (typeof reserve === 'number' ? reserve : 0);
+  if (typeof needed !== 'number') return null;
+  return needed + (typeof reserve === 'number' ? reserve : 0);
 }
 
 function endOf(task: Task): SyncReport['last'] {

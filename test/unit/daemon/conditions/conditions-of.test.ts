@@ -185,9 +185,17 @@ describe('the conditions of the daemon', () => {
         {
           code: 'repairing',
           channel: 'localized',
-          message: expect.stringContaining('a publication') as string,
+          message:
+            'a publication builds those of 2 damaged files of release r1 again that are patched, found by verify',
         },
       ],
+    ],
+    [
+      'a damaged manifest, which no publication writes again',
+      {
+        damaged: [{ ...DAMAGED, count: 0, isPublished: true, failedRepair: { triedAt: 450, nextAt: 800 } }],
+      },
+      [{ code: 'repair_failed' }],
     ],
     [
       'the damage of both channels, each with its own repair',

@@ -201,7 +201,7 @@ describe('localized-publish of stored translations', () => {
     ]);
     await world.act('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
     expect(await repaired()).toMatchObject([
-      { release_id: '1.0-l2', reason: expect.stringContaining('nothing has to be done') as string },
+      { release_id: '1.0-l2', reason: expect.stringContaining('no client misses it') as string },
     ]);
   });
 

@@ -141,7 +141,7 @@ test('a sync that waits for its next attempt is the next one; a cancelled one do
     report: { last: null, next_at: now + 7, consecutive_failures: 0 },
     failingSince: null,
     retriedCode: 'upstream_unreachable',
-    missedBytes: 0,
+    missedBytes: null,
   });
   engine.cancel(task.task_id, 'not today');
   expect(syncStateOf(engine.historyOf('sync'), null).report).toMatchObject({
