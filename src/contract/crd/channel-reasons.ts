@@ -50,6 +50,8 @@ export const CHANNEL_REASONS = {
     'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
   ReleaseRolledBack:
     'spec.release names a localized release, and a rollback has withdrawn the channel or has put the units of that release on hold. Mend the cause, review the units on hold, then publish with args=resume=true.',
+  ChannelMirrored:
+    'The localized channel of this server is copied from an origin, where it is translated and published. Choose its release at the origin, and remove spec.release here.',
   TextsNotReady:
     'The translation tasks of the current official release are not built yet. Wait; if it lasts, check that localization is enabled and the log of the tasks `parse` and `task-build`.',
   BaseCurrent: 'The localized release is built on the current official one.',

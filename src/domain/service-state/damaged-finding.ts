@@ -1,26 +1,10 @@
 import type { Channel } from '../release/channel.ts';
 import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
-import type { Reason } from '../verdict/reasons.ts';
 import { absenceOf, firstCondition, UNWRITABLE, withNextTry, type Finding } from './causes.ts';
 import { conditionOf, isMirrored } from './lasting-conditions.ts';
 import type { NextStep, ServiceReason } from './service-reasons.ts';
-import type { JudgedVerdict, ServiceFacts, ServiceStateName } from './service-state.ts';
-
-/** The state of a verdict that fails with a reason, before other facts are considered. */
-export const STATE_OF: Readonly<Record<Reason, ServiceStateName>> = {
-  AttestationUnavailable: 'starting',
-  AttestationInvalid: 'untrusted',
-  AttestationNotYetValid: 'untrusted',
-  AttestationExpired: 'expired',
-  AttestationRolledBack: 'untrusted',
-  ReleaseNotAuthorized: 'unpublished',
-  SnapshotMissing: 'damaged',
-  ManifestDamaged: 'damaged',
-  SnapshotLoading: 'starting',
-  EntryMissing: 'damaged',
-  EntryDamaged: 'damaged',
-  BaseReleaseChanged: 'stale',
-};
+import type { ServiceFacts } from './service-state.ts';
+import { isDamaged } from './verdict-state.ts';
 
 /** How each finder of damage is named. */
 const FINDERS: Readonly<Record<ServerDamageFinder, string>> = {
@@ -74,10 +58,6 @@ export function damagedFinding(facts: ServiceFacts, channel: Channel, finding: F
     message: `${message}; ${repairing.message}`,
     next: withNextTry(next, repairing.next_try),
   };
-}
-
-function isDamaged({ reason }: JudgedVerdict): boolean {
-  return reason !== null && STATE_OF[reason] === 'damaged';
 }
 
 /** Damage of files of the release. */

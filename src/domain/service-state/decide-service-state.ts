@@ -10,7 +10,7 @@ import {
   type Finding,
 } from './causes.ts';
 import { servedUntilText } from './daemon-absence.ts';
-import { damagedFinding, STATE_OF } from './damaged-finding.ts';
+import { damagedFinding } from './damaged-finding.ts';
 import { isMirrored } from './lasting-conditions.ts';
 import { REMEDIES, type NextStep } from './service-reasons.ts';
 import type {
@@ -27,6 +27,7 @@ import {
   switchingFinding,
   unpublishedFinding,
 } from './unserved-finding.ts';
+import { STATE_OF } from './verdict-state.ts';
 
 /** The things that only the daemon knows or does. */
 const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing'] as const;

@@ -9,7 +9,7 @@ import type { Result } from '../../domain/result.ts';
 import { shareOf } from '../../domain/translation/publish-outcome.ts';
 import type { TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
-import { WITHDRAWN } from './pin.ts';
+import { MIRRORED, WITHDRAWN } from './pin.ts';
 
 /** The report of the translations, or why there is none. */
 export type Texts = Result<TranslationStatus, Obstacle>;
@@ -19,11 +19,7 @@ type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 type Blocker = TranslationStatus['publish_blockers'][number];
 
 /** Blockers that count no units: the texts of the official release are not known yet, or only at the origin. */
-const UNKNOWN_TEXTS: ReadonlySet<string> = new Set([
-  'no_official_release',
-  'tasks_not_built',
-  'channel_mirrored',
-]);
+const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built', MIRRORED]);
 /** Blockers that prevent a publication; units of the others keep the official text. */
 const BLOCKING: ReadonlySet<string> = new Set(['qa_blocked', WITHDRAWN]);
 
@@ -74,13 +70,9 @@ export function localizedConditions(texts: Texts): Readonly<Record<LocalizedCond
   return {
     BaseCurrent: baseOf(texts.value),
     Translated:
-      missing === undefined
-        ? translatedOf(texts.value)
-        : { status: 'Unknown', reason: 'TextsNotReady', message: missing.message },
+      missing === undefined ? translatedOf(texts.value) : { status: 'Unknown', ...whyMissing(missing) },
     Publishable:
-      missing === undefined
-        ? publishableOf(texts.value)
-        : { status: 'False', reason: 'TextsNotReady', message: missing.message },
+      missing === undefined ? publishableOf(texts.value) : { status: 'False', ...whyMissing(missing) },
   };
 }
 
@@ -123,6 +115,10 @@ function publishableOf({ publish_blockers: blockers }: TranslationStatus): Findi
 
 function missingTexts(blockers: readonly Blocker[]): Blocker | undefined {
   return blockers.find(({ code }) => UNKNOWN_TEXTS.has(code));
+}
+
+function whyMissing({ code, message }: Blocker): Obstacle {
+  return { reason: code === MIRRORED ? 'ChannelMirrored' : 'TextsNotReady', message };
 }
 
 /** Rounded down: 100% means all. */

@@ -27,11 +27,10 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
 ]);
 
 /** Blockers that end by themselves or at the origin; a publication fails until then. */
-const PASSING_BLOCKERS: ReadonlySet<string> = new Set([
-  'no_official_release',
-  'tasks_not_built',
-  'channel_mirrored',
-]);
+const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
+
+/** The blocker of a channel whose releases are copied from an origin. */
+export const MIRRORED = 'channel_mirrored';
 
 /** The blocker of a channel that a rollback has withdrawn. A publication that does not resume it fails. */
 export const WITHDRAWN = 'release_rolled_back';
@@ -43,7 +42,7 @@ type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
  * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
  * not exist is published under that id, as soon as the texts of the official release are there. When none is current, one that a
  * rollback took back cannot be published again while its units are on hold, and none while the channel is withdrawn: only a person
- * resumes it. A localized release of an earlier official one cannot be current again. For an official release that is not current there
+ * resumes it. A localized release of an earlier official one cannot be current again, and none is chosen in a channel that is copied. For an official release that is not current there
  * is no action.
  *
  * @param texts the report of the translations, or `null` when it is not known
@@ -77,6 +76,8 @@ function planLocalized(
 ): PinPlan {
   const isCurrent = localized?.release_id === release;
   if (isCurrent && relation !== 'stale') return { kind: 'reached' };
+  const mirrored = texts?.publish_blockers.find(({ code }) => code === MIRRORED);
+  if (mirrored !== undefined) return stalled('ChannelMirrored', mirrored.message);
   const base = isCurrent ? localized.base_release_id : known?.base_release_id;
   if (isCurrent || (base !== undefined && official !== null && base !== official.release_id)) {
     return stalled(

@@ -35,7 +35,13 @@ export function restingChannel(
   if (daemons.some(({ localized }) => localized !== null)) return null;
   const found = pods.flatMap(({ health }) => (health === null ? [] : [restingOf(health)]));
   if (found.includes(null)) return null;
-  return found.find((each) => each?.reason === 'ReleaseWithdrawn') ?? found[0] ?? null;
+  // A server that has just started may not know yet that the channel is copied.
+  return (
+    found.find((each) => each === WITHDRAWN) ??
+    found.find((each) => each !== NOTHING_PUBLISHED) ??
+    found[0] ??
+    null
+  );
 }
 
 /** A server of the previous version tells only its verdict. */

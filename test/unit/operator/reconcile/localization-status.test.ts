@@ -121,8 +121,8 @@ describe('the translations of a localized channel', () => {
       { blockers: [['channel_mirrored', 1]] },
       [
         'True BaseCurrent: l1 is built on r1',
-        'Unknown TextsNotReady: because of channel_mirrored',
-        'False TextsNotReady: because of channel_mirrored',
+        'Unknown ChannelMirrored: because of channel_mirrored',
+        'False ChannelMirrored: because of channel_mirrored',
       ],
     ],
     [

@@ -116,12 +116,21 @@ describe('a pin', () => {
 
   it('of a new localized release waits for the texts of the official one, and only for them', () => {
     const texts = (code: string): World => ({ texts: translationStatus({ blockers: [[code, 1]] }) });
-    for (const code of ['tasks_not_built', 'no_official_release', 'channel_mirrored'])
+    for (const code of ['tasks_not_built', 'no_official_release'])
       expect(plan('localized', 'new', texts(code))).toMatchObject({
         kind: 'waiting',
         obstacle: { reason: 'TextsNotReady', message: `because of ${code}` },
       });
     expect(plan('localized', 'new', texts('untranslated'))).toMatchObject({ kind: 'act' });
+  });
+
+  it('of a localized release that is not current stalls where the channel is copied from an origin', () => {
+    const texts = translationStatus({ blockers: [['channel_mirrored', 1]] });
+    const stalls = { kind: 'stalled', obstacle: { reason: 'ChannelMirrored' } };
+    expect(plan('localized', 'new', { texts })).toMatchObject(stalls);
+    const history = [releaseRow('localized', 'old', 'superseded')];
+    expect(plan('localized', 'old', { history, texts })).toMatchObject(stalls);
+    expect(plan('localized', 'now', { texts })).toMatchObject({ kind: 'reached' });
   });
 
   it('of a localized release for an earlier official one stalls, whether it is current or not', () => {

@@ -91,6 +91,7 @@ describe('a localized channel rests', () => {
       'it is copied',
       'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
     ]);
+    expect(restingChannel({ channel: 'localized' }, [pod(), copied], [none])?.message).toBe('it is copied');
   });
 
   it('unless the spec asks for a release, and an official channel always should have one', () => {
