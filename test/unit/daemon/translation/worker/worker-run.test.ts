@@ -102,38 +102,32 @@ describe('a run of workers', () => {
     expect(result).toMatchObject({ units: { reused: 1, propagated: 0, left: 1 } });
   });
 
-  it('counts a text once in each unit when concurrent chunks have it, and the job `propagate` does or does not work meanwhile', async () => {
-    for (const propagates of [false, true]) {
-      const begun = Promise.withResolvers<undefined>();
-      const stored = Promise.withResolvers<undefined>();
-      const offer = (): Promise<boolean> => {
-        stored.resolve(undefined);
-        return Promise.resolve(true);
-      };
-      const files = {
-        'a.json': ['same', 'x'],
-        'b.json': ['same', 'y'],
-        'c.json': ['same', 'z'],
-        'd.json': ['same'],
-      };
-      const world = openWorkerWorld(files, {}, { offers: { offer } as never });
-      const result = await world.run({
-        settings: { concurrency: 2 },
-        script: async ({ sourceText }) => {
-          if (sourceText === 'x') await begun.promise;
-          if (sourceText === 'y') {
-            begun.resolve(undefined);
-            await stored.promise;
-            if (propagates) propagateOnce(world.work);
-          }
-          return sourceText === 'z' ? { code: 'memory_only' } : `T ${sourceText}`;
-        },
-      });
-      const translated = propagates ? 3 : 4;
-      expect(result).toMatchObject({
-        units: { translated, propagated: 6 - translated, skipped: 0, left: 1 },
-      });
-    }
+  it.each([
+    ['waits', { translated: 4, propagated: 2 }],
+    ['works meanwhile', { translated: 3, propagated: 3 }],
+  ])('counts each unit of a text in concurrent chunks once when `propagate` %s', async (when, units) => {
+    const begun = Promise.withResolvers<undefined>();
+    const stored = Promise.withResolvers<undefined>();
+    const offer = (): Promise<boolean> => {
+      stored.resolve(undefined);
+      return Promise.resolve(true);
+    };
+    const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
+    const world = openWorkerWorld(files, {}, { offers: { offer } as never });
+    const result = await world.run({
+      settings: { concurrency: 2 },
+      script: async ({ sourceText }) => {
+        if (sourceText === 'x') await begun.promise;
+        if (sourceText === 'y') {
+          begun.resolve(undefined);
+          await stored.promise;
+          if (when !== 'waits') propagateOnce(world.work);
+        }
+        return sourceText === 'z' ? { code: 'memory_only' } : `T ${sourceText}`;
+      },
+    });
+    // 7 units together.
+    expect(result).toMatchObject({ units: { ...units, skipped: 0, left: 1 } });
   });
 
   it('takes a known translation without a call, unless it is blocked for this text', async () => {
