@@ -113,7 +113,7 @@ describe('a run of workers', () => {
       return Promise.resolve(true);
     };
     const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
-    const world = openWorkerWorld(files, {}, { offers: { offer } as never });
+    const world = openWorkerWorld(files, {}, { offers: { offer } });
     const result = await world.run({
       settings: { concurrency: 2 },
       script: async ({ sourceText }) => {
