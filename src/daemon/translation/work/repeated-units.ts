@@ -63,7 +63,10 @@ export function createRepeatedUnits(database: Database, targetLanguage: string):
       if (taskId !== null) return copied.get(lastTask) ?? 0;
       return [...copied].reduce((sum, [taskSeq, units]) => (taskSeq <= lastTask ? sum + units : sum), 0);
     },
-    waiting: ({ taskId, lastTask }, now) =>
-      Number(waiting.get({ language: targetLanguage, task_id: taskId, last_task: lastTask, now })?.['units']),
+    waiting: ({ taskId, lastTask }, now) => {
+      if (lastTask === null) return 0;
+      const row = waiting.get({ language: targetLanguage, task_id: taskId, last_task: lastTask, now });
+      return Number(row?.['units']);
+    },
   };
 }
