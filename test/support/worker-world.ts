@@ -149,7 +149,7 @@ export function openWorkerWorld(
     used,
     run: async ({ script = (unit: UnitToTranslate) => `T ${unit.sourceText}`, ...options } = {}) => {
       const settings = { ...SETTINGS, ...options.settings };
-      const world: Omit<RunWorld, 'isOfRun'> = {
+      const world: RunWorld = {
         ...counting,
         settings,
         provider: { ...scripted(script, requests), ...options.provider },
@@ -216,13 +216,17 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
 }
 
 /** The calls that runs make, on the work in this thread and with its clock. */
-function callsOf({ leases, database }: TestWork, clock: FakeClock): TranslationCalls {
+function callsOf({ leases, database, repeated }: TestWork, clock: FakeClock): TranslationCalls {
   const now = (): number => unixSeconds(clock);
   return {
     claimChunk: (request) => leases.claim(request, now()),
     peekChunk: (request) => leases.peek(request, now()),
     takeBack: (owner) => leases.takeBack(owner, now()),
-    openUnits: (filter) => countOpenUnits(database, filter),
+    openUnits: (filter) => countOpenUnits(database, filter, repeated),
+    repeatedUnits: (tasks) => ({
+      copied: repeated.copied(tasks),
+      waiting: repeated.waiting(tasks, now()),
+    }),
     heartbeat: ({ token, leaseSeconds }) => leases.heartbeat(token, leaseSeconds, now()),
     storeResults: ({ token, results, provenance }) => leases.store(token, results, provenance, now()),
     endLease: ({ token, outcome }) => leases.end(token, outcome, now()),

@@ -1,7 +1,7 @@
 /** Finds what a person means by a few typed characters; pure. */
 
 /**
- * How well a text matches: 0 not at all; more is better. Every word must occur; a match at the begin of the text or of one
+ * How well a text matches: 0 not at all; more is better. Every word must occur; a match at the start of the text or of one
  * of its words counts more.
  *
  * @param query as typed; an empty one matches everything equally

@@ -68,7 +68,7 @@ function Search(): JSX.Element {
   const feed = app.pool.state<Report<'translation.memory.query'>>(searchKey(app));
   const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value;
   const found = mergeMatches([...(feed.value?.matches ?? []), ...(parts?.matches ?? [])]);
-  const bound = parts?.truncated ? '; search three characters to read all records' : '';
+  const bound = parts?.truncated ? '; search for three or more characters to search all records' : '';
   const isAsked = app.query('text') !== '';
   return (
     <div class="filtered-list">

@@ -96,7 +96,7 @@ async function runTaskBuild(
   );
 }
 
-/** @returns `null` when the index shows another release or other rules than at the begin */
+/** @returns `null` when the index shows another release or other rules than at the start */
 async function buildOnce(
   { thread, unitsAfter }: TaskBuildDependencies,
   { signal, progress }: Pick<TaskContext, 'signal' | 'progress'>,

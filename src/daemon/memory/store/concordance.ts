@@ -57,7 +57,8 @@ export function createConcordance(
     ),
   );
   return ({ text, limit, ...pair }) => {
-    const folded = foldForSearch(normalText(text));
+    const normalized = normalText(text);
+    const folded = foldForSearch(normalized);
     const isShort = codePointsOf(folded).length < TRIGRAM_LENGTH;
     const match = concordanceMatcher(text);
     const found = new Map<string, MemoryMatch>();
@@ -67,7 +68,7 @@ export function createConcordance(
       if (each !== null) found.set(record.record_id, each);
       return found.size < MOST_SCANNED;
     };
-    const isTruncated = isShort && !scan({ ...pair, folded, take });
+    const isTruncated = isShort && !scan({ ...pair, text: normalized, take });
     for (const statement of isShort ? byPrefix : byTrigrams) {
       const key = isShort ? [folded, folded + LAST_CODE_POINT] : [allOf(folded)];
       for (const row of statement.iterate(...key, pair.source_language, pair.target_language)) take(row);

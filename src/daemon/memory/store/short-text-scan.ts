@@ -1,4 +1,4 @@
-import { codePointsOf } from '../../../domain/memory/normalize-text.ts';
+import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
 import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
 import type { ReadableDatabase } from './memory-database.ts';
 import { MATCH_COLUMNS } from './record-rows.ts';
@@ -12,8 +12,8 @@ const SCAN_MS = 200;
 
 /** A text to find, and what to do with the records that have it. */
 export interface ShortTextScan extends LanguagePair {
-  /** Folded for the search. */
-  readonly folded: string;
+  /** As the store normalizes it. */
+  readonly text: string;
   /** Takes a record, as a row of the columns of a match. It returns false when it wants no other one. */
   readonly take: (row: Row) => boolean;
 }
@@ -29,13 +29,14 @@ export function createShortTextScan(
   now: () => number = () => performance.now(),
 ): (scan: ShortTextScan) => boolean {
   const lastId = database.prepare('SELECT coalesce(max(id), 0) AS id FROM record');
-  return ({ folded, take, source_language, target_language }) => {
+  return ({ text, take, source_language, target_language }) => {
     const end = now() + SCAN_MS;
-    const spellings = spellingsOf(folded);
+    const spellings = spellingsOf(text);
     const holds = spellings.map(() => 'instr(r.source_text, ?) OR instr(r.target_text, ?)').join(' OR ');
     const step = database.prepare(
       `SELECT ${MATCH_COLUMNS} FROM record r JOIN pair p USING (pair_id) WHERE r.id > ? AND r.id <= ?
-       AND p.source_language = ? AND p.target_language = ? AND r.state IN ('trusted', 'candidate') AND (${holds})`,
+       AND p.source_language = ? AND p.target_language = ? AND r.state IN ('trusted', 'candidate') AND (${holds})
+       ORDER BY r.id DESC`,
     );
     const wanted = [source_language, target_language, ...spellings.flatMap((each) => [each, each])];
     const last = lastId.get()?.['id'] as number;
@@ -50,11 +51,20 @@ export function createShortTextScan(
 /** Distance from an ASCII character to its full-width form. Source: Unicode, "Halfwidth and Fullwidth Forms". */
 const TO_FULL_WIDTH = 0xfe_e0;
 
-/** The spellings in which a folded text is looked for: a database compares bytes. Half-width katakana are not among them. */
-function spellingsOf(folded: string): readonly string[] {
-  const capital = folded.slice(0, 1).toUpperCase() + folded.slice(1);
-  const cases = [folded, capital, folded.toUpperCase()];
-  return [...new Set([...cases, ...cases.map(fullWidth)])];
+/**
+ * The spellings in which a text is looked for, because a database compares bytes: the text itself, and its letters in every case and
+ * of both widths. Other characters that fold to equal ones, such as `Ⅱ`, `①` and half-width katakana, are found as they are typed only.
+ */
+function spellingsOf(text: string): readonly string[] {
+  const [first = '', ...others] = Array.from(foldForSearch(text));
+  const rest = others.join('');
+  const cases = [
+    first + rest,
+    first.toUpperCase() + rest,
+    first + rest.toUpperCase(),
+    (first + rest).toUpperCase(),
+  ];
+  return [...new Set([text, ...cases, ...cases.map(fullWidth)])];
 }
 
 function fullWidth(text: string): string {

@@ -36,7 +36,7 @@ const MAX_RESTARTS = 10;
 /** Refused units that the result names. */
 const NAMED_UNITS = 100;
 
-/** The index or the tasks are those of another release than at the begin. */
+/** The index or the tasks are those of another release than at the start. */
 class MovedOn extends Error {}
 
 /**

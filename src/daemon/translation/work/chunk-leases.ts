@@ -1,8 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Database } from '../../database/sqlite-database.ts';
 import { createFreeChunks, type ClaimRequest, type Lease, type OpenChunk } from './free-chunks.ts';
-import { createRepeatingUnits, type RepeatingUnits } from './repeating-units.ts';
-import { createResultWriter, type StoredOutcome, type WorkerResult } from './lease-results.ts';
+import { createResultWriter, isWritten, type StoredOutcome, type WorkerResult } from './lease-results.ts';
 import type { TaskCounts } from './task-counts.ts';
 import type { Provenance, Row } from './target-rows.ts';
 import type { TargetStore } from './target-store.ts';
@@ -21,10 +20,8 @@ export type ChunkEnd =
 export interface StoredResults {
   /** False: the lease was lost and nothing was written. */
   readonly isHeld: boolean;
-  /** The outcome of each result, in their order. Skipped ones lost against a person or a newer target. */
+  /** The outcome of each result, in their order. */
   readonly outcomes: readonly StoredOutcome[];
-  /** The open units outside of leased chunks that the job `propagate` gives the drafts among them, by task. */
-  readonly repeating: readonly RepeatingUnits[];
 }
 
 /** Leases on chunks. Every call that writes has the token of the lease, and a token that is not current writes nothing. */
@@ -78,7 +75,6 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
   const reopenTasks = database.prepare(`UPDATE task SET stored_status = NULL, failure_reason = NULL
     WHERE is_visible = 1 AND stored_status = 'failed' AND coalesce(task_id = ?, 1) RETURNING task_seq`);
   const writeResults = createResultWriter(options);
-  const repeatingUnits = createRepeatingUnits(database, options.targetLanguage);
   return {
     claim: (request, now) =>
       database.transaction(() => {
@@ -101,12 +97,12 @@ export function createChunkLeases(options: ChunkLeaseOptions): ChunkLeases {
     store: (token, results, provenance, now) =>
       database.transaction(() => {
         const row = live.get(token, now);
-        if (row === undefined) return { isHeld: false, outcomes: [], repeating: [] };
+        if (row === undefined) return { isHeld: false, outcomes: [] };
         const outcomes = writeResults(row, results, provenance, now);
-        if (outcomes.some((outcome) => outcome !== 'skipped')) progress.run(...placeOf(row));
+        if (outcomes.some(isWritten)) progress.run(...placeOf(row));
         counts.touch(Number(row['task_seq']));
         counts.refresh(now);
-        return { isHeld: true, outcomes, repeating: repeatingUnits(results, outcomes, now) };
+        return { isHeld: true, outcomes };
       }),
     end: (token, outcome, now) =>
       database.transaction(() => {

@@ -15,7 +15,18 @@ export interface WorkerResult {
 }
 
 /** The outcome of storing one result. */
-export type StoredOutcome = 'draft' | 'blocked' | 'skipped';
+export type StoredOutcome =
+  | 'draft'
+  | 'blocked'
+  /** Not written: the unit got the target of an equal unit since the lease. */
+  | 'repeated'
+  /** Not written: it lost against a person or a newer target. */
+  | 'skipped';
+
+/** Whether a result was written. */
+export function isWritten(outcome: StoredOutcome): boolean {
+  return outcome === 'draft' || outcome === 'blocked';
+}
 
 export interface ResultWriterOptions {
   readonly database: Database;
@@ -51,7 +62,8 @@ export function createResultWriter({
     const outcomes = results.map(({ target, revision, judgedBy }): StoredOutcome => {
       const { unitId } = target;
       const key = unitKey(unitId, target.sourceDigest);
-      if (revisions.get(key) !== revision) return 'skipped';
+      const stored = revisions.get(key);
+      if (stored?.revision !== revision) return stored?.isRepeated === true ? 'repeated' : 'skipped';
       // A second result of the unit loses.
       revisions.delete(key);
       const state = accepted.blocking(target).length > 0 ? 'blocked' : 'draft';
@@ -65,7 +77,7 @@ export function createResultWriter({
     });
     counts.moveAll(moves);
     const last = results.findLast(
-      ({ target }, at) => outcomes[at] !== 'skipped' && target.authorKind === 'machine',
+      ({ target }, at) => isWritten(outcomes[at] ?? 'skipped') && target.authorKind === 'machine',
     );
     if (last !== undefined) credit.run(last.target.provider, last.target.providerRunId, taskSeq);
     return outcomes;
@@ -76,14 +88,19 @@ export function createResultWriter({
  * Creates the reader of the revisions of the targets of a chunk, without the units that a person holds or works on. One statement
  * reads all of them.
  *
- * @returns a function that gives the revisions by unit and source; 0 without a target
+ * @returns a function that gives, by unit and source, the revisions, 0 without a target, and whether it is that of an equal unit
  */
 function createRevisionReader(
   database: Database,
   targetLanguage: string,
-): (taskSeq: number, chunk: number, now: number) => Map<string, number> {
+): (
+  taskSeq: number,
+  chunk: number,
+  now: number,
+) => Map<string, { readonly revision: number; readonly isRepeated: boolean }> {
   const units =
-    database.prepare(`SELECT task_unit.unit_id, task_unit.source_digest, coalesce(revision, 0) AS revision
+    database.prepare(`SELECT task_unit.unit_id, task_unit.source_digest, coalesce(revision, 0) AS revision,
+    propagated_from IS NOT NULL AND state <> 'stale' AS is_repeated
     FROM task_unit LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target_language = :language
     WHERE task_seq = :task_seq AND number BETWEEN :first AND :last AND NOT ${isWithheld('task_unit.unit_id')}`);
   return (taskSeq, chunk, now) => {
@@ -94,7 +111,7 @@ function createRevisionReader(
         .all(range)
         .map((row) => [
           unitKey(row['unit_id'] as Uint8Array, row['source_digest'] as Uint8Array),
-          Number(row['revision']),
+          { revision: Number(row['revision']), isRepeated: row['is_repeated'] === 1 },
         ]),
     );
   };

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/sqlite-database.ts';
 import { TASK_IS_OPEN } from './open-tasks.ts';
+import type { RepeatedUnits } from './repeated-units.ts';
 
 /** The work that is left for a run. */
 export interface OpenUnits {
@@ -10,16 +11,20 @@ export interface OpenUnits {
   readonly units: number;
   /** The last of these tasks; `null` without one. */
   readonly lastTask: number | null;
+  /** Units of these tasks that got the target of an equal unit before. */
+  readonly copied: number;
 }
 
 /**
  * Counts the open units of the tasks that workers may take, in the order of work.
  *
  * @param filter one task, or `null` for the first `maxTasks`
+ * @param repeated counts the units that got the target of an equal one
  */
 export function countOpenUnits(
   database: Database,
   { taskId, maxTasks }: { readonly taskId: string | null; readonly maxTasks: number },
+  repeated: Pick<RepeatedUnits, 'copied'>,
 ): OpenUnits {
   const known =
     taskId === null ||
@@ -33,5 +38,6 @@ export function countOpenUnits(
     )
     .get(taskId, maxTasks);
   const lastTask = row?.['last_task'] as number | null;
-  return { isKnown: known !== undefined, units: Number(row?.['units']), lastTask };
+  const copied = repeated.copied({ taskId, lastTask });
+  return { isKnown: known !== undefined, units: Number(row?.['units']), lastTask, copied };
 }

@@ -1,14 +1,15 @@
 import type { JudgedBy } from './judged-by.ts';
 import { repeatedState } from '../../../domain/translation/repetition.ts';
-import type { UnitState, UsableState } from '../../../domain/translation/unit-state.ts';
+import { isOpen, type UnitState, type UsableState } from '../../../domain/translation/unit-state.ts';
 import type { Database } from '../../database/sqlite-database.ts';
 import { unitIdText } from '../../parse/index/unit-id-text.ts';
 import { createAcceptedFindings } from './accepted-findings.ts';
 import { createBuildMark, type BuildMark } from './build-mark.ts';
 import { TASK_TAKES_TARGETS } from './open-tasks.ts';
 import { createProofreadContainers } from './proofread-containers.ts';
+import { COPIED_TARGETS, type RepeatedUnits } from './repeated-units.ts';
 import { createRepetitionQueue, type RepetitionQueue } from './repetition-queue.ts';
-import type { TaskCounts } from './task-counts.ts';
+import { CHUNK_UNITS, type TaskCounts } from './task-counts.ts';
 import {
   NO_PROVENANCE,
   sameBytes,
@@ -105,6 +106,7 @@ export interface RepeatedTargetsOptions {
   readonly targetLanguage: string;
   readonly targets: TargetStore;
   readonly counts: TaskCounts;
+  readonly repeated: Pick<RepeatedUnits, 'add'>;
 }
 
 /** Most units of a page, and groups that it looks at. */
@@ -167,12 +169,7 @@ function createOriginReader({
   database,
   targetLanguage,
 }: RepeatedTargetsOptions): (repetition: Uint8Array) => StoredTarget | null {
-  const find =
-    database.prepare(`SELECT target.* FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
-    JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
-    WHERE repetition = :repetition AND build.target_language = :language AND build.state = 'current' AND repeats = 1
-    AND target.state IN ('draft', 'translated', 'proofread') AND target.source_digest = task_unit.source_digest
-    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language)
+  const find = database.prepare(`SELECT target.* ${COPIED_TARGETS} AND repetition = :repetition
     ORDER BY propagated_from IS NOT NULL, CASE target.state WHEN 'proofread' THEN 0 WHEN 'translated' THEN 1 ELSE 2 END, task_seq, number LIMIT 1`);
   return (repetition) => {
     const row = find.get({ repetition, language: targetLanguage });
@@ -262,21 +259,25 @@ function repetitionOf(row: Row, origin: StoredTarget, wasProofread: boolean): Re
 }
 
 function createBatchStore(
-  { database, targetLanguage, targets, counts }: RepeatedTargetsOptions,
+  { database, targetLanguage, targets, counts, repeated }: RepeatedTargetsOptions,
   queue: RepetitionQueue,
   mark: BuildMark,
 ): RepeatedTargets['store'] {
   const accepted = createAcceptedFindings(database, targetLanguage);
   const withheld = createWithheldQuery(database, targetLanguage);
   const openTask = database.prepare(
-    `SELECT 1 FROM task WHERE task_id = ? AND repeats = 1 AND ${TASK_TAKES_TARGETS}`,
+    `SELECT build_id, task.task_seq, chunk.state FROM task JOIN task_unit USING (task_seq)
+     JOIN chunk ON chunk.task_seq = task.task_seq AND chunk.number = task_unit.number / ${CHUNK_UNITS}
+     WHERE task_id = ? AND unit_id = ? AND repeats = 1 AND ${TASK_TAKES_TARGETS}`,
   );
   const write = (item: JudgedRepetition, releaseId: string, now: number): boolean => {
     const { unitId, text, sourceText, sourceDigest, findings, qaIdentity } = item;
     const origin = targets.get(item.originId);
     if (origin?.revision !== item.originRevision) return false;
-    if ((targets.get(unitId)?.revision ?? 0) !== item.revision) return false;
-    if (withheld(unitId, now) || openTask.get(item.taskId) === undefined) return false;
+    const before = targets.get(unitId);
+    if ((before?.revision ?? 0) !== item.revision) return false;
+    const task = openTask.get(item.taskId, unitId);
+    if (withheld(unitId, now) || task === undefined) return false;
     const isBlocked = accepted.blocking({ unitId, sourceDigest, text, findings, qaIdentity }).length > 0;
     const { authorKind, tokenId, provider, providerRunId } = origin;
     targets.put(
@@ -304,6 +305,8 @@ function createBatchStore(
         releaseId,
       },
     );
+    if (isOpen(before?.state ?? 'untranslated') && task['state'] !== 'failed')
+      repeated.add(Number(task['build_id']), Number(task['task_seq']));
     return true;
   };
   return ({ builtFor, items, done }, now) =>

@@ -8,6 +8,7 @@ import { createPublicationDifferences } from './publication-differences.ts';
 import { createPublications, type Publications } from './publications.ts';
 import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
+import { createRepeatedUnits, type RepeatedUnits } from './repeated-units.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
 import { createHandoffReader, type Handoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
@@ -30,6 +31,7 @@ export interface TranslationWork {
   /** Reads targets for files. */
   readonly exportTargets: ReturnType<typeof createExportReader>;
   readonly repetitions: RepeatedTargets;
+  readonly repeated: RepeatedUnits;
   readonly containers: RepeatingContainers;
   readonly requalified: RequalifiedTargets;
   readonly markSuperseded: ReturnType<typeof createSupersededWordings>;
@@ -60,6 +62,7 @@ export function createTranslationWork({
   const targets = createTargetStore(database, targetLanguage, counts);
   const shared = { database, targetLanguage, targets, counts };
   const exports = createHandoffExports(database, targetLanguage);
+  const repeated = createRepeatedUnits(database, targetLanguage);
   return {
     builder: createTaskBuilder({ ...shared, createId }),
     leases: createChunkLeases({ ...shared, createToken: createId }),
@@ -67,7 +70,8 @@ export function createTranslationWork({
     reviews: createReviews({ ...shared, createId }),
     storeEvaluated: createEvaluatedTargets(shared),
     exportTargets: createExportReader(database, targetLanguage, targets),
-    repetitions: createRepeatedTargets(shared),
+    repetitions: createRepeatedTargets({ ...shared, repeated }),
+    repeated,
     containers: createRepeatingContainers(database, targetLanguage),
     requalified: createRequalifiedTargets(shared),
     markSuperseded: createSupersededWordings(shared),

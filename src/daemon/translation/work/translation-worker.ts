@@ -19,6 +19,7 @@ import type { Handoff } from './read-handoff.ts';
 import type { Provenance } from './target-rows.ts';
 import type { BuildProgress } from './task-builder.ts';
 import { countOpenUnits, type OpenUnits } from './open-units.ts';
+import type { RunTasks } from './repeated-units.ts';
 import { readTaskPage, type TaskPage, type TaskQuery } from './task-page.ts';
 import type { ExaminedUpdate, TaskUpdate, UpdateDone, UpdateRefusal } from './task-update.ts';
 import { createTranslationWork } from './translation-work.ts';
@@ -49,6 +50,8 @@ export interface TranslationCalls extends PublicationCalls, RepetitionCalls, Req
   takeBack(owner: string): number;
   /** Counts what a run of workers would do. */
   openUnits(filter: { readonly taskId: string | null; readonly maxTasks: number }): OpenUnits;
+  /** Counts the units that got, and that will get, the target of an equal unit. */
+  repeatedUnits(tasks: RunTasks): { readonly copied: number; readonly waiting: number };
   /** @returns false when the lease was lost: the worker must stop and write nothing */
   heartbeat(lease: { readonly token: string; readonly leaseSeconds: number }): boolean;
   storeResults(batch: {
@@ -107,7 +110,12 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
     peekChunk: (request) => holder.use(({ leases }) => leases.peek(request, now())),
     takeBack: (owner) => holder.use(({ leases }) => leases.takeBack(owner, now())),
-    openUnits: (filter) => holder.use((_, database) => countOpenUnits(database, filter)),
+    openUnits: (filter) => holder.use(({ repeated }, database) => countOpenUnits(database, filter, repeated)),
+    repeatedUnits: (tasks) =>
+      holder.use(({ repeated }) => ({
+        copied: repeated.copied(tasks),
+        waiting: repeated.waiting(tasks, now()),
+      })),
     heartbeat: ({ token, leaseSeconds }) =>
       holder.use(({ leases }) => leases.heartbeat(token, leaseSeconds, now())),
     storeResults: ({ token, results, provenance }) =>

@@ -16,7 +16,7 @@ type EstimateContext = Pick<TaskContext, 'signal' | 'progress'>;
  * nothing.
  */
 export async function estimateRun(
-  world: Omit<RunWorld, 'spending' | 'tally' | 'isOfRun'>,
+  world: Omit<RunWorld, 'spending' | 'tally'>,
   { signal, progress }: EstimateContext,
 ): Promise<TaskResult> {
   const { settings, provider, thread } = world;
@@ -69,7 +69,7 @@ async function* chunksOf(
 }
 
 async function estimateBatch(
-  world: Omit<RunWorld, 'spending' | 'tally' | 'isOfRun'>,
+  world: Omit<RunWorld, 'spending' | 'tally'>,
   { wasProofread }: OpenChunk,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],

@@ -33,21 +33,16 @@ export type ChunkCount = 'done' | 'left' | 'retried' | 'failed' | 'cancelled' | 
 /** Counts what a run does. */
 export interface RunTally {
   unit(taskId: string, outcome: UnitOutcome, count?: number): void;
-  /**
-   * Counts equal units of other chunks that the job `propagate` gives a target.
-   *
-   * @param isOfRun whether the run would else have counted them as left
-   */
-  repeating(count: number, isOfRun: boolean): void;
   failure(code: string): void;
   chunk(kind: ChunkCount): void;
   usage(taskId: string, used: Usage): void;
   /**
    * As the result of the run shows it.
    *
-   * @param total open units at the begin; those that are not settled and get no target of an equal unit are `left`
+   * @param total open units at the start; those that are not settled and get no target of an equal unit are `left`
+   * @param repeated those of them that got, or will get, a target from the job `propagate`; they count as `propagated`
    */
-  report(total: number): Readonly<Record<string, unknown>>;
+  report(total: number, repeated: number): Readonly<Record<string, unknown>>;
 }
 
 interface TaskTally {
@@ -66,8 +61,6 @@ export function createRunTally(): RunTally {
   const tasks = new Map<string, TaskTally>();
   let usage = NO_USAGE;
   let settled = 0;
-  /** Units of the run that the job `propagate` settles. */
-  let repeating = 0;
   const taskOf = (taskId: string): TaskTally => {
     const tally = tasks.get(taskId) ?? { units: 0, usage: NO_USAGE };
     tasks.set(taskId, tally);
@@ -80,10 +73,6 @@ export function createRunTally(): RunTally {
       settled += count;
       taskOf(taskId).units += count;
     },
-    repeating: (count, isOfRun) => {
-      add(units, 'propagated', count);
-      if (isOfRun) repeating += count;
-    },
     failure: (code) => {
       add(failures, code, 1);
     },
@@ -95,10 +84,11 @@ export function createRunTally(): RunTally {
       const tally = taskOf(taskId);
       tally.usage = addUsage(tally.usage, used);
     },
-    report: (total) => ({
+    report: (total, repeated) => ({
       units: {
         ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, units.get(outcome) ?? 0])),
-        left: Math.max(0, total - settled - repeating),
+        propagated: (units.get('propagated') ?? 0) + repeated,
+        left: Math.max(0, total - settled - repeated),
       },
       chunks: Object.fromEntries(chunks),
       failures: Object.fromEntries(failures),

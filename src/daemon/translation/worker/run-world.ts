@@ -37,6 +37,4 @@ export interface RunWorld extends RunPorts {
   readonly characters: CharacterSheet;
   readonly spending: Spending;
   readonly tally: RunTally;
-  /** Whether a task is one of those whose open units the run counted at its begin. */
-  readonly isOfRun: (taskSeq: number) => boolean;
 }

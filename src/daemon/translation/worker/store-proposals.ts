@@ -1,15 +1,12 @@
 import type { Lease } from '../work/free-chunks.ts';
-import type { WorkerResult } from '../work/lease-results.ts';
+import { isWritten, type WorkerResult } from '../work/lease-results.ts';
 import { NO_PROVENANCE } from '../work/target-rows.ts';
 import type { JudgedProposal } from './judge-proposals.ts';
 import { LeaseLostError } from './held-lease.ts';
 import type { RunWorld } from './run-world.ts';
 import type { UnitOutcome } from './run-tally.ts';
 
-type StoreWorld = Pick<
-  RunWorld,
-  'thread' | 'provider' | 'tally' | 'isOfRun' | 'memory' | 'offers' | 'logger'
->;
+type StoreWorld = Pick<RunWorld, 'thread' | 'provider' | 'tally' | 'memory' | 'offers' | 'logger'>;
 
 /**
  * Stores translations as drafts, or as blocked ones, in one transaction. Then the Translation Memory hears of them: a new
@@ -25,7 +22,7 @@ export async function storeProposals(
 ): Promise<number> {
   if (proposals.length === 0) return 0;
   const { thread, provider, tally } = world;
-  const { isHeld, outcomes, repeating } = await thread.call('storeResults', {
+  const { isHeld, outcomes } = await thread.call('storeResults', {
     token: lease.token,
     results: proposals.map((proposal) => resultOf(proposal, provider.name)),
     provenance: {
@@ -38,16 +35,16 @@ export async function storeProposals(
   });
   if (!isHeld) throw new LeaseLostError();
   for (const [index, proposal] of proposals.entries()) {
-    const stored = outcomes[index];
-    tally.unit(lease.taskId, stored === 'draft' ? outcomeOf(proposal) : (stored ?? 'skipped'));
+    const stored = outcomes[index] ?? 'skipped';
+    // The end of the run counts those that the job `propagate` has given a target.
+    if (stored !== 'repeated') tally.unit(lease.taskId, stored === 'draft' ? outcomeOf(proposal) : stored);
   }
-  for (const { taskSeq, units } of repeating) tally.repeating(units, world.isOfRun(taskSeq));
   await tellMemory(
     world,
     lease,
     proposals.filter((_, index) => outcomes[index] === 'draft'),
   );
-  return outcomes.filter((outcome) => outcome !== 'skipped').length;
+  return outcomes.filter(isWritten).length;
 }
 
 function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {

@@ -11,7 +11,7 @@ type RunContext = Pick<TaskContext, 'signal' | 'progress' | 'log'>;
 /** The state that all workers of a run share. */
 interface RunState {
   readonly claims: ChunkClaims;
-  /** Open units at the begin. */
+  /** Open units at the start. */
   readonly total: number;
   /** Units of the chunks whose work has ended. */
   passed: number;
@@ -29,15 +29,12 @@ const MOST_TROUBLES = 10;
  * @returns the counts and the usage of the run
  * @throws TaskError with the code of the provider's failure, and the counts as its details; the reason of the signal
  */
-export async function runWorkers(ports: Omit<RunWorld, 'isOfRun'>, context: RunContext): Promise<TaskResult> {
-  const { thread, settings, tally } = ports;
+export async function runWorkers(world: RunWorld, context: RunContext): Promise<TaskResult> {
+  const { thread, settings, tally } = world;
   await thread.call('takeBack', settings.owner);
   if (settings.force) await thread.call('reopenChunks', settings.taskId);
   const { taskId, maxTasks } = settings;
-  const { units: total, lastTask } = await thread.call('openUnits', { taskId, maxTasks });
-  const isOfRun = (taskSeq: number): boolean =>
-    lastTask !== null && (taskId === null ? taskSeq <= lastTask : taskSeq === lastTask);
-  const world = { ...ports, isOfRun };
+  const { units: total, lastTask, copied } = await thread.call('openUnits', { taskId, maxTasks });
   const state: RunState = { claims: createChunkClaims(world), total, passed: 0, stop: null, troubles: 0 };
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
@@ -60,7 +57,10 @@ export async function runWorkers(ports: Omit<RunWorld, 'isOfRun'>, context: RunC
   if (rejected?.status === 'rejected') throw failed.signal.reason as Error;
   // Units that people hold, and those that got the target of an equal one, were in no chunk.
   if (state.stop === null) context.progress(total, total, 'units', 'translating');
-  return resultOf(world, state.stop, tally.report(total));
+  const repeated = await thread.call('repeatedUnits', { taskId, lastTask });
+  // A new release begins the count of the copies again.
+  const propagated = Math.max(0, repeated.copied - copied) + repeated.waiting;
+  return resultOf(world, state.stop, tally.report(total, propagated));
 }
 
 function resultOf(

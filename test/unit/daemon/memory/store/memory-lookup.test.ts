@@ -169,7 +169,7 @@ describe('new records', () => {
 
 describe('the concordance', () => {
   it('finds texts within sources and targets, also of one or two characters', async () => {
-    const { files } = await memoryFiles();
+    const { files, paths } = await memoryFiles();
     trust(
       files,
       proposal('新しい学園生活が始まる', '新的校园生活开始了'),
@@ -177,10 +177,9 @@ describe('the concordance', () => {
       proposal('Ａランクの報酬', 'A级奖励'),
       proposal('学園', '학원', { target_language: 'ko' }),
     );
+    const concordance = openConcordance(paths.main);
     const search = (text: string, limit = 10) =>
-      files
-        .read(null, (store) => store.search({ ...PAIR, text, limit }))
-        .matches.map(({ record }) => record.target_text);
+      concordance({ ...PAIR, text, limit }).matches.map(({ record }) => record.target_text);
     expect(search('学園生活')).toEqual(['新的校园生活开始了']);
     expect(search('校园生活')).toEqual(['新的校园生活开始了']);
     expect(search('学園')).toEqual(['欢迎来到学园', '新的校园生活开始了']);
@@ -192,29 +191,66 @@ describe('the concordance', () => {
     expect(search('無い')).toEqual([]);
   });
 
+  it('finds one or two characters as they are typed, and letters in every case and width', async () => {
+    const { files, paths } = await memoryFiles();
+    const texts = ['第Ⅱ章', '手順①へ', '水温３℃', '土のpH値', '単位mK等', '半角ｱ字', '題Ｐｈ'];
+    trust(files, ...texts.map((text) => proposal(text, '译')));
+    const concordance = openConcordance(paths.main);
+    const search = (text: string) =>
+      concordance({ ...PAIR, text, limit: 10 })
+        .matches.map(({ record }) => record.source_text)
+        .toSorted();
+    expect(['Ⅱ', '①', '℃', 'mK', 'mk', 'ｱ'].map(search)).toEqual([
+      ['第Ⅱ章'],
+      ['手順①へ'],
+      ['水温３℃'],
+      ['単位mK等'],
+      ['単位mK等'],
+      ['半角ｱ字'],
+    ]);
+    expect(['pH', 'PH', 'ｐｈ'].map(search)).toEqual(Array.from({ length: 3 }, () => ['土のpH値', '題Ｐｈ']));
+  });
+
+  it('reads the newest records first when it finds too many', async () => {
+    const { files, paths } = await memoryFiles();
+    const many = Array.from({ length: 2100 }, (_, at) => proposal(`第${10_000 - at}話`, `句${at}`));
+    files.write(null, (store) => store.propose(many, 100));
+    const { matches, isTruncated } = openConcordance(paths.main)({ ...PAIR, text: '話', limit: 5000 });
+    const found = new Set(matches.map(({ record }) => record.target_text));
+    expect([isTruncated, found.size, found.has('句2099'), found.has('句99')]).toEqual([
+      true,
+      2000,
+      true,
+      false,
+    ]);
+  });
+
   it('says when a scan for one or two characters ended early, and then finds the older ones by their beginning', async () => {
     const { files, paths } = await memoryFiles();
     const word = (at: number): string => (at === 0 ? '学園の話' : at === 1 ? '古い学園' : `物語その${at}`);
     const many = Array.from({ length: 5100 }, (_, at) => proposal(word(at), `句${at}`));
     files.write(null, (store) => store.propose(many, 100));
-    const database = openOtherMemory(paths.main);
-    onTestFinished(() => {
-      database.close();
-    });
     const searchAt = (...times: readonly number[]) => {
       const left = [...times];
-      const { matches, isTruncated } = createConcordance(
-        database,
-        () => left.shift() ?? 0,
-      )({ ...PAIR, text: '学園', limit: 10 });
+      const concordance = openConcordance(paths.main, () => left.shift() ?? 0);
+      const { matches, isTruncated } = concordance({ ...PAIR, text: '学園', limit: 10 });
       return { sources: matches.map(({ record }) => record.source_text), isTruncated };
     };
     expect(searchAt(0, 199, 199)).toEqual({ sources: ['古い学園', '学園の話'], isTruncated: false });
     expect(searchAt(0, 199, 200)).toEqual({ sources: ['学園の話'], isTruncated: true });
-    const common = files.read(null, (store) => store.search({ ...PAIR, text: '語', limit: 10 }));
+    const common = openConcordance(paths.main)({ ...PAIR, text: '語', limit: 10 });
     expect(common).toMatchObject({ isTruncated: true, matches: { length: 10 } });
   });
 });
+
+/** Opens the concordance of a file. Without another clock no time passes, so that a slow machine ends no scan early. */
+function openConcordance(path: string, now = () => 0): ReturnType<typeof createConcordance> {
+  const database = openOtherMemory(path);
+  onTestFinished(() => {
+    database.close();
+  });
+  return createConcordance(database, now);
+}
 
 /** Sentences of a small vocabulary, as a game has them: with names and frequent endings. */
 function makeTexts(count: number): string[] {

@@ -86,7 +86,6 @@ describe('leases on chunks', () => {
     expect(store(work, lease, 2)).toEqual({
       isHeld: true,
       outcomes: ['draft', 'draft', 'draft'],
-      repeating: [],
     });
     expect(work.leases.end(lease.token, { kind: 'done' }, 3)).toBe(true);
     expect(task(work)).toMatchObject({
@@ -102,7 +101,7 @@ describe('leases on chunks', () => {
     const work = open(3);
     const lost = claim(work, 1);
     const next = claim(work, 61, 'w2');
-    expect(store(work, lost, 62)).toEqual({ isHeld: false, outcomes: [], repeating: [] });
+    expect(store(work, lost, 62)).toEqual({ isHeld: false, outcomes: [] });
     expect(work.leases.heartbeat(lost.token, 60, 62)).toBe(false);
     expect(work.leases.end(lost.token, { kind: 'failed', reason: 'x' }, 62)).toBe(false);
     expect(written(work)).toBe(0);
@@ -181,9 +180,9 @@ describe('leases on chunks', () => {
       failure_reason: 'refused',
     });
     const run = { taskId: null, maxTasks: 10 };
-    expect(countOpenUnits(work.database, run).units).toBe(0);
+    expect(countOpenUnits(work.database, run, work.repeated).units).toBe(0);
     expect(work.leases.reopen(null, 3)).toBe(1);
-    expect(countOpenUnits(work.database, run).units).toBe(2);
+    expect(countOpenUnits(work.database, run, work.repeated).units).toBe(2);
   });
 
   it('opens a task again that someone called failed', () => {
@@ -235,7 +234,6 @@ describe('leases on chunks', () => {
     expect(store(work, lease, 3, 'second')).toEqual({
       isHeld: true,
       outcomes: ['skipped', 'skipped', 'draft', 'draft'],
-      repeating: [],
     });
     const texts = rowsOf(work.database, 'SELECT target_text FROM target_history ORDER BY entry');
     expect(texts.map(({ target_text }) => target_text)).toEqual(['first0/0', 'second0/2', 'second0/3']);

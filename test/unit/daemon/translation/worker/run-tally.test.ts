@@ -8,7 +8,7 @@ describe('the result of a run', () => {
     for (let task = 0; task < 300; task += 1) tally.usage(`idle ${task}`, NO_USAGE);
     tally.usage('asked', { ...NO_USAGE, requests: 1 });
     for (let task = 0; task < 60; task += 1) tally.unit(`done ${task}`, 'reused');
-    const { tasks, per_task: named } = tally.report(400) as {
+    const { tasks, per_task: named } = tally.report(400, 0) as {
       tasks: number;
       per_task: { task_id: string }[];
     };

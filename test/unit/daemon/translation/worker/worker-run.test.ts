@@ -15,6 +15,19 @@ const targets = ({ database }: TestWork): Record<string, unknown>[] =>
 const chunks = ({ database }: TestWork): Record<string, unknown>[] =>
   rowsOf(database, 'SELECT state, attempt, lease_token, failure_reason FROM chunk ORDER BY task_seq, number');
 
+/** Does the work of the job `propagate` that waits. */
+const propagateOnce = ({ repetitions }: TestWork): void => {
+  const { builtFor, items, done } = repetitions.page(null, 1);
+  const judged = items.map((item) => ({
+    ...item,
+    sourceText: 'same',
+    findings: [],
+    qaIdentity: 'gqa1_x',
+    judgedBy: { key: 'rules', generation: 7 },
+  }));
+  repetitions.store({ builtFor, items: judged, done }, 1);
+};
+
 describe('a run of workers', () => {
   it('stores drafts with their provenance, offers them to the memory, and asks for 20 units at a time', async () => {
     const world = openWorkerWorld({ 'a.json': texts(45) });
@@ -77,7 +90,7 @@ describe('a run of workers', () => {
     expect(seen.at(-1)).toEqual([305, 305, 'units', 'translating']);
   });
 
-  it('does not take equal units of tasks beyond its own for units that it has not left', async () => {
+  it('does not count equal units of tasks beyond its own', async () => {
     const world = openWorkerWorld(
       { 'a.json': ['known', 'open'], 'b.json': ['known'], 'c.json': ['known'] },
       { known: 'K' },
@@ -86,7 +99,35 @@ describe('a run of workers', () => {
       script: () => ({ code: 'memory_only' }),
       settings: { maxTasks: 1 },
     });
-    expect(result).toMatchObject({ units: { reused: 1, propagated: 2, left: 1 } });
+    expect(result).toMatchObject({ units: { reused: 1, propagated: 0, left: 1 } });
+  });
+
+  it.each([
+    ['waits', { translated: 4, propagated: 2 }],
+    ['works meanwhile', { translated: 3, propagated: 3 }],
+  ])('counts each unit of a text in concurrent chunks once when `propagate` %s', async (when, units) => {
+    const begun = Promise.withResolvers<undefined>();
+    const stored = Promise.withResolvers<undefined>();
+    const offer = (): Promise<boolean> => {
+      stored.resolve(undefined);
+      return Promise.resolve(true);
+    };
+    const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
+    const world = openWorkerWorld(files, {}, { offers: { offer } });
+    const result = await world.run({
+      settings: { concurrency: 2 },
+      script: async ({ sourceText }) => {
+        if (sourceText === 'x') await begun.promise;
+        if (sourceText === 'y') {
+          begun.resolve(undefined);
+          await stored.promise;
+          if (when !== 'waits') propagateOnce(world.work);
+        }
+        return sourceText === 'z' ? { code: 'memory_only' } : `T ${sourceText}`;
+      },
+    });
+    // 7 units together.
+    expect(result).toMatchObject({ units: { ...units, skipped: 0, left: 1 } });
   });
 
   it('takes a known translation without a call, unless it is blocked for this text', async () => {
