@@ -88,7 +88,7 @@ describe('the translations of a localized channel', () => {
       { blockers: [['not_known_yet', 1]] },
       [
         'True BaseCurrent: l1 is built on r1',
-        'False Incomplete: 10 of 20 units (50%): not_known_yet 1',
+        'False Incomplete: 19 of 20 units (95%): not_known_yet 1',
         'False PublishBlocked: 1 because of not_known_yet',
       ],
     ],
