@@ -57,6 +57,7 @@ const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/domain/release/named-release.ts',
   'src/domain/release/release-history.ts',
   'src/domain/release/tried-body.ts',
+  'src/domain/translation/left-out-blockers.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',
 ]);

@@ -1,4 +1,5 @@
 import { countText } from '../../domain/count-text.ts';
+import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
 import type { ReportOf } from './read-report.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
@@ -11,8 +12,6 @@ type TranslationStatus = ReportOf<'translation.status'>;
 
 /** Longest text in a cell, characters. */
 const MAX_TEXT = 60;
-/** Blockers whose units a publication leaves out; the others stop it. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['on_hold', 'stale', 'untranslated', 'below_min_state']);
 
 /** Renders how much of the official release is translated, and what stands against its publication. */
 export function renderCoverage(
@@ -34,7 +33,7 @@ export function renderCoverage(
       `${countsText(byState)}${leftOut > 0 ? ` (${leftOut} of the blocked in files or tasks that are not published)` : ''}`,
     ],
     ...blockers.map(({ code, message, count }): [string, string] => [
-      LEFT_OUT.has(code) ? 'not published' : 'blocks publishing',
+      LEFT_OUT_BLOCKERS.has(code) ? 'not published' : 'blocks publishing',
       `${count} ${code}: ${message}`,
     ]),
   ]);

@@ -57,9 +57,9 @@ attestation, the manifest of each current release, and the bytes of every file.
                        file with the token of that one, which gets no other
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
-Ends with 0 when all is sound, 1 when damage was found, 2 for wrong arguments, 3 when all is sound but
-a localized release could not be compared with its base, or a mirror with the URL of --against, and 4
-when a mirror could not be checked because it does not answer or gives no attestation.
+Ends with 0 when all is sound, 1 when damage was found or the volume cannot be read, 2 for wrong arguments,
+3 when all is sound but a localized release could not be compared with its base, or a mirror with the URL
+of --against, and 4 when a mirror could not be checked because it does not answer or gives no attestation.
 `;
 
 /**

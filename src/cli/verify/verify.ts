@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
 import { systemClock, type Clock } from '../../platform/process/clock.ts';
+import { errorCode } from '../../platform/files/error-code.ts';
 import { keepAlive } from '../../platform/process/keep-alive.ts';
 import { createHashPool } from '../../platform/hashing/hash-pool.ts';
 import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
@@ -48,8 +49,8 @@ const MIRROR_CONNECTIONS = 8;
  * Runs `slipway verify`: checks a snapshot volume offline, or a running Slipway from outside.
  *
  * @param argv the command line after `verify`
- * @returns the exit code: 0 when everything is sound, 1 when damage was found, 2 for wrong arguments, 3 when something could
- *   not be compared and all else is sound, 4 when a mirror gave no attestation
+ * @returns the exit code: 0 when everything is sound, 1 when damage was found or the volume cannot be read, 2 for wrong
+ *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror gave no attestation
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
@@ -60,8 +61,14 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
   }
   const options = parsed.value;
   if (options.kind === 'mirror') return await keepAlive(async () => await verifyMirror(options, io));
-  if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
-  const root = await findVolume(options.root);
+  let root: string | null;
+  try {
+    if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);
+    root = await findVolume(options.root);
+  } catch (error) {
+    io.stderr.write(`slipway verify: ${options.root} cannot be read: ${messageOf(error)}\n`);
+    return VERIFY_EXITS.damaged;
+  }
   if (root === null) {
     return refuse(
       io,
@@ -156,8 +163,9 @@ async function check(
 async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await lstat(path.endsWith('/') ? path : `${path}/`)).isDirectory();
-  } catch {
-    return false;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return false;
+    throw error;
   }
 }
 

@@ -25,12 +25,12 @@ import {
 } from '../forms/form-model.ts';
 import type { ActionRequest, App } from '../state/app.ts';
 import { permittedContract } from '../state/permitted-jobs.ts';
-import { readReport } from '../state/read-report.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
 import { ActionAnswer } from './action-answer.tsx';
 import { ActionConfirmation } from './action-confirmation.tsx';
 import { ActionForm } from './action-form.tsx';
 import { argsOf, canTry, trialOf } from './dry-run.ts';
+import { firstBody, reportedValues } from './first-values.ts';
 import { postAction } from './post-action.ts';
 import { optionSource, optionText } from './option-sources.ts';
 import { TrialWatch } from './trial-watch.tsx';
@@ -103,17 +103,12 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   override componentDidMount(): void {
     this.dialog.current?.showModal();
     this.focus('input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [type=submit]');
-    // Without the summary the fields stay empty.
-    if (this.props.request.action === 'translation-glossary-add') this.fillLanguages().catch(() => undefined);
-  }
-
-  /** Fills in the languages of the Glossary, if it has one pair. @throws ApiFailure */
-  async fillLanguages(): Promise<void> {
-    const { pairs } = await readReport(this.props.app, 'translation.glossary.summary');
-    const [pair] = pairs;
-    if (pair === undefined || pairs.length > 1) return;
-    const { source_language, target_language } = pair;
-    this.setState(({ values }) => ({ values: { source_language, target_language, ...values } }));
+    const { app, request } = this.props;
+    // Without the report the fields stay as they are.
+    reportedValues(app, request).then(
+      (found) => this.setState(({ values }) => ({ values: { ...found, ...values } })),
+      () => undefined,
+    );
   }
 
   override componentWillUnmount(): void {
@@ -346,28 +341,6 @@ function parsedBody(text: string): Body | null {
     return isRecord(value) ? value : null;
   } catch {
     return null;
-  }
-}
-
-const DAY_SECONDS = 86_400;
-const TIMES = ['every_seconds', 'delay_seconds', 'next_run_unix_seconds'];
-
-/** Members that nearly everyone would fill in alike. @param now Unix seconds */
-function firstBody(
-  { action, body = {} }: Pick<ActionRequest, 'action' | 'body'>,
-  { jobs }: ConsoleContract,
-  now: number,
-): Body {
-  switch (action) {
-    case 'schedule-add': {
-      // Without a time the daemon refuses a schedule, so the form begins with one.
-      const repeat = TIMES.some((name) => name in body) ? {} : { every_seconds: DAY_SECONDS };
-      return { group: Object.values(jobs)[0]?.groups[0] ?? 'res', ...repeat };
-    }
-    case 'translation-glossary-add':
-      return { source: { source_kind: 'manual', observed_unix_seconds: Math.floor(now) } };
-    default:
-      return {};
   }
 }
 

@@ -27,7 +27,7 @@ export function IncidentCard(): JSX.Element | null {
         <h2 id="verdict-title">{title}</h2>
         {since === null ? null : (
           <p class="muted">
-            Since <Time at={since} withClock />
+            Began <Time at={since} withClock />
           </p>
         )}
         {why === '' ? null : <p>{withReadersTimes(why, app.now())}</p>}

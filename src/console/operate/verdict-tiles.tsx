@@ -90,8 +90,8 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
 
 /** The words before the time; other states are in the badge. */
 const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
-  healthy: 'healthy since ',
-  degraded: 'needs attention since ',
+  healthy: 'became healthy ',
+  degraded: 'degraded ',
 };
 
 /** Since when a channel is as it is, and why, unless the incident above has told this cause. */
@@ -105,7 +105,7 @@ function Course({
   if (reason !== null && reason !== told) return <p class="muted">{message}</p>;
   return (
     <p class="muted">
-      {COURSES[state] ?? 'since '}
+      {COURSES[state] ?? 'began '}
       <Time at={since} />
     </p>
   );

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import type { Report } from '../api/wire.ts';
 import { Badge, Empty, Prose } from '../components/text.tsx';
 import { count, counted, words } from '../text/format.ts';
@@ -16,7 +17,7 @@ const UNITS: Readonly<Record<string, string>> = {
 
 /** Whether a publication leaves the units out; the other blockers prevent it. */
 function isLeftOut({ code }: Blocker): boolean {
-  return code !== 'qa_blocked' && code in UNITS;
+  return LEFT_OUT_BLOCKERS.has(code);
 }
 
 /** The number of blocked units, and of those that no publication has. */

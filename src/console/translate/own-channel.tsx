@@ -1,10 +1,17 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { Report } from '../api/wire.ts';
 import { useApp } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 
-/** The work on a localized channel. One sentence takes its place where the channel is copied. */
-export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
-  return isCopied(useApp()) ? (
+/**
+ * The work on a localized channel. One sentence takes its place where the channel is copied. Nothing is shown until that is known;
+ * after a failure the parts say themselves what they lack.
+ */
+export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element | null {
+  const app = useApp();
+  const { value, failure } = app.pool.state<Report<'translation.status'>>('translation.status');
+  if (value === null && failure === null) return null;
+  return isCopied(app) ? (
     <p class="note info">
       The localized channel is copied from its origin. People translate and publish there.
     </p>

@@ -126,7 +126,9 @@ export const TranslationHandoffReport = report(
             )
             .describe('The first 100 tasks that no worker has leased.'),
           blocked_total: Count.describe('Units with blocking findings.'),
-          blocked: z.array(BlockedUnit).describe('At most 100 of them.'),
+          blocked: z
+            .array(BlockedUnit)
+            .describe('At most 100 of them; those that prevent a publication are first.'),
           held_total: Count.describe(
             'Units on hold until someone reviews them: a rollback took them back, or a reviewer asked for it. At most 10,000 are counted.',
           ),

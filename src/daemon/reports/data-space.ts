@@ -47,7 +47,7 @@ export function createDataSpace({
         const { free, lacksInodes } = read();
         const message = `${textBytes(free)}${lacksInodes ? ' and no inodes' : ''} are free for the databases`;
         if (since !== null) {
-          const end = `the volume counts as full until ${textBytes(SPACE_BACK_BYTES)}${lacksInodes ? ' and an inode' : ''} are free`;
+          const end = `the volume counts as full until ${textBytes(SPACE_BACK_BYTES)}${lacksInodes ? ' and at least one inode' : ''} are free`;
           const advice = 'enlarge the volume of data.dir, or free space on it';
           return { status: 'failing', message: `${message}; ${end}; ${advice}`, since };
         }

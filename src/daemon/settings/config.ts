@@ -355,7 +355,7 @@ function mirrorConflicts({
 }[] {
   if (originOfLocalized(upstream) === null) return [];
   const { kind } = upstream;
-  const message = `does not fit to upstream.kind "${kind}": the localized channel is copied from the origin, where it is translated; remove it, or mirror only the official channel (upstream.${kind}.channels)`;
+  const message = `cannot be combined with upstream.kind "${kind}": the localized channel is copied from the origin, where it is translated; remove it, or mirror only the official channel (upstream.${kind}.channels)`;
   return [
     ...(localized.auto ? [{ path: ['localized', 'auto'], message }] : []),
     ...(translation.provider === undefined ? [] : [{ path: ['translation', 'provider'], message }]),

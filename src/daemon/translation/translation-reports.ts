@@ -48,8 +48,9 @@ export function createTranslationReports({
       async (query, signal) => await guarded(thread.call('tasks', query, { signal }), signal),
     ),
     defineReport('translation.handoff', async (_query, signal) => {
-      const handoff = await guarded(thread.call('handoff', null, { signal }), signal);
-      const releases = markExcluded(handoff.releases, fileLists(publishPolicy()));
+      const files = fileLists(publishPolicy());
+      const handoff = await guarded(thread.call('handoff', files, { signal }), signal);
+      const releases = markExcluded(handoff.releases, files);
       return { ...handoff, releases, open_conflicts: await openConflicts(signal) };
     }),
     defineReport('translation.status', async (_query, signal) => {

@@ -91,7 +91,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   ),
   ShuttingDown: step('Wait until the server has started again.'),
   DaemonUnreachable: step(
-    'Start the daemon; if it ends again, read its log or that of its supervisor, which says why.',
+    'Start the daemon; if it exits again, read its log or that of its supervisor, which says why.',
   ),
   DaemonTimeout: step('Restart the daemon if it hangs.'),
   DaemonStarting: step('Wait; if it lasts, read the log of the daemon.'),

@@ -80,8 +80,8 @@ export interface AttestationStatement {
   readonly official: AttestedRelease | null;
   readonly localized: AttestedRelease | null;
   /**
-   * The release that is current in the localized channel and is left out because its base is not; `null` when there is none. Absent in
-   * statements of earlier daemons.
+   * The release that is current in the localized channel and is left out because its base is not current; `null` when there is none.
+   * Absent in statements of earlier daemons.
    */
   readonly stale_localized?: StaleRelease | null | undefined;
   /** An announced release is first, then in each channel the one that was current last. */

@@ -6,6 +6,7 @@ import {
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
+import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import { shareOf } from '../../domain/translation/publish-outcome.ts';
 import type { TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
@@ -20,8 +21,6 @@ type Blocker = TranslationStatus['publish_blockers'][number];
 
 /** Blockers that count no units: the texts of the official release are not known yet, or only at the origin. */
 const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built', MIRRORED]);
-/** Blockers that prevent a publication; units of the others keep the official text. */
-const BLOCKING: ReadonlySet<string> = new Set(['qa_blocked', WITHDRAWN]);
 
 /** The translations as a status shows them. */
 export function localizationRow({
@@ -103,7 +102,7 @@ function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatu
 }
 
 function publishableOf({ publish_blockers: blockers }: TranslationStatus): Finding {
-  const blocking = blockers.find(({ code }) => BLOCKING.has(code));
+  const blocking = blockers.find(({ code }) => !LEFT_OUT_BLOCKERS.has(code));
   return blocking === undefined
     ? { status: 'True', reason: 'NothingBlocks', message: 'no unit has a blocking finding' }
     : {

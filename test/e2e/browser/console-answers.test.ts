@@ -48,8 +48,9 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     const view = page.getByRole('main');
     const offer = view.getByRole('link', { name: 'Publish a localization' });
     await offer.waitFor();
-    const publish_blockers = [{ code: 'channel_mirrored', message: 'it is copied from an origin', count: 1 }];
-    setReport(server, 'translation.status', { publish_blockers });
+    const withdrawn = { code: 'release_rolled_back', message: 'it is withdrawn', count: 1 };
+    const mirrored = { code: 'channel_mirrored', message: 'it is copied from an origin', count: 1 };
+    setReport(server, 'translation.status', { publish_blockers: [withdrawn, mirrored] });
     for (const hash of ['#/publish', '#/translate']) {
       await page.goto(`${server.url}/admin/dashboard/${hash}`);
       await view.getByText('is copied from its origin. People translate and publish there.').waitFor();
@@ -58,6 +59,31 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     await page.goto(`${server.url}/admin/dashboard/${release}`);
     await view.getByRole('button', { name: /^Verify/ }).waitFor();
     expect(await offer.count()).toBe(0);
+  });
+
+  it('shows no form for a publication until it is known whether the localized channel is copied', async () => {
+    const server = await startAdminServer();
+    for (const name of ['translation.status', 'translation.handoff', 'release.status'] as const)
+      setReport(server, name);
+    const { page } = await open(server, '#/reports');
+    let answer = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/admin/translation/status', async (route) => {
+      await late;
+      await route.continue();
+    });
+    const others = page.waitForResponse('**/admin/translation/handoff');
+    await page.goto(`${server.url}/admin/dashboard/#/publish`);
+    await (await others).finished();
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+    );
+    const regions = page.getByRole('main').getByRole('region');
+    expect(await regions.count()).toBe(0);
+    answer();
+    await regions.first().waitFor();
   });
 
   it('shows the answer of a report only below its own name', async () => {

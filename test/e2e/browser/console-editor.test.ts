@@ -98,7 +98,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const unit = await unitAt(world, destination, at);
     const editor = await openEditor(world, 'translate', { destination, unit });
     const { page, target, saved } = editor;
-    await page.getByText('No target was checked yet.').waitFor();
+    await page.getByText('There is no target to check yet.').waitFor();
     await target.fill('译文');
     await saved.getByText(STORED).waitFor();
     const stored = await untilStored(world, unit, '译文');

@@ -265,7 +265,7 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
     await page.goto(consoleUrl);
     await logIn(opened);
     await page.getByRole('img', { name: /^The attestation expires in \d+ min/ }).waitFor();
-    await page.getByText(/healthy since (?:now|\d+ (?:s|min) ago)/).waitFor();
+    await page.getByText(/became healthy (?:now|\d+ (?:s|min) ago)/).waitFor();
   });
 
   it('whose names are long, hostile and of both directions, without breaking its layout', async () => {

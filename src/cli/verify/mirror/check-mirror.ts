@@ -250,7 +250,7 @@ async function compareWith(
   return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
 }
 
-/** Whether a mirror showed something that cannot be believed, rather than nothing: no answer, or one without an attestation. */
+/** Whether a mirror showed something that cannot be believed. No answer, or one without an attestation, shows nothing. */
 function isRefused(error: unknown): boolean {
   return error instanceof MirrorError && error.code !== 'origin_unattested';
 }

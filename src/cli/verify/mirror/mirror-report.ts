@@ -120,7 +120,7 @@ function renderFindings({ channel, release_id: id, problems, examples, damaged }
 
 function conclusion({ sound, complete, attestation }: MirrorReport): string {
   if (attestation.status === 'not_checked')
-    return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; mend what stands above and check again';
-  if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator what stands above';
+    return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
+  if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator the problems named above';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';
 }

@@ -33,7 +33,9 @@ export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element
     <>
       {findings.length === 0 ? (
         <p class="muted">
-          {translation.target_text === null ? 'No target was checked yet.' : 'The checks found nothing.'}
+          {translation.target_text === null
+            ? 'There is no target to check yet.'
+            : 'The checks found nothing.'}
         </p>
       ) : null}
       {isOld && findings.length > 0 ? (

@@ -1,12 +1,10 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
-import { cutText } from '../../../domain/text/cut-text.ts';
+import type { GlobLists } from '../../../platform/config/glob-filter.ts';
 import type { Database } from '../../database/sqlite-database.ts';
-import { unitIdText } from '../../parse/index/unit-id-text.ts';
-import { createAcceptedFindings, type AcceptedFindings } from './accepted-findings.ts';
-import { createHeldUnits, LISTED_TEXT_MAX } from './held-units.ts';
+import { createBlockedList } from './blocked-list.ts';
+import { createHeldUnits } from './held-units.ts';
 import type { HandoffExports } from './handoff-exports.ts';
 import { TASK_TAKES_TARGETS } from './open-tasks.ts';
-import { targetOf, type Row } from './target-rows.ts';
 
 type HandoffBody = ReportBodyOf<'translation.handoff'>;
 type HandoffRelease = HandoffBody['releases'][number];
@@ -14,7 +12,7 @@ type HandoffRelease = HandoffBody['releases'][number];
 /** The part of `translation.handoff` that translation.db knows. */
 export type Handoff = Omit<HandoffBody, 'open_conflicts'>;
 
-/** Most tasks and most units that a release lists. */
+/** Most tasks that a release lists. */
 const MAX_LISTED = 100;
 
 export interface HandoffOptions {
@@ -23,8 +21,15 @@ export interface HandoffOptions {
   readonly exports: Pick<HandoffExports, 'last'>;
 }
 
+/**
+ * Reads what can be handed to translators.
+ *
+ * @param files the files that a localized release has; blocked units of other files are last
+ */
+export type ReadHandoff = (files: GlobLists) => Handoff;
+
 /** Creates the function that reads what can be handed to translators. */
-export function createHandoffReader({ database, targetLanguage, exports }: HandoffOptions): () => Handoff {
+export function createHandoffReader({ database, targetLanguage, exports }: HandoffOptions): ReadHandoff {
   const current = database.prepare(
     `SELECT build_id, release_id FROM build WHERE target_language = ? AND state = 'current'`,
   );
@@ -32,15 +37,19 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
     database.prepare(`SELECT release_id, status, count(*) AS tasks, max(build_id) AS newest FROM task
     WHERE is_visible = 1 AND target_language = ? GROUP BY release_id, status ORDER BY newest DESC, status`);
   const readReady = createReadyReader(database);
-  const readBlocked = createBlockedReader(database, targetLanguage);
+  const blockedTotal = database.prepare(
+    'SELECT coalesce(sum(blocked), 0) AS units FROM task WHERE build_id = ?',
+  );
+  const listBlocked = createBlockedList(database, targetLanguage);
   const held = createHeldUnits(database, targetLanguage);
-  const workOf = (buildId: number): Work => ({
+  const workOf = (buildId: number, files: GlobLists): Work => ({
     ...readReady(buildId),
-    ...readBlocked(buildId),
+    blocked_total: Number(blockedTotal.get(buildId)?.['units'] ?? 0),
+    blocked: listBlocked(buildId, files),
     held_total: held.count(buildId),
     held: [...held.list(buildId)],
   });
-  return () => {
+  return (files) => {
     const build = current.get(targetLanguage);
     const releases = new Map<string, Record<string, number>>();
     for (const row of counts.iterate(targetLanguage)) {
@@ -54,7 +63,7 @@ export function createHandoffReader({ database, targetLanguage, exports }: Hando
       releases: [...releases].map(([releaseId, byStatus]) => ({
         release_id: releaseId,
         counts: byStatus,
-        ...(build?.['release_id'] === releaseId ? workOf(Number(build['build_id'])) : NOTHING),
+        ...(build?.['release_id'] === releaseId ? workOf(Number(build['build_id']), files) : NOTHING),
       })),
       last_export:
         last === null
@@ -108,35 +117,5 @@ function createReadyReader(
         failure_reason: row['failure_reason'] as string | null,
       })),
     };
-  };
-}
-
-/** Reads the blocked units. The join begins with them, because most tasks have none. */
-function createBlockedReader(
-  database: Database,
-  targetLanguage: string,
-): (buildId: number) => Pick<HandoffRelease, 'blocked' | 'blocked_total'> {
-  const total = database.prepare('SELECT coalesce(sum(blocked), 0) AS units FROM task WHERE build_id = ?');
-  const units = database.prepare(`SELECT target.*, task_id, destination, stored_status FROM target
-    CROSS JOIN task_unit USING (unit_id) JOIN task USING (task_seq)
-    WHERE target.state = 'blocked' AND target.target_language = ? AND build_id = ? LIMIT ${MAX_LISTED}`);
-  const accepted = createAcceptedFindings(database, targetLanguage);
-  return (buildId) => ({
-    blocked_total: Number(total.get(buildId)?.['units'] ?? 0),
-    blocked: units.all(targetLanguage, buildId).map((row) => blockedUnit(row, accepted)),
-  });
-}
-
-function blockedUnit(row: Row, accepted: AcceptedFindings): HandoffRelease['blocked'][number] {
-  const target = targetOf(row);
-  const checks = accepted.blocking(target).map(({ check }) => check);
-  return {
-    task_id: String(row['task_id']),
-    unit_id: unitIdText(target.unitId),
-    destination: String(row['destination']),
-    source_text: cutText(target.sourceText, LISTED_TEXT_MAX).text,
-    left_out: row['stored_status'] === 'skipped' ? 'skipped_task' : null,
-    codes: [...new Set(checks)],
-    qa_identity: target.qaIdentity,
   };
 }

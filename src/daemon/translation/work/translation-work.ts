@@ -10,7 +10,7 @@ import { createReviews, type Reviews } from './reviewer.ts';
 import { createRepeatingContainers, type RepeatingContainers } from './repeating-containers.ts';
 import { createRepeatedUnits, type RepeatedUnits } from './repeated-units.ts';
 import { createRepeatedTargets, type RepeatedTargets } from './repeated-targets.ts';
-import { createHandoffReader, type Handoff } from './read-handoff.ts';
+import { createHandoffReader, type ReadHandoff } from './read-handoff.ts';
 import { createRequalifiedTargets, type RequalifiedTargets } from './requalified-targets.ts';
 import { createSupersededWordings } from './superseded-wording.ts';
 import { createTaskBuilder, type TaskBuilder } from './task-builder.ts';
@@ -41,7 +41,7 @@ export interface TranslationWork {
   /** Compares the texts of localized releases. */
   readonly comparePublications: ReturnType<typeof createPublicationDifferences>;
   readonly readTranslations: TranslationReader;
-  readonly readHandoff: () => Handoff;
+  readonly readHandoff: ReadHandoff;
   readonly readStatus: ReadWorkStatus;
 }
 

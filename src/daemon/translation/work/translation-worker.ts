@@ -39,7 +39,7 @@ export interface TranslationCalls extends PublicationCalls, RepetitionCalls, Req
   /** Deletes a bounded part of the units of superseded tasks. @returns whether there may be more */
   cleanUp(argument: null): boolean;
   tasks(query: TaskQuery): TaskPage;
-  handoff(argument: null): Handoff;
+  handoff(files: GlobLists): Handoff;
   /** Reads the translations of the units of a page. */
   translations(request: TranslationsRequest): FoundTranslations;
   /** Leases a chunk; expired leases are taken back first. `null` when there is nothing to do. */
@@ -105,7 +105,7 @@ export function createCalls({ path, targetLanguage }: TranslationThreadData): Tr
         leases.sweep(now());
         return readTaskPage(database, query);
       }),
-    handoff: () => holder.use(({ readHandoff }) => readHandoff()),
+    handoff: (files) => holder.use(({ readHandoff }) => readHandoff(files)),
     translations: (request) => holder.use(({ readTranslations }) => readTranslations(request, now())),
     claimChunk: (request) => holder.use(({ leases }) => leases.claim(request, now())),
     peekChunk: (request) => holder.use(({ leases }) => leases.peek(request, now())),

@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runExport } from '../../../../src/cli/bundle/export.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { manifestPath } from '../../../../src/snapshot/volume/layout.ts';
 import {
   exportBundle,
@@ -186,6 +188,26 @@ describe('slipway export', () => {
     ]);
     expect(await readdir(target)).toEqual([]);
   });
+
+  it.each(['ENOSPC', 'EDQUOT'])(
+    'says the same of standard output when a write fails with %s',
+    async (code) => {
+      await release('r1', { 'big.bin': BIG });
+      const stdout = new Writable({
+        write: (_bytes, _encoding, done) => done(Object.assign(new Error('write'), { code })),
+      });
+      // Without a listener the error of the stream would end the test.
+      stdout.on('error', () => undefined);
+      let err = '';
+      const stderr = { write: (text: string) => (err += text) };
+      const { signal } = new AbortController();
+      const io = { stdin: Readable.from([]), stdout, stderr, clock: systemClock, signal };
+      expect(await runExport(['r1', '--data', store.root, '-o', '-'], io)).toBe(1);
+      expect(err).toMatch(
+        /^slipway export: standard output was not written: its disk is full, .* at least 3\.0 MiB; free space there/m,
+      );
+    },
+  );
 
   it('says where it looked for a store', async () => {
     const run = await runBundleCommand(runExport, 'r1', '-o', 'x.tar', '--data', join(directory, 'none'));

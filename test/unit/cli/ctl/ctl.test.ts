@@ -159,7 +159,7 @@ describe('reads', () => {
       'cannot be reached',
       { daemonUrl: 'http://127.0.0.1:1' },
       'has been unreachable',
-      'Start the daemon; if it ends again, read its log or that of its supervisor, which says why.',
+      'Start the daemon; if it exits again, read its log or that of its supervisor, which says why.',
     ],
     ['hangs', {}, 'has not answered', 'Restart the daemon if it hangs.'],
   ])('status, doctor and health say the same of a daemon that %s', async (_what, options, text, next) => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runKeygen } from '../../../../src/cli/keygen/keygen.ts';
@@ -222,6 +222,29 @@ describe('slipway verify', () => {
     const { code, out } = await verifyAt(data);
     expect(code).toBe(0);
     expect(out).toContain(` at ${join(data, 'snapshot')}, full check`);
+  });
+
+  it('knows a volume by FORMAT, or by objects and manifests together, and no folder by one of these', async () => {
+    const other = join(directory, 'other');
+    await mkdir(join(other, 'objects'), { recursive: true });
+    expect((await verifyAt(other)).code).toBe(2);
+    await rename(join(other, 'objects'), join(other, 'manifests'));
+    expect((await verifyAt(other)).code).toBe(2);
+    await mkdir(join(other, 'objects'));
+    expect((await verifyAt(other)).code).toBe(1);
+    await rm(join(other, 'objects'), { recursive: true });
+    await writeFile(join(other, 'FORMAT'), '');
+    expect((await verifyAt(other)).code).toBe(1);
+  });
+
+  // A loop of links is refused to every user, and a folder without permission is not refused to root.
+  it.each(['data', 'data/snapshot'])('says why %s cannot be read', async (name) => {
+    await mkdir(join(directory, 'data'));
+    const loop = join(directory, name);
+    await rm(loop, { recursive: true, force: true });
+    await symlink(loop, loop);
+    const { code, err } = await verifyAt(join(directory, 'data'));
+    expect([code, err]).toEqual([1, expect.stringMatching(/^slipway verify: .*data cannot be read: ELOOP/)]);
   });
 
   it('ends with 2 for wrong arguments and with 0 for help', async () => {

@@ -42,6 +42,7 @@ it('says since when the volume of the databases is full, to the doctor and to th
   // Free bytes do not help without a free inode.
   inodes = 0;
   expect([space.fullSince(), await statusNow()]).toEqual([Math.floor(clock.now() / 1000), 'failing']);
+  expect((await space.check.run(never)).message).toContain('until 80.0 MiB and at least one inode are free');
   inodes = 5;
   expect([space.fullSince(), await statusNow()]).toEqual([null, 'ok']);
 });

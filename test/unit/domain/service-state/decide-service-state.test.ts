@@ -70,7 +70,7 @@ describe('the state of the service', () => {
     const answer = decide({ official: refused('AttestationExpired') }, { daemon: ABSENT });
     expect(answer).toMatchObject({ state: 'expired', reason: 'DaemonUnreachable', since: 1000 });
     expect(answer.next_step?.text).toBe(
-      'Start the daemon; if it ends again, read its log or that of its supervisor, which says why.',
+      'Start the daemon; if it exits again, read its log or that of its supervisor, which says why.',
     );
   });
 

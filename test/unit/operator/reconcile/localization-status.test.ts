@@ -84,6 +84,15 @@ describe('the translations of a localized channel', () => {
       ],
     ],
     [
+      'are blocked for a reason of a later daemon',
+      { blockers: [['not_known_yet', 1]] },
+      [
+        'True BaseCurrent: l1 is built on r1',
+        'False Incomplete: 19 of 20 units (95%): not_known_yet 1',
+        'False PublishBlocked: 1 because of not_known_yet',
+      ],
+    ],
+    [
       'are on hold, some of them without a translation',
       {
         blockers: [

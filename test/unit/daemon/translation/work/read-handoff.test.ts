@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TranslationHandoffReport } from '../../../../../src/contract/reports/report-translation.ts';
 import { unitIdText } from '../../../../../src/daemon/parse/index/unit-id-text.ts';
+import type { GlobLists } from '../../../../../src/platform/config/glob-filter.ts';
 import { noUnits } from '../../../../../src/domain/translation/unit-state.ts';
 import { NO_PROVENANCE, type Finding } from '../../../../../src/daemon/translation/work/target-rows.ts';
 import { indexRelease, unitIdOf, type ModelFile } from '../../../../support/index-release.ts';
@@ -48,8 +49,8 @@ function block(work: TestWork, findings: readonly Finding[], qaIdentity: string 
   work.leases.end(lease.token, { kind: 'done' }, 20);
 }
 
-const read = (work: TestWork) => {
-  const handoff = work.readHandoff();
+const read = (work: TestWork, files: GlobLists = EVERY_FILE) => {
+  const handoff = work.readHandoff(files);
   const body = { ...handoff, open_conflicts: null };
   expect(TranslationHandoffReport.body.strict().parse(body)).toEqual(body);
   return handoff;
@@ -172,6 +173,21 @@ describe('translation.handoff', () => {
     const [release] = read(work).releases;
     expect(release).toMatchObject({ ready_total: { tasks: 101, units: 101 }, blocked_total: 150 });
     expect([release?.ready.length, release?.blocked.length]).toEqual([100, 100]);
+  });
+
+  it.each([
+    ['of a skipped task', EVERY_FILE, 'skipped'],
+    ['of a file that is not published', { include: [], exclude: ['a.json'] }, null],
+  ] as const)('lists a unit that prevents a publication before 150 %s', (_what, files, status) => {
+    const work = open(file('a.json', 150), file('z.json', 1));
+    block(work, [finding('empty_target', false)], null);
+    block(work, [finding('empty_target', false)], null);
+    work.database
+      .prepare(`UPDATE task SET stored_status = ?, status = coalesce(?, status) WHERE destination = 'a.json'`)
+      .run(status, status);
+    const [release] = read(work, files).releases;
+    const places = release?.blocked.map(({ destination }) => destination) ?? [];
+    expect([places[0], places.lastIndexOf('z.json'), places.length]).toEqual(['z.json', 0, 100]);
   });
 
   it('has the releases before without work, because that continues in the newest one', () => {
