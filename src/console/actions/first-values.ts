@@ -1,4 +1,4 @@
-/** What nearly everyone would fill in alike, action by action. */
+/** The values that nearly everyone would fill in alike, action by action. */
 
 import type { ConsoleContract } from '../../contract/console/console-contract.ts';
 import type { Values } from '../forms/form-model.ts';

@@ -69,16 +69,16 @@ async function restateAnnouncements(
   }
 }
 
-/** The state of the service tells a sync that failed on every surface, so trouble that lasts becomes that of a sync. */
-function tellTrouble({ engine, logger }: OriginFollowerOptions, trouble: OriginTrouble): void {
+/** Every surface shows a sync that failed, so trouble that lasts becomes that of a sync. */
+function reportTrouble({ engine, logger }: OriginFollowerOptions, trouble: OriginTrouble): void {
   if (!trouble.isLong()) return;
   tryToStore(
     () => {
       if (engine.historyOf(SYNC_JOB.kind).consecutiveFailures > 0) return;
       engine.submit({ ...callOf(SYNC_JOB, {}), dedupe: true });
-      trouble.told();
+      trouble.reported();
     },
-    'the sync that tells of the trouble with the origin',
+    'the sync that reports the trouble with the origin',
     logger,
   );
 }
@@ -135,7 +135,7 @@ export function createOriginFollower(options: OriginFollowerOptions): OriginFoll
         followed = origin;
         if (origin === undefined) return IDLE_MS;
         nextLookAtMs = clock.now();
-        tellTrouble(options, trouble);
+        reportTrouble(options, trouble);
         await look(origin, signal);
         return nextLook(nextLookMs(origin, options.random()));
       }),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 
-/** Milliseconds without a look that succeeds, after which a sync is to tell of the trouble. */
+/** Milliseconds without a look that succeeds, after which a sync is to report the trouble. */
 const LONG_MS = 30_000;
 
 /** Why the origin of an edge cannot be followed. */
@@ -9,10 +9,10 @@ export interface OriginTrouble {
   message(): string | null;
   /** Notes that a look failed. */
   note(message: string): void;
-  /** Whether the trouble lasts for long, since its begin or since it was told last. */
+  /** Whether the trouble has lasted for long since it began, or since it was reported last. */
   isLong(): boolean;
   /** Notes that a sync was queued, which fails for the same reason. */
-  told(): void;
+  reported(): void;
   /** Notes that a look succeeded, or that there is another origin. */
   end(): void;
 }
@@ -28,7 +28,7 @@ export function createOriginTrouble(clock: Pick<Clock, 'monotonic'>): OriginTrou
       message = reason;
     },
     isLong: () => message !== null && clock.monotonic() - since >= LONG_MS,
-    told: () => {
+    reported: () => {
       since = clock.monotonic();
     },
     end: () => {
