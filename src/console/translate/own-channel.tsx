@@ -4,13 +4,19 @@ import { useApp } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 
 /**
- * The work on a localized channel. One sentence takes its place where the channel is copied. Nothing is shown until that is known;
+ * The work on a localized channel. One sentence takes its place where the channel is copied. Neither is shown until that is known;
  * after a failure the parts say themselves what they lack.
  */
-export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element | null {
+export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const app = useApp();
   const { value, failure } = app.pool.state<Report<'translation.status'>>('translation.status');
-  if (value === null && failure === null) return null;
+  if (value === null && failure === null) {
+    return (
+      <p class="empty" aria-busy="true">
+        Loading …
+      </p>
+    );
+  }
   return isCopied(app) ? (
     <p class="note info">
       The localized channel is copied from its origin. People translate and publish there.
