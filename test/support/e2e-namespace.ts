@@ -192,6 +192,9 @@ export class E2eNamespace {
     this.openUpstream(name);
     this.install(name, more);
     await this.eventually(`${name} is served`, () => this.readyPods(name) === 1);
+    // The proxy of the node learns of a new Service a moment later than the API server.
+    const url = `http://${name}.${this.#name}.svc/readyz`;
+    await this.eventually(`${name} is reached`, () => this.get(url).status === 200);
   };
 
   /**
