@@ -7,7 +7,7 @@ import { useApp, type App } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
 import { duration } from '../text/format.ts';
 import { JsonButton } from './json-button.tsx';
-import { FailureText, Time } from './text.tsx';
+import { FailureText, Loading, Time } from './text.tsx';
 
 /** A titled part of a page that shows one feed. Every panel shows loading, failures and old data in the same way. */
 export function Panel<T>({
@@ -57,11 +57,7 @@ function PanelBody<T>({
   return (
     <>
       {failure === null ? null : <FailureNote feed={feed} failure={failure} />}
-      {value === null && failure === null ? (
-        <p class="empty" aria-busy="true">
-          Loading …
-        </p>
-      ) : null}
+      {value === null && failure === null ? <Loading /> : null}
       {value === null ? null : children(value)}
     </>
   );

@@ -79,6 +79,15 @@ export function Empty({ children }: { readonly children: ComponentChildren }): J
   return <p class="empty">{children}</p>;
 }
 
+/** Said until the first answer of a report. */
+export function Loading(): JSX.Element {
+  return (
+    <p class="empty" aria-busy="true">
+      Loading …
+    </p>
+  );
+}
+
 /** A text of several lines as it is. It scrolls, so the keyboard must be able to reach it. */
 export function RawText({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
   return (

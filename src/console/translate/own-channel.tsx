@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
+import { Loading } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 
@@ -10,13 +11,7 @@ import { isCopied } from '../state/read-report.ts';
 export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const app = useApp();
   const { value, failure } = app.pool.state<Report<'translation.status'>>('translation.status');
-  if (value === null && failure === null) {
-    return (
-      <p class="empty" aria-busy="true">
-        Loading …
-      </p>
-    );
-  }
+  if (value === null && failure === null) return <Loading />;
   return isCopied(app) ? (
     <p class="note info">
       The localized channel is copied from its origin. People translate and publish there.
