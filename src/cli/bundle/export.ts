@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
+import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { fillFileDurably } from '../../platform/files/files.ts';
 import { textBytes } from '../../platform/terminal/text-table.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -13,9 +13,6 @@ import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { EXPORT_USAGE, parseExportOptions, type ExportOptions } from './export-options.ts';
 import { findStore } from './find-store.ts';
-
-/** Source: write(2). */
-const FULL: ReadonlySet<string | null> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** Writes a bundle by a function, and returns what that function returns. */
 type Output = <T>(run: (write: WriteBytes) => Promise<T>) => Promise<T>;
@@ -79,7 +76,7 @@ function describe({ release, since, objects, bytes }: ExportPlan, digest: string
 
 /** Says of a full disk which file it is about, and what to do. @returns any other error as it is */
 function explainFull(error: unknown, { bytes }: ExportPlan, output: string): unknown {
-  if (!FULL.has(errorCode(error))) return error;
+  if (!NO_SPACE.has(errorCode(error))) return error;
   return new Error(
     `${output} was not written: its disk is full, and the bundle takes at least ${textBytes(bytes)}; free space there, name a file on another disk with -o, or leave out with --since what the other side has`,
     { cause: error },

@@ -1,9 +1,9 @@
 import { messageOf } from '../../platform/errors.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
+import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { TaskError } from '../tasks/task.ts';
 import { COPY_ERRORS } from './copy-worker.ts';
 
-const FULL: ReadonlySet<string | null> = new Set(['ENOSPC', 'EDQUOT', COPY_ERRORS.noSpace]);
+const FULL: ReadonlySet<string | null> = new Set([...NO_SPACE, COPY_ERRORS.noSpace]);
 /** The codes of Node for errors of the system, as ENOENT. */
 const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 

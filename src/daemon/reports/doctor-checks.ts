@@ -2,7 +2,7 @@ import type { StatsFs } from 'node:fs';
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../platform/errors.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
+import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { renderStoreFormat } from '../../contract/formats/store-format.ts';
 import { isFormatLost, readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { findWrongDirectories } from '../../snapshot/volume/store-directories.ts';
@@ -274,9 +274,6 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
   const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
   return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
 }
-
-/** Error codes of a volume without free space. Source: errno(3). */
-const NO_SPACE: ReadonlySet<string | null> = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Tries to write to a folder.
