@@ -17,6 +17,8 @@ const tier = (name: string, testTimeout: number, options: object = {}): object =
     testTimeout: isLong ? testTimeout * 10 : testTimeout,
     hookTimeout: testTimeout,
     globalSetup: ['test/support/built-console.ts'],
+    // The log of CI shows the message of a failure only, so it must quote what was compared.
+    chaiConfig: { truncateThreshold: 2_000 },
     ...options,
   },
 });

@@ -302,12 +302,12 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['Translated', 'True', 'Complete'],
       ['Publishable', 'True', 'NothingBlocks'],
     ]);
-    const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
-    const { items } = (await world().plane.request('GET', events)).body as {
-      items: Array<{ type: string; reason: string; note: string }>;
-    };
-    const warnings = items.filter(({ type }) => type === 'Warning');
-    expect(warnings.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([]);
+    // An event is recorded after its status.
+    const events = await until(async () => {
+      const found = await world().events(namespace);
+      return found.length > 0 ? found : null;
+    }, PATIENCE_MS);
+    expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Normal NothingPublished']);
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');
@@ -353,17 +353,12 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       ['Translated', 'True', 'Complete'],
       ['Publishable', 'False', 'PublishBlocked'],
     ]);
-    const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
-    const recorded = async (): Promise<Array<{ type: string; reason: string }>> => {
-      const { body } = await world().plane.request('GET', events);
-      return (body as { items: Array<{ type: string; reason: string }> }).items;
-    };
     // An event is recorded after its status.
-    await until(
-      async () => (await recorded()).some(({ reason }) => reason === 'ReleaseWithdrawn'),
-      PATIENCE_MS,
-    );
-    expect((await recorded()).map(({ type, reason }) => `${type} ${reason}`).sort()).toEqual([
+    const recorded = await until(async () => {
+      const events = await world().events(namespace);
+      return events.some(({ reason }) => reason === 'ReleaseWithdrawn') ? events : null;
+    }, PATIENCE_MS);
+    expect(recorded.map(({ type, reason }) => `${type} ${reason}`).sort()).toEqual([
       'Normal Distributable',
       'Normal LocalizedFollowing',
       'Normal ReleaseWithdrawn',
@@ -532,11 +527,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     };
     await shown({ result: 'Unchanged', finishedAt: '2026-05-28T20:26:49Z', consecutiveFailures: 0 });
     await until(async () => {
-      const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
-      const { items } = (await world().plane.request('GET', path)).body as {
-        items: Array<{ type: string; reason: string; note: string }>;
-      };
-      const events = items.filter(({ reason }) => reason.startsWith('Sync'));
+      const events = (await world().events(namespace)).filter(({ reason }) => reason.startsWith('Sync'));
       return isDeepStrictEqual(events.map(({ type, reason, note }) => `${type} ${reason} ${note}`).sort(), [
         'Normal SyncSucceeded upstream was synced again',
         'Warning SyncFailed upstream_unreachable: no route to host; the next one starts at 2026-05-28T20:31:40Z',
@@ -751,12 +742,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => first.requests.length > looks + 12, PATIENCE_MS);
     const after = await world().get(namespace, 'official');
     expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
-    const { body } = await world().plane.request(
-      'GET',
-      `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
-    );
-    const { items } = body as { items: Array<{ reason: string; type: string }> };
-    expect(items.map(({ reason, type }) => `${type} ${reason}`).sort()).toEqual([
+    const events = await world().events(namespace);
+    expect(events.map(({ reason, type }) => `${type} ${reason}`).sort()).toEqual([
       'Normal Distributable',
       'Warning EntryDamaged',
     ]);
@@ -793,12 +780,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await world().remove(namespace, 'official');
       expect(await world().get(namespace, 'official')).toBeNull();
       const left = await until(async () => {
-        const { body } = await world().plane.request(
-          'GET',
-          `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
-        );
-        const { items } = body as { items: Array<{ reason: string; note: string }> };
-        return items.find(({ reason }) => reason === 'SchedulesLeft') ?? null;
+        const events = await world().events(namespace);
+        return events.find(({ reason }) => reason === 'SchedulesLeft') ?? null;
       }, PATIENCE_MS);
       expect(left.note).toContain(`relch:${namespace}:official:sync`);
     });

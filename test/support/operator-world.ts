@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { onTestFinished } from 'vitest';
 import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
 import type { ChannelCondition, ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
-import { GROUP_VERSION } from '../../src/contract/crd/resource-names.ts';
+import { GROUP_VERSION, RELEASE_CHANNEL_KIND } from '../../src/contract/crd/resource-names.ts';
 import { electionRules, watchedNamespaceRules } from '../../src/operator/rbac.ts';
 import { FAKE_TOKEN, startFakeSlipway, type FakeSlipway } from './fake-slipway.ts';
 import { startKubeControlPlane, type KubeAnswer, type KubeControlPlane } from './kube-control-plane.ts';
@@ -36,6 +36,13 @@ export interface ChannelObject {
   readonly status?: ReleaseChannelStatus;
 }
 
+/** An event as the API server returns it. */
+export interface RecordedEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
 /** A control plane with the definition of ReleaseChannel, and functions for tests. */
 export interface OperatorWorld {
   readonly plane: KubeControlPlane;
@@ -50,6 +57,8 @@ export interface OperatorWorld {
   apply(namespace: string, name: string, spec?: object, annotations?: object): Promise<KubeAnswer>;
   get(namespace: string, name: string): Promise<ChannelObject | null>;
   remove(namespace: string, name: string): Promise<void>;
+  /** The events that concern the ReleaseChannels of a namespace. */
+  events(namespace: string): Promise<readonly RecordedEvent[]>;
   /** Waits until a condition has this status, and this reason if one is given. */
   untilCondition(
     namespace: string,
@@ -156,6 +165,14 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
     get,
     remove: async (namespace, name) => {
       await plane.request('DELETE', `${channels(namespace)}/${name}`);
+    },
+    events: async (namespace) => {
+      const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+      const { items } = (await plane.request('GET', path)).body as {
+        items: ReadonlyArray<RecordedEvent & { readonly regarding: { readonly kind: string } }>;
+      };
+      // The API server itself warns of a new Service when its view of the addresses lags behind.
+      return items.filter(({ regarding }) => regarding.kind === RELEASE_CHANNEL_KIND);
     },
     untilCondition: async (namespace, name, type, status, reason) => {
       let last: unknown = null;
