@@ -18,6 +18,7 @@ import type { Job } from './tasks/job.ts';
 import type { TaskEngine } from './tasks/task-engine.ts';
 import { createJudging } from './translation/judge/judging.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
+import { originOfLocalized } from './upstream/upstream-config.ts';
 
 /** The collaborators of the parts that work with texts. */
 export interface TextPartsDependencies {
@@ -103,7 +104,7 @@ export function createTextParts(
     openConflicts: async (signal) => await memory.openConflicts(signal),
     publishPolicy: () => current().localized,
     publishBlockers: localized.publishBlockers,
-    localizedStatus: () => localizedStatus(releases, localized),
+    localizedStatus: () => localizedStatus(current(), releases, localized),
     officialReleaseId: () => releases.current('official')?.release_id ?? null,
   });
   closers.add('translations', async () => await translation.close());
@@ -150,9 +151,15 @@ function releaseSource(root: string, repository: Releases['repository']): Releas
 }
 
 function localizedStatus(
+  { upstream }: DaemonConfiguration,
   releases: TextPartsDependencies['releases'],
   { rollbackOf, automation }: Pick<TextPartsDependencies, 'rollbackOf' | 'automation'>,
-): ReturnType<typeof localizedStatusOf> & Pick<ReportBodyOf<'translation.status'>, 'automation'> {
+): ReturnType<typeof localizedStatusOf> &
+  Pick<ReportBodyOf<'translation.status'>, 'mirrored_from' | 'automation'> {
   const { state, message, since } = automation();
-  return { ...localizedStatusOf(releases, rollbackOf), automation: { state, message, since } };
+  return {
+    ...localizedStatusOf(releases, rollbackOf),
+    mirrored_from: originOfLocalized(upstream),
+    automation: { state, message, since },
+  };
 }

@@ -195,6 +195,8 @@ describe('an edge', () => {
     const texts = await edge.askDaemon('/v1/reports/translation.status');
     // The tasks that are never built here would be another one.
     expect(await texts.json()).toMatchObject({
+      // A proxy stands before the origin.
+      mirrored_from: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/) as string,
       publish_blockers: [
         {
           code: 'channel_mirrored',

@@ -52,5 +52,5 @@ export function reportFeed<N extends ReportName>(
 /** Whether the localized channel is copied from an origin. A page that asks has the feed `translation.status`. */
 export function isCopied({ pool }: App): boolean {
   const status = pool.state<Report<'translation.status'>>('translation.status').value;
-  return status?.publish_blockers.some(({ code }) => code === 'channel_mirrored') === true;
+  return typeof status?.mirrored_from === 'string';
 }

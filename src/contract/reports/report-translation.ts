@@ -225,6 +225,13 @@ export const TranslationStatusReport = report(
         stale: z.boolean().describe('Whether the official release has changed since.'),
       })
       .nullable(),
+    mirrored_from: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'Where the releases of the localized channel are copied from, without credentials; null when it is published here.',
+      ),
     automation: z
       .object({
         state: z.enum(AUTOMATION_STATES),
@@ -295,6 +302,7 @@ export const TranslationStatusReport = report(
       published_at: EXAMPLE.at,
       stale: false,
     },
+    mirrored_from: null,
     automation: {
       state: 'followed',
       message: `the localized release is built on ${EXAMPLE.releaseId}`,

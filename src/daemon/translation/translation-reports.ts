@@ -19,7 +19,7 @@ export interface TranslationReportDependencies {
   /** The part about localized releases. */
   readonly localizedStatus: () => Pick<
     ReportBodyOf<'translation.status'>,
-    'current' | 'automation' | 'history'
+    'current' | 'mirrored_from' | 'automation' | 'history'
   >;
   /** The blockers of every publication, whatever the units are. */
   readonly publishBlockers: () => Readonly<ReportBodyOf<'translation.status'>['publish_blockers']>;
@@ -61,11 +61,11 @@ export function createTranslationReports({
         officialReleaseId(),
         policy.minState,
       );
-      const general = publishBlockers();
+      const localized = localizedStatus();
       // Nobody translates the texts of a copied channel here.
-      const isCopied = general.some(({ code }) => code === 'channel_mirrored');
-      const blockers = isCopied ? general : [...general, ...ofUnits];
-      return { ...localizedStatus(), coverage, publish_blockers: [...blockers] };
+      const isCopied = typeof localized.mirrored_from === 'string';
+      const blockers = [...publishBlockers(), ...(isCopied ? [] : ofUnits)];
+      return { ...localized, coverage, publish_blockers: blockers };
     }),
   ];
 }

@@ -76,9 +76,10 @@ function stateOf(facts: ServiceFacts, channel: Channel): ServiceState {
   };
 }
 
-/** A daemon that copies a channel refuses to publish to it. */
+/** A daemon that copies a channel refuses to publish to it, and one that does not answer publishes nothing. */
 function possibleStep(facts: ServiceFacts, channel: Channel, step: NextStep): NextStep {
-  return step.action === 'localized-publish' && isMirrored(facts, channel) ? LOOK_AT_ORIGIN : step;
+  if (step.action !== 'localized-publish') return step;
+  return isMirrored(facts, channel) ? LOOK_AT_ORIGIN : (absenceOf(facts)?.next ?? step);
 }
 
 const LOOK_AT_ORIGIN: NextStep = {

@@ -50,7 +50,10 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     await offer.waitFor();
     const withdrawn = { code: 'release_rolled_back', message: 'it is withdrawn', count: 1 };
     const mirrored = { code: 'channel_mirrored', message: 'it is copied from an origin', count: 1 };
-    setReport(server, 'translation.status', { publish_blockers: [withdrawn, mirrored] });
+    setReport(server, 'translation.status', {
+      mirrored_from: 'https://origin.example/',
+      publish_blockers: [withdrawn, mirrored],
+    });
     for (const hash of ['#/publish', '#/translate']) {
       await page.goto(`${server.url}/admin/dashboard/${hash}`);
       await view.getByText('is copied from its origin. People translate and publish there.').waitFor();

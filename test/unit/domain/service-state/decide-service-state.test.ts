@@ -156,6 +156,8 @@ describe('the state of the service', () => {
     const worlds: ReadonlyArray<Partial<ServiceFacts>> = [
       { conditions: [mirrored] },
       { conditions: [mirrored], daemon: ABSENT },
+      // A server that has just started and has not heard from its daemon.
+      { conditions: null, daemon: ABSENT },
       ...DAEMON_CONDITION_CODES.map((code) => ({ conditions: [mirrored, condition(code)] })),
       { conditions: [mirrored, condition('localized_stale'), condition('publishing_stopped')] },
     ];
