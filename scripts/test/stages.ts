@@ -39,8 +39,12 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
     ],
   ],
   [
-    [tier('integration'), { name: 'browser', run: browserTests }],
-    [clusterTier('cluster', CONTROL_PLANE), clusterTier('e2e', WHOLE_NODE, ['container', 'cluster'])],
+    [tier('integration'), browserTier('1/2')],
+    [
+      clusterTier('cluster', CONTROL_PLANE),
+      clusterTier('e2e', WHOLE_NODE, ['container', 'cluster']),
+      browserTier('2/2'),
+    ],
   ],
 ];
 
@@ -70,9 +74,16 @@ function clusterTier(project: string, programs: readonly string[], folders: read
   };
 }
 
-/** The tests in a browser wait for no cluster. Their files run one after the other, because each starts a browser and a system. */
-async function browserTests(workDirectory: string, label: string): Promise<Outcome> {
-  return await runTier({ project: 'e2e', folders: ['browser'], workers: 1, workDirectory, label });
+/**
+ * A part of the tests in a browser. Each lane ends with one, so that both end at about the same time. Its files run one after
+ * the other, because each starts a browser and a system.
+ */
+function browserTier(shard: string): Stage {
+  return {
+    name: 'browser',
+    run: async (workDirectory, label) =>
+      await runTier({ project: 'e2e', folders: ['browser'], shard, workers: 1, workDirectory, label }),
+  };
 }
 
 /** Node, the console in the browser, and the console's tests that run in Node are programs of their own. */

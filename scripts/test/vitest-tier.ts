@@ -34,6 +34,8 @@ export interface TierOptions {
   readonly project: string;
   /** The folders whose tests run, relative to that of the project; all when empty. */
   readonly folders?: readonly string[];
+  /** Which part of the test files runs, such as `1/2`; default all. */
+  readonly shard?: string;
   /** How many test files run at the same time. */
   readonly workers: number;
   /** The report is written here. */
@@ -46,11 +48,12 @@ export interface TierOptions {
 export async function runTier({
   project,
   folders = [],
+  shard = '1/1',
   workers,
   workDirectory,
   label,
 }: TierOptions): Promise<Outcome> {
-  const path = join(workDirectory, `${[project, ...folders].join('-')}.json`);
+  const path = join(workDirectory, `${[project, ...folders, ...shard.split('/')].join('-')}.json`);
   const code = await execute(
     'vitest',
     [
@@ -58,6 +61,7 @@ export async function runTier({
       '--project',
       project,
       `--maxWorkers=${workers}`,
+      `--shard=${shard}`,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${path}`,
