@@ -77,7 +77,8 @@ export function failureOfProblem(problem: Problem, retryAfterMs: number | null =
     `${detail} (${sourceOf(problem)})`,
     ...(errors ?? []).map(({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`),
   ];
-  if (status >= 500) lines.push(`  request id: ${instance}`);
+  // A rejection is no fault that someone has to look for in a log.
+  if (status >= 500 && code !== REJECTED) lines.push(`  request id: ${instance}`);
   return new CtlFailure(exitOfProblem(status, code), lines.join('\n'), {
     code: problem.daemon?.code ?? code,
     retryAfterMs,
