@@ -5,5 +5,7 @@
  * @param line one JSON line of the log
  */
 export function isSupervisorStop(line: string): boolean {
-  return /"level":"info".*"service":"slipway-daemon-supervisor".*"msg":"(?:shutting down|stopped)"/.test(line);
+  return /"level":"info".*"service":"slipway-daemon-supervisor".*"msg":"(?:shutting down|stopped)"/.test(
+    line,
+  );
 }
