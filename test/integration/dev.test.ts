@@ -251,6 +251,13 @@ describe('slipway dev', () => {
     expect(first.output()).not.toMatch(/ 0 %/);
     expect(complaintsOf(first.output())).toEqual([]);
     expect(await first.stop('SIGINT')).toBe(0);
+    const stops = first.output().matchAll(/ (server|daemon) INFO {2}(shutting down|stopped) /g);
+    expect([...stops].map(([, name, event]) => `${name} ${event}`)).toEqual([
+      'server shutting down',
+      'server stopped',
+      'daemon shutting down',
+      'daemon stopped',
+    ]);
     expect(await answers(first.summary.server_url)).toBe(false);
     expect(await answers(first.summary.daemon_url)).toBe(false);
 

@@ -110,8 +110,9 @@ function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field
     const current = releases[channel];
     if (current === null) return [[`${channel} release`, '-']];
     const { release_id: id, state, integrity, verified_at: verifiedAt } = current;
+    const stale = channel === 'localized' && relation === 'stale' ? ', stale (not distributed)' : '';
     return [
-      [`${channel} release`, `${id}, ${state}, ${integrity}, ${checkedText(verifiedAt, now)}`],
+      [`${channel} release`, `${id}, ${state}${stale}, ${integrity}, ${checkedText(verifiedAt, now)}`],
       ...damagedFields(current),
     ];
   });

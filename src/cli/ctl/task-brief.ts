@@ -1,3 +1,4 @@
+import { countNoun } from '../../domain/count-noun.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import { percentOf, type Progress } from '../output/progress-line.ts';
@@ -9,8 +10,6 @@ const BRIEF_MAX = 100;
 const WIDE_MAX = 1000;
 /** Counts of a result that a list shows. */
 const SHOWN_COUNTS = 3;
-/** Numbers of a result that are not what the task did. */
-const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|version)$/;
 
 const BRIEF: OutcomeWords = { progress: progressBrief, result: resultBrief };
 
@@ -31,23 +30,14 @@ function progressBrief(progress: Progress): string {
 /** Such as `r90: 333 containers, 140 parsed`; the whole result is in `task show`. */
 function resultBrief(result: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(result);
-  const marks = members.flatMap(([name, value]) => (value === true ? [spaced(name)] : []));
-  const counts = members.filter(
-    (member): member is [string, number | bigint] =>
-      ['number', 'bigint'].includes(typeof member[1]) && !NO_COUNT.test(member[0]),
-  );
-  const done = counts.filter(([, value]) => Number(value) !== 0);
+  const marks = members.flatMap(([name, value]) => (value === true ? [name.replaceAll('_', ' ')] : []));
+  const counts = members.flatMap(([name, value]) => {
+    const noun = typeof value === 'number' || typeof value === 'bigint' ? countNoun(name, value) : null;
+    return noun === null ? [] : [`${String(value)} ${noun}`];
+  });
+  const done = counts.filter((text) => !text.startsWith('0 '));
   // When nothing was to do, one count says so.
   const shown = done.length > 0 ? done.slice(0, SHOWN_COUNTS) : counts.slice(0, marks.length > 0 ? 0 : 1);
-  const facts = [...marks, ...shown.map(([name, value]) => `${value} ${nounOf(name, value)}`)].join(', ');
+  const facts = [...marks, ...shown].join(', ');
   return [namedRelease(result) ?? '', facts].filter((part) => part !== '').join(': ');
-}
-
-function nounOf(name: string, value: number | bigint): string {
-  const noun = spaced(name);
-  return Number(value) === 1 ? noun.replace(/ies$/, 'y').replace(/s$/, '') : noun;
-}
-
-function spaced(name: string): string {
-  return name.replaceAll('_', ' ');
 }

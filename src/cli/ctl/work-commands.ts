@@ -40,13 +40,14 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
   },
   {
     name: 'translations tasks',
-    synopsis: '[--status NAME] [--limit N] [--offset N]',
+    synopsis: '[--status NAME] [--destination GLOB] [--limit N] [--offset N]',
     summary: 'lists translation tasks, those that newer ones have replaced last',
     words: [0, 0],
-    options: ['status', 'limit', 'offset', ...WATCH_OPTIONS],
+    options: ['status', 'destination', 'limit', 'offset', ...WATCH_OPTIONS],
     hasNames: true,
     optionTexts: [
       [`--status ${TRANSLATION_STATUSES.join('|')}`, 'shows only tasks with this status'],
+      ['--destination GLOB', 'shows only tasks of files whose path fits (special: *, ** and ?)'],
       ['--limit N', `number of tasks; 1 to ${MAX_TASKS}, default ${DEFAULT_TASKS}`],
       ['--offset N', 'tasks to leave out before the first one; default 0'],
       ...WATCH_TEXTS,
@@ -57,6 +58,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
       const offset = numberOption(args, 'offset', { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
       const query = given({
         status: statusOption(args),
+        destination: textOption(args, 'destination'),
         limit: String(limit),
         offset: String(offset),
       });

@@ -15,6 +15,7 @@ import {
   writeServerConfiguration,
 } from './dev-files.ts';
 import { isDemoNoise } from './demo-noise.ts';
+import { isSupervisorStop } from './is-supervisor-stop.ts';
 import type { DevLayout } from './dev-files.ts';
 import type { DevIo } from './dev-io.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -156,7 +157,8 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
       join(io.programDirectory, 'cmd', `${program}.ts`),
       configuration,
       (line) => {
-        if (!isPlaying || !isDemoNoise(line)) io.stdout.write(`${renderReadableLine(name, line)}\n`);
+        if (isSupervisorStop(line) || (isPlaying && isDemoNoise(line))) return;
+        io.stdout.write(`${renderReadableLine(name, line)}\n`);
       },
     );
     children.push(child);

@@ -4,10 +4,8 @@ import { useWidth } from './use-width.ts';
 
 /** Most tiles; the smallest items are summed up in one, so that every tile can be read and reached. */
 const MOST_TILES = 40;
-/** Smaller tiles have no text, pixels. */
-const TEXT_ROOM = { width: 56, height: 20 };
-/** Lower tiles have no number below their text, pixels. */
-const FIGURE_ROOM = 40;
+/** Height of a line of text, with the room around it, pixels. */
+const LINE = 18;
 /** Of a character of the text, pixels. */
 const CHARACTER = 6.5;
 const GAP = 1;
@@ -78,7 +76,6 @@ export function Treemap({
   );
   return (
     <figure class="chart treemap">
-      <figcaption class="unseen">{label}</figcaption>
       <div class="chart-box" ref={box}>
         <svg width={width} height={height} role="group" aria-label={label}>
           {width === 0
@@ -94,7 +91,17 @@ export function Treemap({
               ))}
         </svg>
       </div>
-      <ShareLegend />
+      <figcaption class="legend">
+        <span>{label}</span>0 %
+        <svg width={12 * (SHADES + 1)} height={10} aria-hidden="true">
+          {Array.from({ length: SHADES + 1 }, (_, shade) => (
+            <g key={shade} class={`shade-${shade}`}>
+              <rect x={shade * 12} width={12} height={10} />
+            </g>
+          ))}
+        </svg>
+        100 %
+      </figcaption>
     </figure>
   );
 }
@@ -112,10 +119,6 @@ function TileLink({
 }): JSX.Element | null {
   if (tile === undefined) return null;
   const { x, y, width, height } = tile;
-  const fits = (text: string): boolean => text.length * CHARACTER <= width - 2 * PADDING;
-  // The name of a file or folder tells more than the path before it.
-  const shown = fits(item.text) ? item.text : item.text.slice(item.text.lastIndexOf('/') + 1);
-  const hasText = width >= TEXT_ROOM.width && height >= TEXT_ROOM.height && fits(shown);
   return (
     <a href={item.href} aria-label={`${item.text}: ${text}`} class={`shade-${shadeOf(item.share)}`}>
       <title>{`${item.text}: ${text}`}</title>
@@ -125,31 +128,29 @@ function TileLink({
         width={Math.max(0, width - GAP)}
         height={Math.max(0, height - GAP)}
       />
-      {hasText ? (
-        <svg x={x + PADDING} y={y} width={width - 2 * PADDING} height={height} aria-hidden="true">
-          <text y={15}>{shown}</text>
-          {/* Separate words, for the name that the tile has to begin with. */ ' '}
-          {height < FIGURE_ROOM ? null : <text y={32}>{figure}</text>}
-        </svg>
-      ) : null}
+      <svg x={x + PADDING} y={y} aria-hidden="true">
+        {/* Separate words, as the name of the tile has them. */}
+        {tileLines(tile, item.text, figure).map((line, index) => [
+          ' ',
+          <text key={line} y={15 + LINE * index}>
+            {line}
+          </text>,
+        ])}
+      </svg>
     </a>
   );
 }
 
-function ShareLegend(): JSX.Element {
-  return (
-    <p class="legend" aria-hidden="true">
-      0 %
-      <svg width={12 * (SHADES + 1)} height={10}>
-        {Array.from({ length: SHADES + 1 }, (_, shade) => (
-          <g key={shade} class={`shade-${shade}`}>
-            <rect x={shade * 12} width={12} height={10} />
-          </g>
-        ))}
-      </svg>
-      100 %
-    </p>
-  );
+/** The lines of text that a tile has room for: its name, or the end of its path, and the figure. */
+export function tileLines(
+  { width, height }: Pick<Tile, 'width' | 'height'>,
+  text: string,
+  figure: string,
+): readonly string[] {
+  const fits = (line: string): boolean => line.length * CHARACTER <= width - 2 * PADDING;
+  // The name of a file or folder tells more than the path before it.
+  const name = fits(text) ? text : text.slice(text.lastIndexOf('/') + 1);
+  return [name, figure].filter(fits).slice(0, Math.floor(height / LINE));
 }
 
 /** The shade of a share: the first one only for nothing, the last one only for everything. @param share from 0 to 1 */

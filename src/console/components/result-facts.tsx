@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { isRecord } from '../forms/form-model.ts';
 import { renderExact } from '../text/exact-json.ts';
-import { bytes, count, words } from '../text/format.ts';
+import { count } from '../text/format.ts';
+import { memberLabel, numberText, readableMembers } from '../text/result-words.ts';
+import { useApp } from '../state/app.ts';
 import { Facts, RawText } from './text.tsx';
 
 /** Items of a list that are shown. */
@@ -19,7 +21,7 @@ export function ResultFacts({
 }): JSX.Element {
   return (
     <div class="result">
-      <Members value={value as Readonly<Record<string, unknown>>} level={0} />
+      <Members value={value} level={0} />
       <JsonDetails label={label} value={value} />
     </div>
   );
@@ -41,35 +43,23 @@ export function JsonDetails({
   );
 }
 
-function Members({
-  value,
-  level,
-}: {
-  readonly value: Readonly<Record<string, unknown>>;
-  readonly level: number;
-}): JSX.Element {
+function Members({ value, level }: { readonly value: object; readonly level: number }): JSX.Element {
+  const now = useApp().now();
   return (
     <Facts
-      rows={Object.entries(value)
-        .filter(([name]) => name !== 'dry_run')
-        .map(([name, member]) => [labelOf(name), shown(name, member, level)])}
+      rows={readableMembers(value).map(([name, member]) => [
+        memberLabel(name),
+        typeof member === 'number' ? numberText(name, member, now) : shown(member, level),
+      ])}
     />
   );
 }
 
-function labelOf(name: string): string {
-  return words(name.replace(/_(?:bytes|seconds)$/, ''));
-}
-
-function shown(name: string, value: unknown, level: number): ComponentChildren {
+function shown(value: unknown, level: number): ComponentChildren {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
-  if (typeof value === 'number') {
-    if (name.endsWith('bytes')) return bytes(value);
-    return Number.isInteger(value) ? count(value) : String(value);
-  }
   if (Array.isArray(value)) return value.length === 0 ? 'None' : <Items items={value} level={level} />;
-  if (!isRecord(value)) return typeof value === 'bigint' ? count(value) : (value as string);
+  if (!isRecord(value)) return typeof value === 'string' ? value : count(value as number);
   if (Object.keys(value).length === 0) return null;
   return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
 }
@@ -85,7 +75,7 @@ function Items({
   return (
     <ul class="items">
       {items.slice(0, MOST_ITEMS).map((item, index) => (
-        <li key={index}>{isRecord(item) ? flat(item) : shown('', item, level + 1)}</li>
+        <li key={index}>{isRecord(item) ? flat(item) : shown(item, level + 1)}</li>
       ))}
       {rest > 0 ? <li class="muted">{`and ${count(rest)} more`}</li> : null}
     </ul>
@@ -96,6 +86,6 @@ function Items({
 function flat(item: Readonly<Record<string, unknown>>): string {
   return Object.entries(item)
     .filter(([, value]) => value !== null && typeof value !== 'object')
-    .map(([name, value]) => `${labelOf(name).toLowerCase()} ${String(value)}`)
+    .map(([name, value]) => `${memberLabel(name).toLowerCase()} ${String(value)}`)
     .join(', ');
 }

@@ -21,23 +21,26 @@ export function Badge({
 /**
  * An instant relative to now, and by the clock in its tooltip.
  *
- * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `withClock`: the clock beside it, for single facts
+ * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `withClock`: the clock beside it, for single facts;
+ *   `onlyClock`: in place of it, behind words such as `since`
  */
 export function Time({
   at,
   otherwise = '–',
   withClock = false,
+  onlyClock = false,
 }: {
   readonly at: number | null | undefined;
   readonly otherwise?: string;
   readonly withClock?: boolean;
+  readonly onlyClock?: boolean;
 }): JSX.Element {
   const app = useApp();
   if (at === null || at === undefined) return <span class="muted">{otherwise}</span>;
   const now = app.now();
   return (
     <time dateTime={utc(at)} title={`${absolute(at, now)} · ${utc(at)}`}>
-      <span>{relative(at, now)}</span>
+      <span>{(onlyClock ? absolute : relative)(at, now)}</span>
       {!withClock ? null : (
         <>
           {' '}
@@ -136,7 +139,8 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
   return (
     <>
       <strong>{failure.message}</strong>
-      {code === undefined ? null : (
+      {/* The code of the daemon says more. */}
+      {code === undefined || daemon?.code ? null : (
         <span class="muted">
           {' '}
           <code>{code}</code>

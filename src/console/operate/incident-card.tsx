@@ -133,7 +133,7 @@ function Consequences({ incident }: { readonly incident: Incident }): JSX.Elemen
         <details>
           <summary>
             {`${count(unknown.length)} more unknown since `}
-            <Time at={unknownSince} />
+            <Time at={unknownSince} onlyClock />
           </summary>
           <p>{unknown.join(', ')}</p>
         </details>

@@ -4,12 +4,12 @@ import type { Report, Task } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
+import { ResultFacts } from '../components/result-facts.tsx';
 import { Stepper } from '../components/stepper.tsx';
 import { Took, CancelButton, TaskBadge, TaskProgress, taskTitle } from '../components/task-parts.tsx';
 import { Badge, Empty, Facts, Prose, Time } from '../components/text.tsx';
 import { useApp, useWholeContract } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
-import { resultRows } from './result-rows.ts';
 import { retryRequest } from './retry-request.ts';
 import { mainPhase, samplesOf, speedText, taskSteps, type TaskStatus } from './task-steps.ts';
 
@@ -116,8 +116,6 @@ function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null
 }
 
 function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
-  const app = useApp();
-  const rows = task.result === null ? [] : resultRows(task.result, app.now());
   return (
     <>
       <Facts
@@ -145,13 +143,13 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       {Object.keys(task.args).length === 0 ? null : (
         <>
           <h3>Arguments</h3>
-          <Facts rows={resultRows(task.args, app.now())} />
+          <ResultFacts label="Arguments" value={task.args} />
         </>
       )}
-      {rows.length === 0 ? null : (
+      {task.result === null ? null : (
         <>
           <h3>Result</h3>
-          <Facts rows={rows} />
+          <ResultFacts label="Result" value={task.result} />
         </>
       )}
     </>

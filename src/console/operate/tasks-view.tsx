@@ -20,7 +20,7 @@ import { reportFeed } from '../state/read-report.ts';
 import { BUSY_MS, isActive, taskFeed, taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
 import { count, words } from '../text/format.ts';
-import { resultBrief } from './result-rows.ts';
+import { resultBrief } from '../text/result-words.ts';
 import { TaskDetail } from './task-detail.tsx';
 
 /** Rows on the page before the reader asks for more. */

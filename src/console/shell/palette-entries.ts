@@ -77,6 +77,13 @@ export async function loadEntries(app: App, signal: AbortSignal): Promise<readon
   return lists.flat();
 }
 
+/** The units of one search. */
+export interface FoundUnits {
+  readonly entries: readonly PaletteEntry[];
+  /** Whether the search of the Translation Memory ended before it had read every record. */
+  readonly isTruncated: boolean;
+}
+
 /** Asks the Translation Memory for texts that contain the words, in place of similar ones. */
 const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
 /** A field path has a mark between its parts, such as `rows[3]/TextJp`. */
@@ -87,19 +94,18 @@ const TASK_ID = /^tt_\w+$/;
  * Units by what the reports can find: a part of the path of their file, their field path, and a part of their source or target as
  * far as the Translation Memory has it. No report finds a unit by its id; a translation task is found by its id.
  */
-export async function findUnits(
-  app: App,
-  text: string,
-  signal: AbortSignal,
-): Promise<readonly PaletteEntry[]> {
+export async function findUnits(app: App, text: string, signal: AbortSignal): Promise<FoundUnits> {
+  const query = { source_text: text, source_context: CONCORDANCE, limit: String(MAX_UNITS) };
+  const memory = readOrNull(app, 'translation.memory.query', query, signal);
   const found = await Promise.all([
     TASK_ID.test(text) ? findTask(app, text, signal) : [],
-    findInMemory(app, text, signal),
+    memory.then((answer) => (answer?.matches ?? []).map(({ record }) => recordEntry(app, record))),
     FIELD_PATH.test(text) ? findListed(app, { field_path: text }, signal) : [],
     // The characters of a glob would ask for something else.
     findListed(app, { path_pattern: `**/*${text.replaceAll(/[*?[\]{}\\]/g, '?')}*` }, signal),
   ]);
-  return [...new Map(found.flat().map((entry) => [entry.id, entry])).values()].slice(0, MAX_UNITS);
+  const entries = [...new Map(found.flat().map((entry) => [entry.id, entry])).values()].slice(0, MAX_UNITS);
+  return { entries, isTruncated: (await memory)?.truncated === true };
 }
 
 async function findTask(app: App, id: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
@@ -109,24 +115,25 @@ async function findTask(app: App, id: string, signal: AbortSignal): Promise<read
   );
 }
 
-/** Records whose source or target contains the text; one that was imported leads to the memory, because it has no unit. */
-async function findInMemory(app: App, text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
-  const query = { source_text: text, source_context: CONCORDANCE, limit: String(MAX_UNITS) };
-  const answer = await readOrNull(app, 'translation.memory.query', query, signal);
-  return (answer?.matches ?? []).map(({ record }) => {
-    const { source_text: source, target_text: target, provenance } = record;
-    const { task_id: task, unit_id: unit } = provenance;
-    const texts = `${beginningOf(source)} → ${beginningOf(target)}`;
-    return task === null || unit === null
-      ? entryOf(
-          app,
-          `memory:${source}`,
-          'Memory',
-          texts,
-          `#/memory?${new URLSearchParams({ text: source }).toString()}`,
-        )
-      : entryOf(app, `unit:${unit}`, 'Unit', texts, editorAddress(task, { unit }));
-  });
+/** A record of the Translation Memory; one that was imported leads to the memory, because it has no unit. */
+function recordEntry(
+  app: App,
+  {
+    source_text: source,
+    target_text: target,
+    provenance: { task_id: task, unit_id: unit },
+  }: Report<'translation.memory.query'>['matches'][number]['record'],
+): PaletteEntry {
+  const texts = `${beginningOf(source)} → ${beginningOf(target)}`;
+  return task === null || unit === null
+    ? entryOf(
+        app,
+        `memory:${source}`,
+        'Memory',
+        texts,
+        `#/memory?${new URLSearchParams({ text: source }).toString()}`,
+      )
+    : entryOf(app, `unit:${unit}`, 'Unit', texts, editorAddress(task, { unit }));
 }
 
 /** Units that the index lists. */

@@ -3,7 +3,13 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../state/app.ts';
 import type { RecentEntries } from './recent-entries.ts';
 import { bestMatches } from '../text/match.ts';
-import { findUnits, fixedEntries, loadEntries, type PaletteEntry } from './palette-entries.ts';
+import {
+  findUnits,
+  fixedEntries,
+  loadEntries,
+  type FoundUnits,
+  type PaletteEntry,
+} from './palette-entries.ts';
 
 /** Rows that are shown. */
 const MAX_SHOWN = 12;
@@ -11,6 +17,8 @@ const MAX_SHOWN = 12;
 const SEARCH_AFTER_MS = 250;
 /** Fewer characters would match too many units. */
 const LEAST_CHARACTERS = 2;
+
+const NO_UNITS: FoundUnits = { entries: [], isTruncated: false };
 
 /** Finds pages, actions, releases, tasks and units by a few characters, and opens one. */
 export function Palette({
@@ -23,7 +31,7 @@ export function Palette({
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
-  const { found, isLoading } = useFound(text, recent);
+  const { found, isLoading, isTruncated } = useFound(text, recent);
   const current = Math.min(active, found.length - 1);
   const close = (): void => dialog.current?.close();
   useEffect(() => dialog.current?.showModal(), []);
@@ -82,6 +90,7 @@ export function Palette({
       </ul>
       <p class="empty" role="status">
         {isLoading ? 'Searching …' : found.length === 0 ? 'No results.' : ''}
+        {isTruncated ? ' Type three or more characters to search all texts of the Translation Memory.' : ''}
       </p>
       <p class="palette-note muted">
         Units are found by a part of their file’s path, by their field path, and by a part of a text that the
@@ -95,11 +104,15 @@ export function Palette({
 function useFound(
   text: string,
   recent: RecentEntries,
-): { readonly found: readonly PaletteEntry[]; readonly isLoading: boolean } {
+): {
+  readonly found: readonly PaletteEntry[];
+  readonly isLoading: boolean;
+  readonly isTruncated: boolean;
+} {
   const app = useApp();
   const [loaded, setLoaded] = useState<readonly PaletteEntry[] | null>(null);
   /** `null` while the server searches. */
-  const [units, setUnits] = useState<readonly PaletteEntry[] | null>([]);
+  const [units, setUnits] = useState<FoundUnits | null>(NO_UNITS);
   useEffect(() => {
     const leaving = new AbortController();
     void loadEntries(app, leaving.signal).then((entries) => {
@@ -110,7 +123,7 @@ function useFound(
   useEffect(() => {
     const name = text.trim();
     if (name.length < LEAST_CHARACTERS) {
-      setUnits([]);
+      setUnits(NO_UNITS);
       return undefined;
     }
     setUnits(null);
@@ -131,7 +144,10 @@ function useFound(
       (entry) => !last.some(({ id }) => id === entry.id),
     );
     const textOf = ({ kind, text: name }: PaletteEntry): string => `${name} ${kind}`;
-    return [...bestMatches([...last, ...others], text, { textOf, limit: MAX_SHOWN }), ...(units ?? [])];
+    return [
+      ...bestMatches([...last, ...others], text, { textOf, limit: MAX_SHOWN }),
+      ...(units?.entries ?? []),
+    ];
   }, [text, loaded, units]);
-  return { found, isLoading: loaded === null || units === null };
+  return { found, isLoading: loaded === null || units === null, isTruncated: units?.isTruncated === true };
 }

@@ -40,7 +40,8 @@ export function createTaskCancellation(
       throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
     }
     if (task.finished_at !== null) {
-      throw new TaskError('task_already_terminal', `task ${taskId} has already ended: ${task.status}`);
+      const ended = `task ${taskId} has ended already (${task.status}); there is nothing to cancel`;
+      throw new TaskError('task_already_terminal', ended);
     }
     if (task.status === 'cancelling') return task;
     const reasonField = reason === null ? undefined : { reason };

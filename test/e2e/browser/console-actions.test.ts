@@ -224,4 +224,21 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await run.click();
     await page.getByRole('alert').getByText('unknown_schedule').waitFor();
   });
+
+  it('says of a cancel that comes too late that the task has ended, and how', async () => {
+    const system = await startConsoleSystem();
+    await system.untilReady(true);
+    const { task_id: id } = await system.run('verify', {});
+    const opened = await openConsoleSystem(system.consoleUrl);
+    const page = await openView(opened, system.consoleUrl, 'actions');
+    await page.getByRole('button', { name: 'Run … task-cancel', exact: true }).click();
+    await page.getByRole('combobox', { name: 'Task' }).fill(id);
+    await page.getByRole('button', { name: 'Continue …' }).click();
+    await page.getByRole('button', { name: /^Yes, cancel task/ }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText(`task ${id} has ended already (succeeded); there is nothing to cancel`).waitFor();
+    await alert.getByText('The task has ended and cannot be cancelled.').waitFor();
+    // The server's name for every refusal of the daemon reads like a fault.
+    expect(await alert.textContent()).not.toMatch(/502|daemon_rejected/);
+  });
 });

@@ -61,6 +61,13 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
   it('draws how far each folder is, and opens a folder and then a file of it', async () => {
     const { page, troubles } = await open('#/translate');
     const map = page.getByRole('group', { name: /^Coverage by folder/ });
+    // Each tile that has room shows its share, and the legend says what the area and the shade are.
+    const shares = map.locator('text').filter({ hasText: / %$/ });
+    await expect.poll(async () => await shares.count()).toBeGreaterThan(3);
+    await page
+      .locator('.legend')
+      .getByText(/^Coverage by folder: the area is the number of units/)
+      .waitFor();
     // Two folders are few, so the larger one is shown by its parts.
     await map
       .getByRole('link', { name: /^Scenario\/Main\/Chapter02\.json: \d+ % proofread, 166 units$/ })

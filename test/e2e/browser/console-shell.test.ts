@@ -52,6 +52,23 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     expect(troubles).toEqual([]);
   });
 
+  it('says that a short search of the Translation Memory has not read all of it', async () => {
+    const system = await reused();
+    const { page } = await openConsoleSystem(system.consoleUrl);
+    let truncated = true;
+    await page.route('**/admin/translation/memory/query*', async (route) => {
+      await route.fulfill({ json: { source_text: '山', decision: 'none', truncated, matches: [] } });
+    });
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Search' });
+    const note = palette.getByText(/^No results. Type three or more characters to search all texts/);
+    await palette.getByRole('combobox').fill('山山');
+    await note.waitFor();
+    truncated = false;
+    await palette.getByRole('combobox').fill('山川');
+    await palette.getByText('No results.', { exact: true }).waitFor();
+  });
+
   it('fetches nothing before the first view but what counts for it, and the forms with the first form', async () => {
     const system = await reused();
     const { page, requests } = await openConsoleSystem(system.consoleUrl);

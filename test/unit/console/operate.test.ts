@@ -7,12 +7,17 @@ import { byteRates, errorShares, recordText } from '../../../src/console/operate
 import { divideChecks } from '../../../src/console/operate/doctor-checks.ts';
 import { incidentOf, type IncidentFacts } from '../../../src/console/operate/incident.ts';
 import { actionsIn } from '../../../src/console/operate/named-actions.ts';
-import { resultBrief, resultRows } from '../../../src/console/operate/result-rows.ts';
 import { retryRequest } from '../../../src/console/operate/retry-request.ts';
 import { storageParts } from '../../../src/console/operate/storage-panel.tsx';
 import { mainPhase, taskSteps, type TaskStatus } from '../../../src/console/operate/task-steps.ts';
 import { percent } from '../../../src/console/text/format.ts';
 import { reportLine, runLine } from '../../../src/console/text/ctl-line.ts';
+import {
+  memberLabel,
+  numberText,
+  readableMembers,
+  resultBrief,
+} from '../../../src/console/text/result-words.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
 const { actions } = renderConsoleContract();
@@ -186,34 +191,48 @@ describe('the steps of a task', () => {
 });
 
 describe('the result of a task', () => {
-  it('has times, sizes and shares, and leaves out members for programs', () => {
-    const now = new Date(2026, 10, 23, 12).getTime() / 1000;
-    const result = {
+  const now = new Date(2026, 10, 23, 12).getTime() / 1000;
+
+  it('has times, sizes and shares', () => {
+    const numbers = {
       units: 8420,
       created_at: now - 60,
-      generation: 1_795_454_545,
       freed_bytes: 3_000_000,
+      seconds: 90,
       coverage: 0.025,
-      dry_run: false,
-      files: ['a', 'b', 'c', 'd', 'e', 'f'],
-      blocks: { stale: 3 },
-      nothing: null,
+      ratio: 1.5,
     };
-    expect(resultRows(result, now)).toEqual([
+    const rows = Object.entries(numbers).map(([name, value]) => [
+      memberLabel(name),
+      numberText(name, value, now),
+    ]);
+    expect(rows).toEqual([
       ['Units', '8,420'],
       ['Created', '11:59:00'],
       ['Freed', '2.9 MiB'],
+      ['Took', '1 min 30 s'],
       ['Coverage', '2.5 %'],
-      ['Dry run', 'no'],
-      ['Files', 'a, b, c, d, e and 1 more'],
-      ['Blocks stale', '3'],
+      ['Ratio', '1.5'],
     ]);
-    expect(resultBrief(result, now, 3)).toBe('units 8,420 · created 11:59:00 · freed 2.9 MiB');
+  });
+
+  it('leaves out members for programs', () => {
+    const result = { units: 1, generation: 1_795_454_545, dry_run: true, nothing: null };
+    expect(readableMembers(result)).toEqual([
+      ['units', 1],
+      ['nothing', null],
+    ]);
+  });
+
+  it('reads as English at a glance: a count before its noun', () => {
+    const result = { units: 8420, created_at: now - 60, freed_bytes: 3_000_000, skipped: 0, nothing: null };
+    expect(resultBrief(result, now, 3)).toBe('8,420 units · created 11:59:00 · freed 2.9 MiB');
     expect(resultBrief({ entry_count: 333, attestation_version: 7, superseded: 0 }, now, 3)).toBe(
-      'entries 333 · attestation version 7',
+      '333 entries · attestation version 7',
     );
+    expect(resultBrief({ entry_count: 1 }, now, 3)).toBe('1 entry');
     const rollback = { localized_release_id: 'r1-l1', release_id: 'r1', withdrawn: false, held_units: 5 };
-    expect(resultBrief(rollback, now, 3)).toBe('r1-l1 · held units 5');
+    expect(resultBrief(rollback, now, 3)).toBe('r1-l1 · 5 held units');
   });
 });
 

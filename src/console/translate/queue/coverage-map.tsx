@@ -78,7 +78,6 @@ export function CoverageMap({
         <Treemap
           label="Coverage by folder: the area is the number of units, the shade the share that is proofread"
           rest={folderHref(folder)}
-          height={160}
           items={parts.map(({ path, units: weight, proofread, taskId }) => ({
             key: path,
             text: path.slice(folder === '' ? 0 : folder.length + 1),
@@ -90,7 +89,6 @@ export function CoverageMap({
           describe={({ weight, share }) => `${percent(share)} proofread, ${counted(weight, 'unit')}`}
         />
       )}
-      <p class="muted">Size: number of units. Shade: share that is proofread.</p>
       {found.isCut ? (
         <p class="muted">{`Only the first ${count(PAGE_TASKS * MOST_PAGES)} tasks are counted.`}</p>
       ) : null}

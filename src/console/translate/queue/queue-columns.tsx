@@ -99,7 +99,7 @@ function Units({ task }: { readonly task: Task }): JSX.Element {
 function openUnits({ unit_counts: counts }: Task): JSX.Element | string {
   const parts = ['blocked', 'stale', 'untranslated', 'draft'].flatMap((state) => {
     const some = counts[state] ?? 0;
-    return some === 0 ? [] : [`${state} ${count(some)}`];
+    return some === 0 ? [] : [`${count(some)} ${state}`];
   });
   if (parts.length === 0) return NOTHING;
   const text = parts.join(', ');

@@ -21,6 +21,10 @@ describe('the failure of a refused request', () => {
       detail: 'There is a term of this id.',
       daemon: { status: 409, code: 'term_exists' },
     } as Parameters<typeof failureOfProblem>[0];
-    expect(failureOfProblem(problem)).toMatchObject({ exit: 1, code: 'term_exists' });
+    expect(failureOfProblem(problem)).toMatchObject({
+      exit: 1,
+      code: 'term_exists',
+      message: 'There is a term of this id. (daemon: 409 term_exists)',
+    });
   });
 });

@@ -43,6 +43,14 @@ describe('reads', () => {
     },
   );
 
+  it('translations tasks asks for the tasks of files', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setReport('translation.tasks', reportExample('translation.tasks'));
+    const { code, out } = await run(['translations', 'tasks', '--destination', 'a/*.csv', '-o', 'name']);
+    expect([code, out]).toEqual([0, 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC\n']);
+    expect(daemon.requests.at(-1)).toContain('destination=a%2F*.csv');
+  });
+
   it('tasks says of each task how it goes, or why it exists', async () => {
     const { run, daemon } = await ctlService();
     const [task] = (reportExample('task.list') as { items: object[] }).items;
@@ -137,6 +145,18 @@ describe('reads', () => {
     expect(out).toMatch(
       /^relation: +in sync: the localized release was made for the current official one$/mu,
     );
+  });
+
+  it('status says that a stale localized release is not distributed', async () => {
+    const { run, daemon } = await ctlService();
+    const { official, ...report } = reportExample('release.status');
+    for (const relation of ['stale', 'in_sync']) {
+      daemon.setReport('release.status', { ...report, official, localized: official, relation });
+      const { out } = await run(['status']);
+      expect(out).toMatch(/^official release: +\S+, current, ok, /mu);
+      const words = relation === 'stale' ? 'current, stale \\(not distributed\\), ok' : 'current, ok';
+      expect(out).toMatch(new RegExp(`^localized release: +\\S+, ${words}, `, 'mu'));
+    }
   });
 
   it('status shows the verdict of a server of the previous version, which tells no state', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { squarify, type Tile } from '../../../../src/console/charts/squarify.ts';
-import { shadeOf, treemapItems } from '../../../../src/console/charts/treemap.tsx';
+import { shadeOf, tileLines, treemapItems } from '../../../../src/console/charts/treemap.tsx';
 
 const ROOM = { width: 600, height: 240 };
 
@@ -63,6 +63,17 @@ describe('a tree map', () => {
       { key: '', text: '2 smaller ones', weight: 3, share: 1 / 3, href: '#/all' },
     ]);
     expect(treemapItems(items, '#/all').map(({ weight }) => weight)).toEqual([4, 3, 2, 1]);
+  });
+
+  it('writes the name and the figure into a tile as far as there is room', () => {
+    const linesIn = (width: number, height: number): readonly string[] =>
+      tileLines({ width, height }, 'Scenario/Main', '12 %');
+    expect(linesIn(200, 60)).toEqual(['Scenario/Main', '12 %']);
+    expect(linesIn(60, 60)).toEqual(['Main', '12 %']);
+    expect(linesIn(60, 30)).toEqual(['Main']);
+    expect(linesIn(20, 60)).toEqual([]);
+    expect(linesIn(60, 10)).toEqual([]);
+    expect(tileLines({ width: 60, height: 60 }, 'Scenario/Chapter02.json', '12 %')).toEqual(['12 %']);
   });
 
   it('tells nothing, a little, a fifth and almost everything by different shades, and only everything by the last', () => {

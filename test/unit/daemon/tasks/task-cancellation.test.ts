@@ -123,7 +123,12 @@ describe('cancelling', () => {
     const { engine, sync, id } = await runningTask();
     sync.runs[0]?.succeed();
     await settle();
-    expect(() => engine.cancel(id, null)).toThrow(expect.objectContaining({ code: 'task_already_terminal' }));
+    expect(() => engine.cancel(id, null)).toThrow(
+      expect.objectContaining({
+        code: 'task_already_terminal',
+        message: `task ${id} has ended already (succeeded); there is nothing to cancel`,
+      }),
+    );
     expect(() => engine.cancel('nope', null)).toThrow(expect.objectContaining({ code: 'unknown_task' }));
   });
 });
