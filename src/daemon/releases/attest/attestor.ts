@@ -19,6 +19,7 @@ import {
   type StatementIssuer,
   type StatementIssuerOptions,
 } from './statement-issuer.ts';
+import { createVerificationDates } from './verification-dates.ts';
 import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -78,7 +79,12 @@ export function createAttestor(options: AttestorOptions): Attestor {
   const issuer = createStatementIssuer(options, () => {
     changed.notify();
   });
-  const situation = (): ReleaseSituation => situationOf(releases);
+  const dates = createVerificationDates(options);
+  const situation = (): ReleaseSituation => {
+    // Before each decision: a shift of the wall clock must not take anything back.
+    dates.followClock();
+    return situationOf(releases);
+  };
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
   const renewal = createRenewal({
     clock,
