@@ -68,7 +68,11 @@ async function startWith({ bytes = SMALL, before, whileHashed }: Fault): Promise
 async function foundByServer(found: Found): Promise<object> {
   const { root, pool, entry, request, serving } = found;
   const { signal } = new AbortController();
-  const object: ScrubObject = { ...entry, destination: () => 'a.bin', index: serving.index };
+  const object: ScrubObject = {
+    ...entry,
+    destination: () => 'a.bin',
+    index: serving.state().current.official!.index,
+  };
   const answer = await request('GET', 'r1/a.bin');
   const scrubbed = await scrubObject({ root, pool, signal, pace: async () => undefined }, object).then(
     () => null,
