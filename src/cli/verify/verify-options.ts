@@ -146,12 +146,8 @@ function mirrorOptions(
   if (release !== undefined || quick)
     return failure('--release and --quick are for directories; a mirror has --sample');
   if (keys.length === 0) return failure('--keys is missing: name the public key of the Slipway behind --url');
-  if (sample !== undefined && !/^[1-9]\d{0,6}$/.test(sample)) {
-    return failure(`--sample: "${sample}" is not a number from 1 to 9999999`);
-  }
-  if (timeout !== undefined && !isTimeout(timeout)) {
-    return failure(`--timeout: "${timeout}" is not a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}`);
-  }
+  const wrongNumber = problemOfNumbers(sample, timeout);
+  if (wrongNumber !== null) return failure(wrongNumber);
   const base = baseUrl('--url', url);
   if (!base.ok) return base;
   const other = against === undefined ? null : baseUrl('--against', against);
@@ -172,8 +168,16 @@ function mirrorOptions(
   });
 }
 
-function isTimeout(text: string): boolean {
-  return /^[1-9]\d{0,5}$/.test(text) && Number(text) <= LONGEST_TIMEOUT_SECONDS;
+function problemOfNumbers(sample: string | undefined, timeout: string | undefined): string | null {
+  if (sample !== undefined && !isNumberTo(9_999_999, sample))
+    return `--sample: "${sample}" is not a number from 1 to 9999999`;
+  if (timeout !== undefined && !isNumberTo(LONGEST_TIMEOUT_SECONDS, timeout))
+    return `--timeout: "${timeout}" is not a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}`;
+  return null;
+}
+
+function isNumberTo(max: number, text: string): boolean {
+  return /^[1-9]\d{0,6}$/.test(text) && Number(text) <= max;
 }
 
 function baseUrl(option: string, text: string): Result<string, string> {

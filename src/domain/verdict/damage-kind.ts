@@ -1,12 +1,12 @@
 import type { Reason } from './reasons.ts';
 
-/** What can be wrong with the object of an entry. */
+/** The kinds of damage of one object. */
 export const OBJECT_DAMAGES = ['missing', 'size_mismatch', 'digest_mismatch', 'unreadable'] as const;
 
-/** One of {@link OBJECT_DAMAGES}. `unreadable`: it is no regular file, or it cannot be opened or read. */
+/** One of {@link OBJECT_DAMAGES}. `unreadable`: something else than a regular file is in its place, or it cannot be opened or read. */
 export type ObjectDamage = (typeof OBJECT_DAMAGES)[number];
 
-/** How damage counts: `missing` for `EntryMissing`, `damaged` for `EntryDamaged`. */
+/** How the damage of an entry counts: `missing` for `EntryMissing`, `damaged` for `EntryDamaged`. */
 export const DAMAGE_KINDS = ['missing', 'damaged'] as const;
 
 /** One of {@link DAMAGE_KINDS}. */

@@ -24,7 +24,7 @@ export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Ins
 
 interface Memory {
   readonly identity: FileIdentity;
-  /** What was found; `null` when the object was sound. */
+  /** The damage that was found; `null` when the object was sound. */
   readonly found: ObjectDamage | null;
 }
 

@@ -134,6 +134,6 @@ function conclusion({ sound, complete, timed_out: timedOut, attestation }: Mirro
     return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
   if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator the problems named above';
   if (timedOut)
-    return 'COULD NOT BE CHECKED: the time was over before the end; what was read until then is sound: see CHECKED above; check again with a longer --timeout, or with --sample';
+    return 'COULD NOT BE CHECKED: the time was over before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';
 }

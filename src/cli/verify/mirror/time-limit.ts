@@ -45,7 +45,7 @@ export function timeUpOf(signal: AbortSignal): TimeUp | null {
   return signal.reason instanceof TimeUp ? signal.reason : null;
 }
 
-/** Throws the reason of an aborted signal, except for the end of the time: what was found until then is reported. */
+/** Throws the reason of an aborted signal, except for the end of the time: the findings until then are reported. */
 export function throwIfInterrupted(signal: AbortSignal): void {
   if (timeUpOf(signal) === null) signal.throwIfAborted();
 }

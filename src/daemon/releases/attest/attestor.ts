@@ -79,12 +79,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
   const issuer = createStatementIssuer(options, () => {
     changed.notify();
   });
-  const dates = createVerificationDates(options);
-  const situation = (): ReleaseSituation => {
-    // Before each decision: a shift of the wall clock must not take anything back.
-    dates.followClock();
-    return situationOf(releases);
-  };
+  const situation = datedSituation(options);
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
   const renewal = createRenewal({
     clock,
@@ -159,6 +154,15 @@ export function createAttestor(options: AttestorOptions): Attestor {
     volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
     status: () => statusOf(issuer, unixSeconds(clock)),
+  };
+}
+
+/** The situation for the next attestation. A wall clock that was set back must not take anything back. */
+function datedSituation(options: AttestorOptions): () => ReleaseSituation {
+  const dates = createVerificationDates(options);
+  return () => {
+    dates.followClock();
+    return situationOf(options.releases);
   };
 }
 

@@ -18,7 +18,7 @@ import { patternBytes, serveFiles, startCdn, type CdnFixture } from '../../../su
 const SMALL = patternBytes(5000);
 const LARGE = patternBytes(2 * 1024 * 1024 + 77, 2);
 
-/** What happens to an object: to its files before a reader opens them, or to each hash of it. */
+/** The change of an object: of its files before a reader opens them, or at each hash of it. */
 interface Fault {
   readonly bytes?: Buffer;
   readonly before?: (path: string, list: string) => Promise<void>;
@@ -66,14 +66,14 @@ async function startWith({ bytes = SMALL, before, whileHashed }: Fault): Promise
 
 /** The kind of damage that each part of the server finds. */
 async function foundByServer(found: Found): Promise<object> {
-  const { root, pool, entry, request, serving } = found;
+  const { root, pool, entry, serving } = found;
   const { signal } = new AbortController();
   const object: ScrubObject = {
     ...entry,
     destination: () => 'a.bin',
     index: serving.state().current.official!.index,
   };
-  const answer = await request('GET', 'r1/a.bin');
+  const answer = await found.request('GET', 'r1/a.bin');
   const scrubbed = await scrubObject({ root, pool, signal, pace: async () => undefined }, object).then(
     () => null,
     (error: unknown) => byteFaultOf(error).kind,

@@ -56,7 +56,7 @@ describe('renewal', () => {
     );
   const future = ['degraded', expect.stringContaining('dated in the future') as unknown];
 
-  test('goes on when the wall clock is set back: the age of the verification is known', async () => {
+  test('continues when the wall clock is set back: the age of the verification is known', async () => {
     const world = await synced();
     const before = world.attested();
     world.clock.jumpTo(world.clock.now() - 3_600_000);

@@ -139,7 +139,7 @@ describe('an announced release', () => {
     await untilCurrent(world, '2.0');
   });
 
-  test('becomes current at once when the wall clock is set forward past its time', async () => {
+  test('becomes current immediately when the wall clock is set forward past its time', async () => {
     const world = await announcing(3600);
     await world.act('sync');
     world.clock.jumpTo(world.clock.now() + 1_800_000);
