@@ -1,3 +1,5 @@
+import type { MirrorReport } from './mirror/mirror-report.ts';
+
 /** Exit codes of `slipway verify`. */
 export const VERIFY_EXITS = {
   ok: 0,
@@ -5,7 +7,7 @@ export const VERIFY_EXITS = {
   usage: 2,
   /** All that was looked at is sound, and something could not be looked at. */
   incomplete: 3,
-  /** A mirror gave no attestation, so nothing of it could be looked at. */
+  /** A mirror gave no attestation, so nothing of it could be looked at; or the time was over before the end of the check. */
   unchecked: 4,
 } as const;
 
@@ -19,4 +21,14 @@ export function exitCodeOf({
 }): number {
   if (!sound) return VERIFY_EXITS.damaged;
   return complete ? VERIFY_EXITS.ok : VERIFY_EXITS.incomplete;
+}
+
+/** The exit code of a report on a mirror. Damage that was found counts also when the time was over. */
+export function exitCodeOfMirror(
+  report: Pick<MirrorReport, 'sound' | 'complete' | 'timed_out'> & {
+    readonly attestation: Pick<MirrorReport['attestation'], 'status'>;
+  },
+): number {
+  if (report.attestation.status === 'not_checked') return VERIFY_EXITS.unchecked;
+  return report.sound && report.timed_out ? VERIFY_EXITS.unchecked : exitCodeOf(report);
 }

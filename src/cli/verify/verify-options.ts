@@ -17,6 +17,8 @@ export interface MirrorVerifyOptions {
   readonly keys: readonly string[];
   /** How many files of each release are read; `null` for all. */
   readonly sample: number | null;
+  /** Longest time of the whole check, seconds; `null` for no limit. */
+  readonly timeoutSeconds: number | null;
   readonly json: boolean;
 }
 
@@ -35,7 +37,7 @@ export interface VerifyOptions {
 
 /** The help of `slipway verify`. */
 export const VERIFY_USAGE = `Usage: slipway verify DIR [--release ID] [--keys FILE_OR_DIR] [--quick] [-o json]
-       slipway verify --url URL --keys FILE_OR_DIR [--sample N] [--token-file FILE]
+       slipway verify --url URL --keys FILE_OR_DIR [--sample N] [--timeout SECONDS] [--token-file FILE]
                       [--against URL [--against-token-file FILE]] [-o json]
 
 Checks a snapshot volume offline: FORMAT, the attestation, every release record and manifest, the digest
@@ -52,6 +54,7 @@ attestation, the manifest of each current release, and the bytes of every file.
   --token-file FILE    file with the token that it wants on its public routes; without it
                        SLIPWAY_VERIFY_TOKEN_FILE, else the token in SLIPWAY_VERIFY_TOKEN
   --sample N           reads N files of each release, chosen at random, instead of all
+  --timeout SECONDS    time limit for the whole check of a mirror; without it, only each file has one
   --against URL        also compares with this Slipway: both must have the same current releases
   --against-token-file FILE
                        file with the token of that one, which gets no other
@@ -59,7 +62,8 @@ attestation, the manifest of each current release, and the bytes of every file.
 
 Ends with 0 when all is sound, 1 when damage was found or the volume cannot be read, 2 for wrong arguments,
 3 when all is sound but a localized release could not be compared with its base, or a mirror with the URL
-of --against, and 4 when a mirror could not be checked because it does not answer or gives no attestation.
+of --against, and 4 when a mirror could not be checked because it does not answer, gives no attestation,
+or took longer than --timeout; damage that was found until then gives 1.
 `;
 
 /**
@@ -84,6 +88,7 @@ export function parseVerifyOptions(
       'token-file': { type: 'string' },
       'against-token-file': { type: 'string' },
       sample: { type: 'string' },
+      timeout: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -109,10 +114,14 @@ interface Values {
   readonly 'token-file'?: string | undefined;
   readonly 'against-token-file'?: string | undefined;
   readonly sample?: string | undefined;
+  readonly timeout?: string | undefined;
 }
 
+/** One week. */
+const LONGEST_TIMEOUT_SECONDS = 7 * 86_400;
+
 function volumeOptions(
-  { release, keys, quick, against, sample, ...tokens }: Values,
+  { release, keys, quick, against, sample, timeout, ...tokens }: Values,
   [root, second]: readonly string[],
   json: boolean,
 ): Result<VerifyOptions, string> {
@@ -122,13 +131,14 @@ function volumeOptions(
   if (tokens['token-file'] !== undefined || tokens['against-token-file'] !== undefined)
     return failure('--token-file and --against-token-file are for mirrors; name one with --url');
   if (sample !== undefined) return failure('--sample is for mirrors; name one with --url, or use --quick');
+  if (timeout !== undefined) return failure('--timeout is for mirrors; name one with --url');
   const releaseId = release === undefined ? null : parseReleaseId(release);
   if (releaseId !== null && !releaseId.ok) return failure(`--release: ${releaseId.error}`);
   return success({ kind: 'volume', root, releaseId: releaseId?.value ?? null, keys, json, quick });
 }
 
 function mirrorOptions(
-  { url, keys, release, quick, against, sample, ...tokens }: Values & { readonly url: string },
+  { url, keys, release, quick, against, sample, timeout, ...tokens }: Values & { readonly url: string },
   positionals: readonly string[],
   json: boolean,
 ): Result<MirrorVerifyOptions, string> {
@@ -136,9 +146,8 @@ function mirrorOptions(
   if (release !== undefined || quick)
     return failure('--release and --quick are for directories; a mirror has --sample');
   if (keys.length === 0) return failure('--keys is missing: name the public key of the Slipway behind --url');
-  if (sample !== undefined && !/^[1-9]\d{0,6}$/.test(sample)) {
-    return failure(`--sample: "${sample}" is not a number from 1 to 9999999`);
-  }
+  const wrongNumber = problemOfNumbers(sample, timeout);
+  if (wrongNumber !== null) return failure(wrongNumber);
   const base = baseUrl('--url', url);
   if (!base.ok) return base;
   const other = against === undefined ? null : baseUrl('--against', against);
@@ -154,8 +163,21 @@ function mirrorOptions(
     againstTokenFile,
     keys,
     sample: sample === undefined ? null : Number(sample),
+    timeoutSeconds: timeout === undefined ? null : Number(timeout),
     json,
   });
+}
+
+function problemOfNumbers(sample: string | undefined, timeout: string | undefined): string | null {
+  if (sample !== undefined && !isNumberTo(9_999_999, sample))
+    return `--sample: "${sample}" is not a number from 1 to 9999999`;
+  if (timeout !== undefined && !isNumberTo(LONGEST_TIMEOUT_SECONDS, timeout))
+    return `--timeout: "${timeout}" is not a number of seconds from 1 to ${LONGEST_TIMEOUT_SECONDS}`;
+  return null;
+}
+
+function isNumberTo(max: number, text: string): boolean {
+  return /^[1-9]\d{0,6}$/.test(text) && Number(text) <= max;
 }
 
 function baseUrl(option: string, text: string): Result<string, string> {

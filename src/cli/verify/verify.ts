@@ -14,13 +14,14 @@ import { findVolume } from './find-volume.ts';
 import { readMirrorToken, type VerifyEnvironment } from './mirror/mirror-token.ts';
 import { createMirrorHttp } from './mirror/mirror-http.ts';
 import { renderMirrorReport } from './mirror/mirror-report.ts';
+import { startTimeLimit } from './mirror/time-limit.ts';
 import {
   parseVerifyOptions,
   VERIFY_USAGE,
   type MirrorVerifyOptions,
   type VerifyOptions,
 } from './verify-options.ts';
-import { exitCodeOf, VERIFY_EXITS } from './verify-exits.ts';
+import { exitCodeOf, exitCodeOfMirror, VERIFY_EXITS } from './verify-exits.ts';
 import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -50,7 +51,7 @@ const MIRROR_CONNECTIONS = 8;
  *
  * @param argv the command line after `verify`
  * @returns the exit code: 0 when everything is sound, 1 when damage was found or the volume cannot be read, 2 for wrong
- *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror gave no attestation
+ *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror gave no attestation or the time was over
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);
@@ -98,7 +99,8 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
   const progress = createProgressDisplay(io.stderr, clock);
   const http = createMirrorHttp(MIRROR_CONNECTIONS, token.value, clock);
   const httpAgainst = createMirrorHttp(MIRROR_CONNECTIONS, againstToken.value, clock);
-  const signal = io.signal ?? new AbortController().signal;
+  const limit = startTimeLimit(options.timeoutSeconds, clock);
+  const interruption = io.signal ?? new AbortController().signal;
   try {
     const report = await checkMirror({
       ...options,
@@ -111,16 +113,19 @@ async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise
       onProgress: (done, total, phase) => {
         progress.show(renderProgress({ done, total, unit: 'bytes', phase }));
       },
-      signal,
+      signal: AbortSignal.any([interruption, limit.signal]),
     });
     progress.end();
     io.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderMirrorReport(report));
-    return report.attestation.status === 'not_checked' ? VERIFY_EXITS.unchecked : exitCodeOf(report);
+    return exitCodeOfMirror(report);
   } catch (error) {
     progress.end();
-    io.stderr.write(`slipway verify: ${signal.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`);
+    io.stderr.write(
+      `slipway verify: ${interruption.aborted ? 'interrupted' : `failed: ${messageOf(error)}`}\n`,
+    );
     return VERIFY_EXITS.damaged;
   } finally {
+    limit.clear();
     await Promise.all([http.close(), httpAgainst.close()]);
   }
 }

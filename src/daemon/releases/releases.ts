@@ -268,9 +268,11 @@ function createRooms(options: ReleasesOptions) {
       origin: originLimits(options.upstream.current()?.attested, common.origins),
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
-    // The wall clock can be set back while the daemon runs. Old verifications are repeated by their schedule.
+    // The clock may have been wrong when a verification was dated. Old verifications are repeated by their schedule.
     onRenewal: () => {
-      const verify = (): void => queueVerification({ ...common, verifyAfterSeconds: Infinity });
+      const { maxVerifyAgeSeconds } = configuration();
+      const verify = (): void =>
+        queueVerification({ ...common, verifyAfterSeconds: Infinity, maxVerifyAgeSeconds });
       tryToStore(verify, 'the verification of a release', options.logger);
     },
   });

@@ -4,6 +4,7 @@ import type { ReleaseId } from '../release/release-id.ts';
 import { SERVER_INFO_NAME, type ServerInfoDocument } from '../release/server-info-document.ts';
 import type { VerifiedAttestation } from './attestation.ts';
 import type { ServerDamageFinder } from './damage-finder.ts';
+import type { DamageKind } from './damage-kind.ts';
 import type { Reason } from './reasons.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -79,7 +80,7 @@ export interface ReadManifest {
 export interface DamageReport {
   readonly destination: string;
   readonly blake3: Blake3Hex;
-  readonly kind: 'missing' | 'damaged';
+  readonly kind: DamageKind;
   readonly message: string;
   readonly found_by?: ServerDamageFinder | undefined;
 }

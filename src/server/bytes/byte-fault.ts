@@ -1,9 +1,9 @@
-import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
+import { damageKindOf, type DamageKind } from '../../domain/verdict/damage-kind.ts';
+import { ObjectFault, objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
 
 /** Why verified bytes are unavailable: `missing` or `damaged` on the volume, or this server is `overloaded`. */
-export type ByteFaultKind = 'missing' | 'damaged' | 'overloaded';
+export type ByteFaultKind = DamageKind | 'overloaded';
 
 /** The bytes of an entry cannot be read as the manifest describes them. */
 export class ByteFault extends Error {
@@ -22,20 +22,15 @@ export class ByteFault extends Error {
  */
 export function byteFaultOf(error: unknown): ByteFault {
   if (error instanceof ByteFault) return error;
-  if (error instanceof ObjectFault) {
-    if (error.kind === 'exhausted') {
-      return new ByteFault('overloaded', 'no file descriptors or memory left to read the bytes', error);
-    }
-    return new ByteFault(error.kind === 'digest_mismatch' ? 'damaged' : 'missing', error.message, error);
+  const damage = objectDamageOf(error);
+  if (damage !== null) {
+    const message =
+      error instanceof ObjectFault ? error.message : `the bytes cannot be read: ${messageOf(error)}`;
+    return new ByteFault(damageKindOf(damage), message, error);
   }
-  const code = errorCode(error);
-  if (code !== null) {
-    const isShortage = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(code);
-    return new ByteFault(
-      isShortage ? 'overloaded' : 'damaged',
-      `the bytes cannot be read: ${messageOf(error)}`,
-      error,
-    );
-  }
-  return new ByteFault('overloaded', `the bytes cannot be verified now: ${messageOf(error)}`, error);
+  const message =
+    error instanceof ObjectFault
+      ? 'no file descriptors or memory left to read the bytes'
+      : `the bytes cannot be verified now: ${messageOf(error)}`;
+  return new ByteFault('overloaded', message, error);
 }

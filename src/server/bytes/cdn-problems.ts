@@ -1,4 +1,5 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { reasonOfDamage } from '../../domain/verdict/damage-kind.ts';
 import type { Reason } from '../../domain/verdict/reasons.ts';
 import { ByteFault } from './byte-fault.ts';
 
@@ -55,7 +56,7 @@ export function serviceErrorOf(error: unknown, retryAfter: number): unknown {
   }
   return notDistributable(
     'The bytes of this resource do not match the manifest of its release, so the server does not send them. Retry after a repair.',
-    error.kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
+    reasonOfDamage(error.kind),
     retryAfter,
   );
 }

@@ -6,6 +6,7 @@ import {
   hasBlockList,
 } from '../../domain/release/blocks.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import { damageKindOf } from '../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { sameIdentity, type FileIdentity, type OpenObject } from '../../snapshot/objects/object-reader.ts';
 import type { BlockCache } from './block-cache.ts';
@@ -156,7 +157,7 @@ export class VerifiedObject {
     if (bytes.length !== end - start) throw this.#endedEarly();
     if (!expected.equals(blake3)) {
       throw new ByteFault(
-        'damaged',
+        damageKindOf('digest_mismatch'),
         `bytes ${start} to ${end - 1} of object ${this.#entry.blake3} do not match the digest in the manifest`,
       );
     }
@@ -189,7 +190,7 @@ export class VerifiedObject {
     if (sameIdentity(identity, verified.identity)) return true;
     if (identity.size !== BigInt(this.#entry.size)) {
       throw new ByteFault(
-        'damaged',
+        damageKindOf('size_mismatch'),
         `the size of object ${this.#entry.blake3} changed to ${identity.size} bytes; expected ${this.#entry.size}`,
       );
     }
@@ -221,7 +222,7 @@ export class VerifiedObject {
 
   #endedEarly(): ByteFault {
     return new ByteFault(
-      'damaged',
+      damageKindOf('size_mismatch'),
       `object ${this.#entry.blake3} is shorter than the ${this.#entry.size} bytes in the manifest`,
     );
   }

@@ -1,4 +1,5 @@
 import { BLOCK_DIGEST_BYTES, blockCount, blockSpan } from '../../domain/release/blocks.ts';
+import { damageKindOf } from '../../domain/verdict/damage-kind.ts';
 import type { ByteSpan, HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import {
@@ -37,7 +38,7 @@ export async function scrubObject(options: ScrubObjectOptions, object: ScrubObje
       signal.throwIfAborted();
       const fault = byteFaultOf(error);
       // A repair replaces the file: the bytes read from the old one do not count then.
-      if (isLastTry || fault.kind !== 'damaged' || opened === null) throw fault;
+      if (isLastTry || fault.kind === 'overloaded' || opened === null) throw fault;
       if (!(await wasReplaced(options.root, object, opened))) throw fault;
     } finally {
       await opened?.close();
@@ -52,9 +53,10 @@ async function compareBlocks(
 ): Promise<void> {
   const compare = async (span: ByteSpan, expected: string): Promise<void> => {
     const found = await pool.hashContent(fd, { blocks: false, span }, signal);
-    if (found.size !== span.end - span.start || found.blake3 !== expected) {
+    const isWhole = found.size === span.end - span.start;
+    if (!isWhole || found.blake3 !== expected) {
       throw new ByteFault(
-        'damaged',
+        damageKindOf(isWhole ? 'digest_mismatch' : 'size_mismatch'),
         `bytes ${span.start} to ${span.end - 1} of object ${blake3} do not match the digest in the manifest`,
       );
     }

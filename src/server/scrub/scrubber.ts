@@ -1,4 +1,4 @@
-import type { DamageReport } from '../../domain/verdict/evidence.ts';
+import type { DamageKind } from '../../domain/verdict/damage-kind.ts';
 import { pause } from '../../platform/process/pause.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
@@ -197,8 +197,6 @@ function createScrubInspection(
 
   return { beginWork, rest, look };
 }
-
-type DamageKind = DamageReport['kind'];
 
 function isDamage(fault: ByteFault): fault is ByteFault & { readonly kind: DamageKind } {
   return fault.kind !== 'overloaded';

@@ -1,15 +1,14 @@
-import type { Blake3Hex } from '../../domain/release/digest.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
+import { damageKindOf, type DamageKind, type ObjectDamage } from '../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
-import { ObjectFault, objectFaultOf } from '../../snapshot/objects/object-fault.ts';
+import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { ObjectEntry } from './snapshot-trouble.ts';
 
 /** The result of one inspection of a damaged object. */
 export interface Inspection {
   readonly sound: boolean;
-  readonly kind: 'missing' | 'damaged';
+  readonly kind: DamageKind;
   readonly message: string;
   /** The file that was hashed, for the next inspection of the same object; opaque to the caller. */
   readonly memory: unknown;
@@ -25,7 +24,8 @@ export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Ins
 
 interface Memory {
   readonly identity: FileIdentity;
-  readonly objectSound: boolean;
+  /** The damage that was found; `null` when the object was sound. */
+  readonly found: ObjectDamage | null;
 }
 
 /**
@@ -44,8 +44,9 @@ export function createObjectInspector({
     try {
       const { identity } = object;
       if (memory !== null && sameIdentity(memory.identity, identity)) return memory;
-      const { blake3 } = await pool.hashContent(object.fd, { blocks: false });
-      return { identity, objectSound: blake3 === entry.blake3 };
+      const { size, blake3 } = await pool.hashContent(object.fd, { blocks: false });
+      if (size !== entry.size) return { identity, found: 'size_mismatch' };
+      return { identity, found: blake3 === entry.blake3 ? null : 'digest_mismatch' };
     } finally {
       await object.close();
     }
@@ -56,36 +57,28 @@ export function createObjectInspector({
     try {
       memory = await inspectBytes(entry, isMemory(before) ? before : null);
     } catch (error) {
-      const fault = faultOf(error, entry.blake3);
-      if (fault === null) return null;
-      const message = `the object cannot be read (${fault.kind})`;
-      return { sound: false, kind: 'missing', message, memory: null };
+      const damage = objectDamageOf(error);
+      if (damage === null) return null;
+      const message = `the object cannot be read (${damage})`;
+      return { sound: false, kind: damageKindOf(damage), message, memory: null };
     }
-    if (!memory.objectSound) {
+    if (memory.found !== null) {
       const message = 'the bytes of the object do not match the digest in the manifest';
-      return { sound: false, kind: 'damaged', message, memory };
+      return { sound: false, kind: damageKindOf(memory.found), message, memory };
     }
     try {
       if (entry.blocks !== undefined)
         await readBlockList({ root, entry: { ...entry, blocks: entry.blocks } });
     } catch (error) {
-      const fault = faultOf(error, entry.blake3);
-      if (fault === null) return null;
-      const message = `the block list of the object is not usable (${fault.kind})`;
-      return { sound: false, kind: 'damaged', message, memory };
+      const damage = objectDamageOf(error);
+      if (damage === null) return null;
+      const message = `the block list of the object is not usable (${damage})`;
+      return { sound: false, kind: damageKindOf(damage), message, memory };
     }
     return { sound: true, kind: 'damaged', message: '', memory };
   };
 }
 
 function isMemory(value: unknown): value is Memory {
-  return typeof value === 'object' && value !== null && 'identity' in value && 'objectSound' in value;
-}
-
-/** The fault of the object; `null` for a shortage of descriptors or memory, a closed hash pool, a crashed hash thread. */
-function faultOf(error: unknown, blake3: Blake3Hex): ObjectFault | null {
-  if (error instanceof ObjectFault) return error.kind === 'exhausted' ? null : error;
-  const code = errorCode(error);
-  if (code === null || code.startsWith('ERR_')) return null;
-  return faultOf(objectFaultOf(error, blake3, 'object'), blake3);
+  return typeof value === 'object' && value !== null && 'identity' in value && 'found' in value;
 }

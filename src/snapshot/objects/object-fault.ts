@@ -1,6 +1,8 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { ObjectDamage } from '../../domain/verdict/damage-kind.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { FILE_CHANGED } from '../../platform/hashing/digests.ts';
 
 /**
  * Why an object cannot be read. `digest_mismatch` is only found for block lists here; `exhausted` (no descriptors or memory left) says nothing of the object; `unreadable` is
@@ -41,6 +43,23 @@ export function objectFaultOf(error: unknown, blake3: Blake3Hex, what: string): 
   return new ObjectFault(faultKindOf(code), blake3, `${what} ${blake3}: ${message}`, code);
 }
 
+/**
+ * The damage that a failure to open, read or hash an object shows.
+ *
+ * @returns `null` when it says nothing of the object: a shortage of descriptors or memory, a closed hash pool, a crashed hash thread
+ */
+export function objectDamageOf(error: unknown): ObjectDamage | null {
+  const kind = error instanceof ObjectFault ? error.kind : readFaultKindOf(errorCode(error));
+  if (kind === 'exhausted') return null;
+  return kind === 'not_regular' ? 'unreadable' : kind;
+}
+
+/** The kind of fault of a file that was open. Errors of Node itself, and bugs, say nothing of the file. */
+function readFaultKindOf(code: string | null): ObjectFaultKind {
+  if (code === FILE_CHANGED) return 'size_mismatch';
+  return code === null || code.startsWith('ERR_') ? 'exhausted' : faultKindOf(code);
+}
+
 function faultKindOf(code: string | null): ObjectFaultKind {
   switch (code) {
     case 'ENOENT':
@@ -56,6 +75,7 @@ function faultKindOf(code: string | null): ObjectFaultKind {
     case 'EMFILE':
     case 'ENFILE':
     case 'ENOMEM':
+    case 'EAGAIN':
       return 'exhausted';
     default:
       return 'unreadable';

@@ -1,7 +1,8 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { OBJECT_DAMAGES } from '../../domain/verdict/damage-kind.ts';
 
 /** The results of checking the bytes of an entry. */
-export const ENTRY_STATUSES = ['ok', 'missing', 'size_mismatch', 'digest_mismatch', 'unreadable'] as const;
+export const ENTRY_STATUSES = ['ok', ...OBJECT_DAMAGES] as const;
 
 /** One of {@link ENTRY_STATUSES}. */
 export type EntryStatus = (typeof ENTRY_STATUSES)[number];

@@ -1,8 +1,7 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import { FILE_CHANGED, type HashPool } from '../../platform/hashing/digests.ts';
+import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from './block-list.ts';
-import { errorCode } from '../../platform/files/error-code.ts';
-import { ObjectFault } from './object-fault.ts';
+import { objectDamageOf } from './object-fault.ts';
 import type { EntryStatus } from './object-ledger.ts';
 import { openObject } from './object-reader.ts';
 
@@ -26,7 +25,7 @@ export interface VerifyObjectOptions {
 /**
  * Hashes one object and checks its block list.
  *
- * @throws the signal's reason; ObjectFault `exhausted`
+ * @throws the signal's reason; an error that says nothing of the object
  */
 export async function verifyObject(options: VerifyObjectOptions): Promise<EntryStatus> {
   const { root, part, pool, signal } = options;
@@ -45,7 +44,7 @@ export async function verifyObject(options: VerifyObjectOptions): Promise<EntryS
   });
 }
 
-/** Checks the block list of a large object; the object itself is known. Throws ObjectFault `exhausted`. */
+/** Checks the block list of a large object; the object itself is known. Throws an error that says nothing of it. */
 export async function verifyBlockList(root: string, part: VerifiedPart): Promise<EntryStatus> {
   return await statusOf(undefined, async () => {
     await blockListOf(root, part);
@@ -66,13 +65,9 @@ async function statusOf(
     return await look();
   } catch (error) {
     signal?.throwIfAborted();
-    if (error instanceof ObjectFault) {
-      if (error.kind === 'exhausted') throw error;
-      return error.kind === 'not_regular' ? 'unreadable' : error.kind;
-    }
-    const code = errorCode(error);
-    // Without a code it is a bug or a crashed worker, and must not pass as damage.
-    if (code === null) throw error;
-    return code === FILE_CHANGED ? 'size_mismatch' : 'unreadable';
+    const damage = objectDamageOf(error);
+    // A bug or a crashed worker must not pass as damage.
+    if (damage === null) throw error;
+    return damage;
   }
 }

@@ -9,6 +9,7 @@ import { readManifest } from '../../../mirror/read-manifest.ts';
 import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { checkFile, type ReleasePath } from './check-files.ts';
+import { throwIfInterrupted, timeUpOf } from './time-limit.ts';
 import {
   isMirrorSound,
   MIRROR_EXAMPLES_MAX,
@@ -36,6 +37,7 @@ export interface MirrorCheckOptions {
   /** A number from 0 to 1, without 1. */
   readonly random: () => number;
   readonly onProgress: (bytes: number, total: number | null, release: string) => void;
+  /** Aborted with a `TimeUp` when the time is over: the report then says how far the check got. */
   readonly signal: AbortSignal;
 }
 
@@ -50,7 +52,7 @@ interface AcceptedMirror {
  * Checks a mirror from outside: its attestation, the manifest of each current release against the signed digest, and the
  * bytes. It continues after damage.
  *
- * @throws the signal's reason
+ * @throws the signal's reason, except for `TimeUp`
  */
 export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorReport> {
   const { url, sample } = options;
@@ -59,22 +61,8 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   try {
     mirror = await acceptMirror(options, url, options.send);
   } catch (error) {
-    options.signal.throwIfAborted();
-    const none = { version: null, issued_at: null, expires_at: null, signed_by: [] };
-    return {
-      url,
-      mode,
-      sound: false,
-      complete: false,
-      attestation: {
-        ...none,
-        status: isRefused(error) ? 'invalid' : 'not_checked',
-        problems: [reasonOf(error)],
-      },
-      releases: [],
-      without_release: [],
-      against: null,
-    };
+    throwIfInterrupted(options.signal);
+    return withoutAttestation({ url, mode }, error, options.signal);
   }
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
@@ -92,15 +80,44 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     signed_by: signedBy,
     problems: [],
   };
+  const complete = releases.every((release) => release.complete) && against?.status !== 'not_checked';
   return {
     url,
     mode,
     sound: isMirrorSound({ attestation, releases, against }),
-    complete: against?.status !== 'not_checked',
+    complete,
+    timed_out: !complete && timeUpOf(options.signal) !== null,
     attestation,
     releases,
     without_release: CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
+  };
+}
+
+/** The report on a mirror that gave no attestation that can be believed. */
+function withoutAttestation(
+  of: Pick<MirrorReport, 'url' | 'mode'>,
+  error: unknown,
+  signal: AbortSignal,
+): MirrorReport {
+  const timeUp = timeUpOf(signal);
+  const isInvalid = timeUp === null && isRefused(error);
+  return {
+    ...of,
+    sound: false,
+    complete: false,
+    timed_out: timeUp !== null,
+    attestation: {
+      status: isInvalid ? 'invalid' : 'not_checked',
+      version: null,
+      issued_at: null,
+      expires_at: null,
+      signed_by: [],
+      problems: [reasonOf(timeUp ?? error)],
+    },
+    releases: [],
+    without_release: [],
+    against: null,
   };
 }
 
@@ -129,24 +146,27 @@ async function checkRelease(
   const run = new FileRun(path, options, total, `${channel} ${attested.release_id}`);
   const problems: string[] = [];
   const sample = options.sample === null ? null : new Sample(options.sample, options.random);
+  let complete = true;
   try {
     const manifest = await source.manifest(release, options.signal);
     for await (const page of readManifest(manifest, release)) {
       if (sample === null) await run.check(page);
       else sample.offer(page);
     }
+    // The digest of a manifest that ends early is not known, and its entries mean nothing.
+    if (sample !== null) await run.check(sample.entries);
   } catch (error) {
-    options.signal.throwIfAborted();
-    problems.push(reasonOf(error));
+    throwIfInterrupted(options.signal);
+    complete = timeUpOf(options.signal) === null;
+    if (complete) problems.push(reasonOf(error));
   }
-  // The digest of a manifest that ends early is not known, and its entries mean nothing.
-  if (sample !== null && problems.length === 0) await run.check(sample.entries);
   return {
     channel,
     release_id: attested.release_id,
     snapshot_id: attested.snapshot_id,
     entries: attested.entry_count,
     bytes: attested.total_bytes,
+    complete,
     checked: run.checked,
     checked_bytes: run.bytes,
     damaged: run.damaged,
@@ -236,8 +256,8 @@ async function compareWith(
   try {
     theirs = (await acceptMirror(options, url, options.sendAgainst)).attestation.statement;
   } catch (error) {
-    options.signal.throwIfAborted();
-    return { url, status: 'not_checked', problems: [reasonOf(error)] };
+    throwIfInterrupted(options.signal);
+    return { url, status: 'not_checked', problems: [reasonOf(timeUpOf(options.signal) ?? error)] };
   }
   const nameOf = (statement: AttestationStatement, channel: Channel): string => {
     const attested = statement[channel];

@@ -20,6 +20,8 @@ export interface MirroredRelease {
   readonly entries: number;
   /** Sum of the entry sizes. */
   readonly bytes: number;
+  /** Whether all files were read that were asked for; not when the time was over before. */
+  readonly complete: boolean;
   /** Files of which every byte was read. */
   readonly checked: number;
   readonly checked_bytes: number;
@@ -46,6 +48,8 @@ export interface MirrorReport {
   readonly sound: boolean;
   /** Whether everything that was asked for could be looked at. */
   readonly complete: boolean;
+  /** Whether the time of `--timeout` was over before the end of the check. */
+  readonly timed_out: boolean;
   readonly attestation: {
     /** `not_checked` when the mirror gave none: it does not answer, or refuses to. */
     readonly status: 'ok' | 'invalid' | 'not_checked';
@@ -81,7 +85,7 @@ export function isMirrorSound({
 export function renderMirrorReport(report: MirrorReport): string {
   const { attestation, releases, against } = report;
   const rows = releases.map((release) => [
-    release.damaged === 0 && release.problems.length === 0 ? 'ok' : 'DAMAGED',
+    stateOf(release),
     release.channel,
     release.release_id,
     String(release.entries),
@@ -107,6 +111,11 @@ export function renderMirrorReport(report: MirrorReport): string {
   return `${lines.map((line) => line.split('\n').map(printable).join('\n')).join('\n')}\n`;
 }
 
+function stateOf({ damaged, problems, complete }: MirroredRelease): string {
+  if (damaged > 0 || problems.length > 0) return 'DAMAGED';
+  return complete ? 'ok' : 'PARTLY';
+}
+
 function renderFindings({ channel, release_id: id, problems, examples, damaged }: MirroredRelease): string[] {
   const more = damaged - examples.length;
   return [
@@ -118,9 +127,13 @@ function renderFindings({ channel, release_id: id, problems, examples, damaged }
   ];
 }
 
-function conclusion({ sound, complete, attestation }: MirrorReport): string {
+function conclusion({ sound, complete, timed_out: timedOut, attestation }: MirrorReport): string {
+  if (timedOut && attestation.status === 'not_checked')
+    return 'COULD NOT BE CHECKED: the time was over before the mirror gave an attestation, so nothing is known of its files; check again with a longer --timeout';
   if (attestation.status === 'not_checked')
     return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
   if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator the problems named above';
+  if (timedOut)
+    return 'COULD NOT BE CHECKED: the time was over before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';
 }

@@ -19,6 +19,7 @@ import {
   type StatementIssuer,
   type StatementIssuerOptions,
 } from './statement-issuer.ts';
+import { createVerificationDates } from './verification-dates.ts';
 import type { EarlierVersions } from './version-counter.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -78,7 +79,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
   const issuer = createStatementIssuer(options, () => {
     changed.notify();
   });
-  const situation = (): ReleaseSituation => situationOf(releases);
+  const situation = datedSituation(options);
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
   const renewal = createRenewal({
     clock,
@@ -153,6 +154,15 @@ export function createAttestor(options: AttestorOptions): Attestor {
     volumeError: () => issuer.volumeError(),
     attested: () => issuer.issued()?.statement ?? null,
     status: () => statusOf(issuer, unixSeconds(clock)),
+  };
+}
+
+/** The situation for the next attestation. A wall clock that was set back must not take anything back. */
+function datedSituation(options: AttestorOptions): () => ReleaseSituation {
+  const dates = createVerificationDates(options);
+  return () => {
+    dates.followClock();
+    return situationOf(options.releases);
   };
 }
 

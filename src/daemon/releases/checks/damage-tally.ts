@@ -1,10 +1,5 @@
+import { DAMAGE_KINDS, type DamageKind } from '../../../domain/verdict/damage-kind.ts';
 import { DAMAGE_FINDERS, type DaemonDamageFinder } from '../records/damage-records.ts';
-
-/** The kinds of damage: the file is not there, or its bytes are wrong. */
-export const DAMAGE_KINDS = ['missing', 'damaged'] as const;
-
-/** One of {@link DAMAGE_KINDS}. */
-export type DamageKind = (typeof DAMAGE_KINDS)[number];
 
 /** The objects and manifests that one finder found with one kind of damage. */
 export interface FoundDamage {

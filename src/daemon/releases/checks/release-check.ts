@@ -1,5 +1,6 @@
 import type { ReleaseRecord } from '../../../contract/formats/release-record.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
+import { damageKindOf } from '../../../domain/verdict/damage-kind.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -13,7 +14,7 @@ import type { DamageAttestation } from './damage-attestation.ts';
 import type { DamagedObject, ReleaseDamage } from './release-damage.ts';
 import { requireStore } from './require-store.ts';
 import type { StoredObjectInspector } from './stored-object-inspector.ts';
-import { countsAsMissing, type DaemonDamageFinder } from '../records/damage-records.ts';
+import type { DaemonDamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { countedKinds } from '../records/release-failure.ts';
 import { recordOf } from '../records/release-record-of.ts';
@@ -167,7 +168,7 @@ export function isSound(findings: ReleaseFindings): boolean {
 /** Describes the findings in one clause. */
 export function describe({ problem, damaged }: ReleaseFindings): string {
   if (problem !== null) return problem.message;
-  const missing = damaged.filter(({ status }) => countsAsMissing(status)).length;
+  const missing = damaged.filter(({ status }) => damageKindOf(status) === 'missing').length;
   return `${countedKinds(missing, damaged.length - missing)} ${damaged.length === 1 ? 'object' : 'objects'}`;
 }
 

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
-import { countsAsMissing, type DaemonDamageFinder, type DamageStatus } from '../records/damage-records.ts';
+import { damageKindOf, type ObjectDamage } from '../../../domain/verdict/damage-kind.ts';
+import type { DaemonDamageFinder } from '../records/damage-records.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import { soundState, type ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseProblem, ReleaseRow } from '../records/release-row.ts';
@@ -17,7 +18,7 @@ const DESTINATIONS_PER_OBJECT = 1000;
 /** An object whose bytes do not match its name. */
 export interface DamagedObject {
   readonly blake3: Blake3Hex;
-  readonly status: DamageStatus;
+  readonly status: ObjectDamage;
 }
 
 /** Keeps the known damage of all releases consistent: releases share objects, so one object can damage several. */
@@ -94,7 +95,7 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
             }
           }
         });
-        for (const { status } of unknown) tally.add(finder, countsAsMissing(status) ? 'missing' : 'damaged');
+        for (const { status } of unknown) tally.add(finder, damageKindOf(status));
         await nextTurn();
       }
       if (damaged.length > 0) options.onDamage();

@@ -1,20 +1,13 @@
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import type { ReleaseId } from '../../../domain/release/release-id.ts';
+import { damageKindOf, OBJECT_DAMAGES, type ObjectDamage } from '../../../domain/verdict/damage-kind.ts';
 import { allRows, oneRow, type SqlDatabase } from './sql.ts';
 
-/** The kind of damage of an entry's object. */
-export type DamageStatus = 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreadable';
-
-/**
- * Whether an entry counts as missing, for `EntryMissing`: it has no usable object. An object of the right size with other bytes is
- * damage. Servers decide the same about an object that they cannot open. About one that fails while they read it they know less.
- */
-export function countsAsMissing(status: DamageStatus): boolean {
-  return status !== OTHER_BYTES;
-}
-
-const OTHER_BYTES: DamageStatus = 'digest_mismatch';
+/** The damage that counts as missing, for SQL. */
+const MISSING = OBJECT_DAMAGES.filter((damage) => damageKindOf(damage) === 'missing')
+  .map((damage) => `'${damage}'`)
+  .join(', ');
 
 /** The finders of damage: a server that reads the volume, or a job of the daemon. */
 export const DAMAGE_FINDERS = ['server', 'verify', 'refresh', 'repair', 'sync', 'publish', 'boot'] as const;
@@ -28,7 +21,7 @@ export interface DamagedEntry {
   readonly release_id: ReleaseId;
   readonly destination: string;
   readonly blake3: Blake3Hex;
-  readonly status: DamageStatus;
+  readonly status: ObjectDamage;
   readonly found_at: number;
   readonly found_by: DaemonDamageFinder;
 }
@@ -37,7 +30,7 @@ export interface DamagedEntry {
 export interface DamageCounts {
   /** Includes the missing ones. */
   readonly all: number;
-  /** See {@link countsAsMissing}. */
+  /** See {@link damageKindOf}. */
   readonly missing: number;
 }
 
@@ -80,7 +73,7 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
      ORDER BY destination LIMIT :limit`,
   );
   const counts = database.prepare(
-    `SELECT count(*) AS "all", count(*) FILTER (WHERE status <> '${OTHER_BYTES}') AS missing
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE status IN (${MISSING})) AS missing
      FROM damaged_entry WHERE channel = :channel AND release_id = :release_id`,
   );
   const objects = database.prepare('SELECT DISTINCT blake3 FROM damaged_entry ORDER BY blake3 LIMIT :limit');

@@ -256,24 +256,35 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
 }
 
 /**
- * Queues the verification of each current release that needs one: the last one is too old, or dated in the future.
+ * Queues the verification of each current or announced release that needs one: the last one is too old, or dated in the future.
  *
- * @param verifyAfterSeconds age that is too old, seconds
+ * @param verifyAfterSeconds age that is too old, seconds; an announced release, which no schedule verifies, is also verified at
+ *   the age from which it is no longer attested
  */
 export function queueVerification({
   releases,
   engine,
   clock,
   verifyAfterSeconds,
-}: Pick<RecoveryDependencies, 'releases' | 'engine' | 'clock' | 'verifyAfterSeconds'>): void {
+  maxVerifyAgeSeconds,
+}: Pick<
+  RecoveryDependencies,
+  'releases' | 'engine' | 'clock' | 'verifyAfterSeconds' | 'maxVerifyAgeSeconds'
+>): void {
   const now = unixSeconds(clock);
-  for (const channel of CHANNELS) {
-    const release = releases.current(channel);
-    if (release === null) continue;
+  const queue = (release: ReleaseRow | null, tooOldSeconds: number): void => {
+    if (release === null) return;
+    const { channel, release_id } = release;
     const at = release.verified_at ?? 0;
     // A repair verifies a damaged release.
     const isUndated = isInFuture(at, now) && release.state !== 'damaged';
-    if (at > now - verifyAfterSeconds && !isUndated) continue;
-    engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id: release.release_id }), dedupe: true });
+    if (at > now - tooOldSeconds && !isUndated) return;
+    engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id }), dedupe: true });
+  };
+  for (const channel of CHANNELS) {
+    const announced = releases.announcedOf(channel);
+    queue(releases.current(channel), verifyAfterSeconds);
+    if (announced !== null)
+      queue(releases.get(channel, announced.release_id), Math.min(verifyAfterSeconds, maxVerifyAgeSeconds));
   }
 }

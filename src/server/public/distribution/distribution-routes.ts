@@ -2,6 +2,7 @@ import { ServiceError } from '../../../contract/problems/service-error.ts';
 import type { Distribution, ResourcesPage } from '../../../contract/schemas/answers/distribution.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import { parseReleaseId } from '../../../domain/release/release-id.ts';
+import { reasonOfDamage } from '../../../domain/verdict/damage-kind.ts';
 import type { Verdict } from '../../../domain/verdict/verdict.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { jsonAnswer, NO_CACHE, type Answer } from '../../http/answer.ts';
@@ -122,10 +123,7 @@ async function firstPageOf(
     const { kind, message } = found.error;
     const { blake3 } = document;
     serving.reportDamage({ destination: SERVER_INFO_NAME, blake3, kind, message, found_by: 'client' });
-    throw conflict(
-      `the server-info document: ${message}`,
-      kind === 'missing' ? 'EntryMissing' : 'EntryDamaged',
-    );
+    throw conflict(`the server-info document: ${message}`, reasonOfDamage(kind));
   }
   requireServable(serving, release);
   return { header, server_info: found.value };
@@ -153,7 +151,7 @@ async function revalidateEntry(
   if (!found.ok) {
     const { kind, message } = found;
     serving.reportDamage({ destination: entry.destination, blake3, kind, message, found_by: 'client' });
-    throw conflict(`${entry.destination}: ${message}`, kind === 'missing' ? 'EntryMissing' : 'EntryDamaged');
+    throw conflict(`${entry.destination}: ${message}`, reasonOfDamage(kind));
   }
   // The release may have been withdrawn while the object was read.
   requireServable(serving, release);

@@ -1,7 +1,8 @@
 import type { ManifestEntry } from '../../../domain/release/manifest.ts';
+import { damageKindOf, type DamageKind } from '../../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../../platform/hashing/digests.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
-import { ObjectFault } from '../../../snapshot/objects/object-fault.ts';
+import { objectDamageOf } from '../../../snapshot/objects/object-fault.ts';
 import { openObject, type OpenObject } from '../../../snapshot/objects/object-reader.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 
@@ -11,7 +12,7 @@ const MAX_WAITING = 256;
 /** The result of reading the bytes again. */
 export type Revalidation =
   | { readonly ok: true }
-  | { readonly ok: false; readonly kind: 'missing' | 'damaged'; readonly message: string };
+  | { readonly ok: false; readonly kind: DamageKind; readonly message: string };
 
 /** Reads and hashes the bytes of entries again, off the event loop. */
 export interface Revalidator {
@@ -61,7 +62,7 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
     if (found.size === entry.size && found.blake3 === entry.blake3) return { ok: true };
     return {
       ok: false,
-      kind: 'damaged',
+      kind: damageKindOf(found.size === entry.size ? 'digest_mismatch' : 'size_mismatch'),
       message: `the bytes on the volume have BLAKE3 ${found.blake3} and ${found.size} bytes`,
     };
   };
@@ -86,14 +87,11 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
         try {
           return await revalidateOnce(entry);
         } catch (error) {
-          if (error instanceof ObjectFault && error.kind === 'exhausted')
-            throw overloaded('the process is out of file descriptors', error);
-          if (error instanceof ObjectFault)
-            return { ok: false, kind: 'missing', message: `the object is not usable (${error.kind})` };
-          const code = errorCode(error);
-          if (code !== null)
-            return { ok: false, kind: 'damaged', message: `the object cannot be read (${code})` };
-          throw error;
+          const damage = objectDamageOf(error);
+          if (damage !== null)
+            return { ok: false, kind: damageKindOf(damage), message: `the object is not usable (${damage})` };
+          if (errorCode(error) === null) throw error;
+          throw overloaded('the process is out of file descriptors or memory', error);
         }
       }),
   };

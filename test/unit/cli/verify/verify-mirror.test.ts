@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock, type Clock } from '../../../../src/platform/process/clock.ts';
 import { runVerify } from '../../../../src/cli/verify/verify.ts';
 import type { MirrorReport } from '../../../../src/cli/verify/mirror/mirror-report.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { startTestServer, type TestServer } from '../../../support/start-test-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
@@ -288,6 +289,66 @@ describe('slipway verify --url', () => {
     expect([code, out, err]).toEqual([1, '', 'slipway verify: interrupted\n']);
   });
 
+  it.each([
+    ['before the attestation', '/v1/release', null],
+    ['in the manifest', '/v1/distribution', 0],
+    ['in a file', '/big.bin', 3],
+  ])('ends when the time is over %s, and says how far it got', async (_, silent, checked) => {
+    const mirror = await startMirror();
+    const isSilent = (path: string): boolean => path.includes(silent);
+    const { code, out } = await verifyUntilTimeUp(mirror, { isSilent, checked: checked ?? 0 });
+    const found = JSON.parse(out) as MirrorReport;
+    expect(code).toBe(4);
+    expect(found).toMatchObject({ complete: false, timed_out: true, sound: checked !== null });
+    if (checked === null) {
+      expect(found.attestation).toMatchObject({
+        status: 'not_checked',
+        problems: ['the check did not end within 60 s (--timeout)'],
+      });
+    } else expect(found.releases).toMatchObject([{ complete: false, damaged: 0, problems: [], checked }]);
+  });
+
+  it('says in words that the time is over, and ends with 1 for damage that was found before', async () => {
+    const mirror = await startMirror();
+    const run = { isSilent: (path: string) => path.includes('/big.bin'), checked: 3 };
+    const { code, out } = await verifyUntilTimeUp(mirror, { ...run, more: ['-o', 'text'] });
+    expect([code, out]).toEqual([4, expect.stringMatching(/^PARTLY +official +r1 +4 .* 3 +0$/m)]);
+    expect(out).toContain('COULD NOT BE CHECKED: the time was over before the end');
+    const damaged = await verifyUntilTimeUp(mirror, { ...run, isLost: (path) => path.endsWith('/c.bin') });
+    expect(damaged.code).toBe(1);
+    expect(JSON.parse(damaged.out)).toMatchObject({ sound: false, timed_out: true, complete: false });
+  });
+
+  it('is whole when it ends in time, also with a sample', async () => {
+    const mirror = await startMirror();
+    const argv = ['--url', mirror.url, '--keys', mirror.keyFile, '--timeout', '600', '--sample', '2'];
+    expect(await report(...argv)).toMatchObject({
+      code: 0,
+      report: { complete: true, timed_out: false, releases: [{ complete: true, checked: 2 }] },
+    });
+  });
+
+  it('compares with another Slipway only within the time', async () => {
+    const mirror = await startMirror();
+    const against = await startSilent(
+      (_path, response) => response.destroy(),
+      () => true,
+    );
+    const { code, out } = await verifyUntilTimeUp(mirror, {
+      isSilent: () => false,
+      checked: 4,
+      more: ['--against', against.url],
+      waitedFor: against,
+    });
+    expect(code).toBe(4);
+    expect(JSON.parse(out)).toMatchObject({
+      sound: true,
+      timed_out: true,
+      releases: [{ complete: true }],
+      against: { status: 'not_checked', problems: ['the check did not end within 60 s (--timeout)'] },
+    });
+  });
+
   it('says of a mirror that does not answer that it could not be checked, not that it is invalid', async () => {
     const mirror = await startMirror();
     const { code, out } = await verify('--url', 'http://127.0.0.1:1', '--keys', mirror.keyFile);
@@ -327,6 +388,9 @@ describe('slipway verify --url', () => {
     [['dir', '--against', 'http://x'], '--against compares mirrors'],
     [['dir', '--sample', '3'], '--sample is for mirrors'],
     [['dir', '--token-file', 'f'], 'are for mirrors'],
+    [['dir', '--timeout', '3'], '--timeout is for mirrors'],
+    [['--url', 'http://x', '--keys', 'k', '--timeout', '0'], 'is not a number of seconds from 1 to 604800'],
+    [['--url', 'http://x', '--keys', 'k', '--timeout', '604801'], 'is not a number of seconds'],
     [['--url', 'http://x', '--keys', 'k', '--against-token-file', 'f'], 'needs --against'],
   ])('refuses %j', async (argv, message) => {
     const { code, err } = await verify(...argv);
@@ -373,6 +437,74 @@ async function checkRefused(
   });
   const { code, report: found } = await report('--url', url, '--keys', mirror.keyFile);
   return { code, asked, release: found.releases[0] };
+}
+
+/** A server that leaves some requests without an answer, and counts them. */
+interface Silent {
+  readonly url: string;
+  readonly waiting: () => number;
+}
+
+async function startSilent(
+  answer: (path: string, response: ServerResponse) => unknown,
+  isSilent: (path: string) => boolean,
+): Promise<Silent> {
+  let waiting = 0;
+  const server = createServer(({ url = '' }, response) => {
+    if (isSilent(url)) waiting += 1;
+    else void answer(url, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, waiting: () => waiting };
+}
+
+/** A clock whose monotonic time moves with each look, so that each file is shown as progress. */
+class LookedAtClock extends FakeClock {
+  #looks = 0;
+
+  override monotonic(): number {
+    this.#looks += 1;
+    return this.#looks * 250;
+  }
+}
+
+/** Checks a mirror that leaves some requests without an answer, until its 60 seconds are over. */
+async function verifyUntilTimeUp(
+  mirror: Mirror,
+  options: {
+    readonly isSilent: (path: string) => boolean;
+    /** The files that are checked before the time is over. */
+    readonly checked: number;
+    readonly more?: readonly string[];
+    /** The files that the mirror does not have. */
+    readonly isLost?: (path: string) => boolean;
+    /** The server that does not answer, when it is not the mirror. */
+    readonly waitedFor?: Silent;
+  },
+): Promise<{ readonly code: number; readonly out: string }> {
+  const { isSilent, checked, more = [], isLost = () => false } = options;
+  const proxy = await startSilent(async (path, response) => {
+    const answer = await fetch(`${mirror.url}${path}`);
+    const body = Buffer.from(await answer.arrayBuffer());
+    response.writeHead(isLost(path) ? 404 : answer.status).end(body);
+  }, isSilent);
+  const clock = new LookedAtClock(Date.now());
+  let [out, err] = ['', ''];
+  const argv = ['--url', proxy.url, '--keys', mirror.keyFile, '--timeout', '60', '-o', 'json', ...more];
+  const ended = runVerify(argv, {
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text), isTTY: true },
+    clock,
+  });
+  await until(() => (options.waitedFor ?? proxy).waiting() > 0);
+  await until(() => err.split('official r1').length > checked);
+  await clock.advance(60_000);
+  return { code: await ended, out };
 }
 
 describe('slipway verify --url at a server in between', () => {

@@ -156,14 +156,14 @@ describe.each([
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await truncate(cdn.smallPath, 4000);
-    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+    await expectRefused(cdn, 'small.bin', 'EntryMissing');
   });
 
   test('a file that became longer while it was open', async () => {
     const cdn = await startWithFiles({ ...options, limits: { blockCacheBytes: 0 } });
     await cdn.request('GET', 'small.bin');
     await appendFile(cdn.smallPath, 'x');
-    await expectRefused(cdn, 'small.bin', 'EntryDamaged');
+    await expectRefused(cdn, 'small.bin', 'EntryMissing');
   });
 
   test('a removed or replaced file is served from the open descriptor, in its verified bytes', async () => {

@@ -50,19 +50,35 @@ describe('renewal', () => {
     await until(() => world.attested().version === version + 1);
   });
 
-  test('repeats a verification that is dated in the future, which counts for nothing until then', async () => {
+  const told = (world: World) =>
+    Object.fromEntries(
+      world.releases.diagnostics().map(({ id, status, message }) => [id, [status, message]]),
+    );
+  const future = ['degraded', expect.stringContaining('dated in the future') as unknown];
+
+  test('continues when the wall clock is set back: the age of the verification is known', async () => {
     const world = await synced();
+    const before = world.attested();
     world.clock.jumpTo(world.clock.now() - 3_600_000);
-    const told = () =>
-      Object.fromEntries(
-        world.releases.diagnostics().map(({ id, status, message }) => [id, [status, message]]),
-      );
-    const future = ['degraded', expect.stringContaining('dated in the future') as unknown];
-    expect(told()).toMatchObject({ verification: future, sync: future });
-    // The next look at the clock renews the attestation, and queues the verification that it needs.
+    expect(told(world)).toMatchObject({ verification: future, sync: future });
+    // The next look at the clock renews the attestation.
     await world.clock.advance(2000);
-    await until(() => told()['verification']?.[0] === 'ok' && told()['attestation']?.[0] === 'ok');
+    await until(() => world.attested().version > before.version);
+    expect(told(world)['verification']?.[0]).toBe('ok');
     expect(world.attested().issued_at * 1000).toBeLessThanOrEqual(world.clock.now());
+    expect(world.attested().official?.verified_at).toBe(before.official!.verified_at - 3600);
+    expect(world.engine.historyOf('verify').last).toBeNull();
+  });
+
+  test('repeats a verification that a clock that was ahead has dated, which counts for nothing until then', async () => {
+    const world = await synced();
+    const inAnHour = Math.floor(world.clock.now() / 1000) + 3600;
+    world.releases.repository.update('official', '1.0', { verified_at: inAnHour });
+    expect(told(world)).toMatchObject({ verification: future });
+    // The next renewal queues the verification that it needs.
+    await world.clock.advance(200_000);
+    await until(() => told(world)['verification']?.[0] === 'ok' && told(world)['attestation']?.[0] === 'ok');
+    expect(world.engine.historyOf('verify').last?.status).toBe('succeeded');
     expect(world.attested().official?.verified_at ?? Infinity).toBeLessThanOrEqual(world.clock.now() / 1000);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { until } from '../../../../support/until.ts';
-import { createWorld, type World } from '../release-world.ts';
+import { createWorld, DAY, type World } from '../release-world.ts';
 
 const ANNOUNCE_SECONDS = 60;
 /** That of the world. */
@@ -110,6 +110,67 @@ describe('an announced release', () => {
     await world.act('repair', { args: ['release_id=2.0'] });
     await world.clock.advance(5000);
     await untilCurrent(world, '2.0');
+  });
+
+  test.each([
+    ['back by an hour', -3600],
+    ['back by a day', -DAY / 1000],
+  ])('stays announced when the wall clock is set %s', async (_, shift) => {
+    const world = await announcing();
+    await world.act('sync');
+    const announced = others(world);
+    const [before] = world.attested().retained;
+    for (const round of [1, 2]) {
+      const { version } = world.attested();
+      world.clock.jumpTo(world.clock.now() + shift * 1000);
+      await world.act('refresh');
+      expect(others(world)).toEqual(announced);
+      await world.clock.advance(2000);
+      await until(() => world.attested().version > version + 1);
+      expect(others(world)).toEqual(announced);
+      const [after] = world.attested().retained;
+      expect(after?.verified_at).toBe(before!.verified_at + round * shift);
+    }
+    expect(currentId(world)).toBe('1.0');
+    // No verification was needed: its age is known.
+    expect(world.engine.historyOf('verify').last).toBeNull();
+    world.clock.jumpTo(announced[0]![1]! * 1000);
+    await world.clock.advance(2000);
+    await untilCurrent(world, '2.0');
+  });
+
+  test('becomes current immediately when the wall clock is set forward past its time', async () => {
+    const world = await announcing(3600);
+    await world.act('sync');
+    world.clock.jumpTo(world.clock.now() + 1_800_000);
+    await world.clock.advance(2000);
+    expect([currentId(world), others(world).length]).toEqual(['1.0', 1]);
+    world.clock.jumpTo(world.clock.now() + 1_800_000);
+    await world.clock.advance(2000);
+    await untilCurrent(world, '2.0');
+  });
+
+  test('is verified and announced again when the clock was set back while the daemon was away', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    const announced = others(world);
+    await world.restart({ start: false });
+    world.clock.jumpTo(world.clock.now() - 3_600_000);
+    await world.restart();
+    await until(() => others(world).length > 0);
+    expect(others(world)).toEqual(announced);
+    expect(world.attested().retained[0]?.verified_at).toBeLessThanOrEqual(seconds(world));
+  });
+
+  test('is verified when the wall clock was set forward by more than the age of a verification', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    world.clock.jumpTo(world.clock.now() + 8 * DAY);
+    await world.clock.advance(2000);
+    await until(async () => {
+      await world.clock.advance(5000);
+      return currentId(world) === '2.0';
+    });
   });
 
   test('is not deleted by a cleanup', async () => {

@@ -1,0 +1,51 @@
+import type { Clock } from '../../../platform/process/clock.ts';
+
+/** The time for a whole check is over. */
+export class TimeUp extends Error {
+  constructor(seconds: number) {
+    super(`the check did not end within ${seconds} s (--timeout)`);
+    this.name = 'TimeUp';
+  }
+}
+
+/** A limit for the time of a whole check. */
+export interface TimeLimit {
+  /** Aborted with a {@link TimeUp} when the time is over. */
+  readonly signal: AbortSignal;
+  /** Ends the limit. */
+  clear(): void;
+}
+
+/**
+ * Starts a time limit.
+ *
+ * @param seconds `null` for none
+ */
+export function startTimeLimit(seconds: number | null, clock: Clock): TimeLimit {
+  const limit = new AbortController();
+  const cleared = new AbortController();
+  if (seconds !== null) {
+    void clock.sleep(seconds * 1000, cleared.signal).then(
+      () => {
+        limit.abort(new TimeUp(seconds));
+      },
+      () => undefined,
+    );
+  }
+  return {
+    signal: limit.signal,
+    clear: () => {
+      cleared.abort();
+    },
+  };
+}
+
+/** The end of the time, when that has aborted a signal; `null` otherwise. */
+export function timeUpOf(signal: AbortSignal): TimeUp | null {
+  return signal.reason instanceof TimeUp ? signal.reason : null;
+}
+
+/** Throws the reason of an aborted signal, except for the end of the time: the findings until then are reported. */
+export function throwIfInterrupted(signal: AbortSignal): void {
+  if (timeUpOf(signal) === null) signal.throwIfAborted();
+}
