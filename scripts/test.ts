@@ -14,10 +14,10 @@ import { renderSummary, type Row } from './test/summary.ts';
 
 async function main(): Promise<number> {
   const wanted = process.argv.slice(2);
-  const names = GROUPS.flat(2).map(({ name }) => name);
-  const unknown = wanted.filter((name) => !names.includes(name));
+  const names = new Set(GROUPS.flat(2).map(({ name }) => name));
+  const unknown = wanted.filter((name) => !names.has(name));
   if (unknown.length > 0) {
-    console.error(`unknown stage ${unknown.join(', ')}; stages: ${names.join(', ')}`);
+    console.error(`unknown stage ${unknown.join(', ')}; stages: ${[...names].join(', ')}`);
     return 2;
   }
   const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-test-'));
@@ -41,12 +41,13 @@ async function main(): Promise<number> {
 /** Runs stages one after the other; their lines are labelled when other stages run beside them. */
 async function runLane(stages: readonly Stage[], workDirectory: string, isLabelled: boolean): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { name, run } of stages) {
-    console.log(`\n== ${name}`);
+  for (const { name, part, run } of stages) {
+    const title = part === undefined ? name : `${name} ${part}`;
+    console.log(`\n== ${title}`);
     const started = performance.now();
-    const outcome = await run(workDirectory, isLabelled ? name : '');
-    rows.push({ name, ...outcome, seconds: (performance.now() - started) / 1000 });
-    if (isLabelled) console.log(`== ${name} has ended: ${outcome.passed} passed, ${outcome.failed} failed`);
+    const outcome = await run(workDirectory, isLabelled ? title : '');
+    rows.push({ name: title, ...outcome, seconds: (performance.now() - started) / 1000 });
+    if (isLabelled) console.log(`== ${title} has ended: ${outcome.passed} passed, ${outcome.failed} failed`);
   }
   return rows;
 }

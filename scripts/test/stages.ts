@@ -7,6 +7,8 @@ import { runTier } from './vitest-tier.ts';
 /** One check of the project. */
 export interface Stage {
   readonly name: string;
+  /** The part of its tests, for a stage that several lanes share. */
+  readonly part?: string;
   /** @param label see {@link execute}; empty when nothing else runs */
   readonly run: (workDirectory: string, label: string) => Promise<Outcome>;
 }
@@ -75,12 +77,13 @@ function clusterTier(project: string, programs: readonly string[], folders: read
 }
 
 /**
- * A part of the tests in a browser. Each lane ends with one, so that both end at about the same time. Its files run one after
- * the other, because each starts a browser and a system.
+ * A part of the tests in a browser. Each lane has one half of the files. They run one after the other, because each starts a
+ * browser and a system.
  */
 function browserTier(shard: string): Stage {
   return {
     name: 'browser',
+    part: shard,
     run: async (workDirectory, label) =>
       await runTier({ project: 'e2e', folders: ['browser'], shard, workers: 1, workDirectory, label }),
   };

@@ -1,5 +1,6 @@
 /** Numbers of a result that do not count what the task did. */
-const NO_COUNT = /(?:^|_)(?:at|bytes|count|coverage|generation|seconds|size|version)$/;
+const NO_COUNT =
+  /(?:^|_)(?:at|bytes|count|coverage|generation|ratio|seconds|share|since|size|until|version)$/;
 
 /**
  * The noun of a number in the result of a task, for texts such as `333 entries` and `1 built container`. Pure.

@@ -311,6 +311,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     await world().untilCondition(namespace, 'localized', 'Ready', 'True');
+    const warnings = (await world().events(namespace)).filter(({ type }) => type === 'Warning');
+    expect(warnings).toEqual([]);
   });
 
   it('for a localized channel that a rollback has withdrawn rests without a warning, and publishes when it is resumed', async () => {

@@ -178,7 +178,8 @@ async function endOf({ world }: Place, taskId: string): Promise<unknown> {
   await until(async () => {
     ({ status } = (await world.report('task.status', { task_id: taskId }))['task'] as { status: string });
     return status !== 'queued' && status !== 'running';
-  }, 30_000);
+    // It waits for the hundred verifications of `schedule-run`, which a busy machine runs slowly.
+  }, 150_000);
   return status;
 }
 

@@ -33,11 +33,11 @@ function resultBrief(result: Readonly<Record<string, unknown>>): string {
   const marks = members.flatMap(([name, value]) => (value === true ? [name.replaceAll('_', ' ')] : []));
   const counts = members.flatMap(([name, value]) => {
     const noun = typeof value === 'number' || typeof value === 'bigint' ? countNoun(name, value) : null;
-    return noun === null ? [] : [`${String(value)} ${noun}`];
+    return noun === null ? [] : [{ isZero: Number(value) === 0, text: `${String(value)} ${noun}` }];
   });
-  const done = counts.filter((text) => !text.startsWith('0 '));
+  const done = counts.filter(({ isZero }) => !isZero);
   // When nothing was to do, one count says so.
   const shown = done.length > 0 ? done.slice(0, SHOWN_COUNTS) : counts.slice(0, marks.length > 0 ? 0 : 1);
-  const facts = [...marks, ...shown].join(', ');
+  const facts = [...marks, ...shown.map(({ text }) => text)].join(', ');
   return [namedRelease(result) ?? '', facts].filter((part) => part !== '').join(': ');
 }

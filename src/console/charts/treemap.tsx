@@ -128,7 +128,8 @@ function TileLink({
         width={Math.max(0, width - GAP)}
         height={Math.max(0, height - GAP)}
       />
-      <svg x={x + PADDING} y={y} aria-hidden="true">
+      {/* It cuts off a name of wide characters. */}
+      <svg x={x + PADDING} y={y} width={Math.max(0, width - 2 * PADDING)} height={height} aria-hidden="true">
         {/* Separate words, as the name of the tile has them. */}
         {tileLines(tile, item.text, figure).map((line, index) => [
           ' ',

@@ -77,7 +77,7 @@ function Folded<T>({
     <>
       <p class="muted">
         {'The daemon does not answer. Unknown since '}
-        <Time at={since} otherwise="its last answer" onlyClock />
+        <Time at={since} otherwise="its last answer" clock="instead" />
       </p>
       {value === null || loadedAt === null ? null : (
         <details>

@@ -59,7 +59,8 @@ function shown(value: unknown, level: number): ComponentChildren {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : <Items items={value} level={level} />;
-  if (!isRecord(value)) return typeof value === 'string' ? value : count(value as number);
+  if (typeof value === 'bigint') return count(value);
+  if (!isRecord(value)) return String(value);
   if (Object.keys(value).length === 0) return null;
   return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
 }
@@ -71,21 +72,25 @@ function Items({
   readonly items: readonly unknown[];
   readonly level: number;
 }): JSX.Element {
+  const now = useApp().now();
   const rest = items.length - MOST_ITEMS;
   return (
     <ul class="items">
       {items.slice(0, MOST_ITEMS).map((item, index) => (
-        <li key={index}>{isRecord(item) ? flat(item) : shown(item, level + 1)}</li>
+        <li key={index}>{isRecord(item) ? flat(item, now) : shown(item, level + 1)}</li>
       ))}
       {rest > 0 ? <li class="muted">{`and ${count(rest)} more`}</li> : null}
     </ul>
   );
 }
 
-/** An object of a list in one line. */
-function flat(item: Readonly<Record<string, unknown>>): string {
+/** An object of a list in one line. @param now Unix seconds */
+function flat(item: Readonly<Record<string, unknown>>, now: number): string {
   return Object.entries(item)
     .filter(([, value]) => value !== null && typeof value !== 'object')
-    .map(([name, value]) => `${memberLabel(name).toLowerCase()} ${String(value)}`)
+    .map(([name, value]) => {
+      const text = typeof value === 'number' ? numberText(name, value, now) : String(value);
+      return `${memberLabel(name).toLowerCase()} ${text}`;
+    })
     .join(', ');
 }

@@ -21,27 +21,25 @@ export function Badge({
 /**
  * An instant relative to now, and by the clock in its tooltip.
  *
- * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `withClock`: the clock beside it, for single facts;
- *   `onlyClock`: in place of it, behind words such as `since`
+ * @param props `at`: Unix seconds; `otherwise`: shown when there is none; `clock`: `beside` it, for single facts, or
+ *   `instead` of it, after words such as `since`
  */
 export function Time({
   at,
   otherwise = '–',
-  withClock = false,
-  onlyClock = false,
+  clock,
 }: {
   readonly at: number | null | undefined;
   readonly otherwise?: string;
-  readonly withClock?: boolean;
-  readonly onlyClock?: boolean;
+  readonly clock?: 'beside' | 'instead';
 }): JSX.Element {
   const app = useApp();
   if (at === null || at === undefined) return <span class="muted">{otherwise}</span>;
   const now = app.now();
   return (
     <time dateTime={utc(at)} title={`${absolute(at, now)} · ${utc(at)}`}>
-      <span>{(onlyClock ? absolute : relative)(at, now)}</span>
-      {!withClock ? null : (
+      <span>{(clock === 'instead' ? absolute : relative)(at, now)}</span>
+      {clock !== 'beside' ? null : (
         <>
           {' '}
           <span class="clock">{absolute(at, now)}</span>

@@ -197,13 +197,13 @@ function Server(): JSX.Element {
             ['Running for', duration(health.uptime_seconds)],
             [
               'Last answer of the daemon',
-              <Time withClock key="answer" at={health.refresh.last_success_at} otherwise="never" />,
+              <Time clock="beside" key="answer" at={health.refresh.last_success_at} otherwise="never" />,
             ],
             ['Consecutive failures', String(health.refresh.consecutive_failures)],
             ['Last failure', health.refresh.last_error_code],
             ['Attestation', health.attestation === null ? 'none' : `version ${health.attestation.version}`],
-            ['Issued', <Time withClock key="issued" at={health.attestation?.issued_at} />],
-            ['Expires', <Time withClock key="expires" at={health.attestation?.expires_at} />],
+            ['Issued', <Time clock="beside" key="issued" at={health.attestation?.issued_at} />],
+            ['Expires', <Time clock="beside" key="expires" at={health.attestation?.expires_at} />],
           ]}
         />
       )}

@@ -27,7 +27,7 @@ export function IncidentCard(): JSX.Element | null {
         <h2 id="verdict-title">{title}</h2>
         {since === null ? null : (
           <p class="muted">
-            Began <Time at={since} withClock />
+            Began <Time at={since} clock="beside" />
           </p>
         )}
         {why === '' ? null : <p>{withReadersTimes(why, app.now())}</p>}
@@ -133,7 +133,7 @@ function Consequences({ incident }: { readonly incident: Incident }): JSX.Elemen
         <details>
           <summary>
             {`${count(unknown.length)} more unknown since `}
-            <Time at={unknownSince} onlyClock />
+            <Time at={unknownSince} clock="instead" />
           </summary>
           <p>{unknown.join(', ')}</p>
         </details>

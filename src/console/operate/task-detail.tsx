@@ -121,9 +121,9 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       <Facts
         rows={[
           ['Id', <code key="id">{task.task_id}</code>],
-          ['Asked for', <Time withClock key="created" at={task.created_at} />],
-          ['Started', <Time withClock key="started" at={task.started_at} otherwise="not yet" />],
-          ['Ended', <Time withClock key="ended" at={task.finished_at} otherwise="not yet" />],
+          ['Asked for', <Time clock="beside" key="created" at={task.created_at} />],
+          ['Started', <Time clock="beside" key="started" at={task.started_at} otherwise="not yet" />],
+          ['Ended', <Time clock="beside" key="ended" at={task.finished_at} otherwise="not yet" />],
           ['Took', <Took key="took" task={task} />],
           ['Attempt', `${task.attempt} of ${task.max_attempts}`],
           ['Lane', task.lane],
@@ -133,7 +133,7 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
           [
             'Cancel asked',
             task.cancel_requested_at === null ? null : (
-              <Time withClock key="asked" at={task.cancel_requested_at} />
+              <Time clock="beside" key="asked" at={task.cancel_requested_at} />
             ),
           ],
           ['Cancel reason', task.cancel_reason],

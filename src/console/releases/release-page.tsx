@@ -72,8 +72,8 @@ function Summary({ release, status }: PartProps): JSX.Element {
       />
       <Facts
         rows={[
-          ['Made', <Time withClock key="made" at={created} />],
-          ['Became current', <Time withClock key="published" at={published} otherwise="never" />],
+          ['Made', <Time clock="beside" key="made" at={created} />],
+          ['Became current', <Time clock="beside" key="published" at={published} otherwise="never" />],
           [
             'Base',
             base === undefined ? null : (
@@ -127,11 +127,11 @@ function Provenance({ release, status }: PartProps): JSX.Element {
           ],
           [
             'Signed',
-            attestation === null ? null : <Time withClock key="signed" at={attestation.issued_at} />,
+            attestation === null ? null : <Time clock="beside" key="signed" at={attestation.issued_at} />,
           ],
           [
             'Valid until',
-            attestation === null ? null : <Time withClock key="until" at={attestation.expires_at} />,
+            attestation === null ? null : <Time clock="beside" key="until" at={attestation.expires_at} />,
           ],
         ]}
       />
@@ -174,7 +174,12 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
           [
             'Oldest check',
             current === undefined || current === null ? null : (
-              <Time withClock key="oldest" at={current.verified_at} otherwise="not every file was checked" />
+              <Time
+                clock="beside"
+                key="oldest"
+                at={current.verified_at}
+                otherwise="not every file was checked"
+              />
             ),
           ],
           [

@@ -5,7 +5,7 @@ import { namedRelease } from '../../domain/release/named-release.ts';
 import { absolute, bytes, count, duration, percent, words } from './format.ts';
 
 /** Members that only programs need. */
-const HIDDEN: ReadonlySet<string> = new Set(['generation', 'dry_run']);
+const HIDDEN: ReadonlySet<string> = new Set(['generation']);
 
 /** The members that a person reads. */
 export function readableMembers(result: object): ReadonlyArray<readonly [name: string, value: unknown]> {

@@ -70,7 +70,7 @@ function TermFacts({ term }: { readonly term: Term }): JSX.Element {
           [words(source.source_kind), source.source_ref, source.source_author].filter(Boolean).join(', '),
         ],
         ['Note', source.source_note],
-        ['Changed', <Time withClock key="changed" at={term.updated_at} />],
+        ['Changed', <Time clock="beside" key="changed" at={term.updated_at} />],
         ['Id', <code key="id">{term.term_id}</code>],
       ]}
     />

@@ -14,7 +14,8 @@ import type { TaskEngine } from '../tasks/task-engine.ts';
 import type { ConnectedUpstream, UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { createAttestationRepository } from './records/attestation-repository.ts';
 import { createAttestor, type Attestor } from './attest/attestor.ts';
-import { queueVerification, recoverReleases } from './recovery/boot-recovery.ts';
+import { queueVerification } from './checks/queue-verification.ts';
+import { recoverReleases } from './recovery/boot-recovery.ts';
 import { findLostStore, FORMAT_RESTORED } from './recovery/lost-format.ts';
 import { requireStore } from './checks/require-store.ts';
 import { createCatalogRefreshTask } from './catalog/catalog-refresh-task.ts';
@@ -268,11 +269,10 @@ function createRooms(options: ReleasesOptions) {
       origin: originLimits(options.upstream.current()?.attested, common.origins),
     }),
     ttlSeconds: () => configuration().attestationTtlSeconds,
-    // The clock may have been wrong when a verification was dated. Old verifications are repeated by their schedule.
+    // A schedule verifies current releases, so only a date in the future asks for more. Nothing else verifies announced ones.
     onRenewal: () => {
-      const { maxVerifyAgeSeconds } = configuration();
-      const verify = (): void =>
-        queueVerification({ ...common, verifyAfterSeconds: Infinity, maxVerifyAgeSeconds });
+      const tooOld = { current: Infinity, announced: configuration().maxVerifyAgeSeconds };
+      const verify = (): void => queueVerification(common, tooOld);
       tryToStore(verify, 'the verification of a release', options.logger);
     },
   });

@@ -55,10 +55,10 @@ async function compareBlocks(
     const found = await pool.hashContent(fd, { blocks: false, span }, signal);
     const isWhole = found.size === span.end - span.start;
     if (!isWhole || found.blake3 !== expected) {
-      throw new ByteFault(
-        damageKindOf(isWhole ? 'digest_mismatch' : 'size_mismatch'),
-        `bytes ${span.start} to ${span.end - 1} of object ${blake3} do not match the digest in the manifest`,
-      );
+      const bytes = `bytes ${span.start} to ${span.end - 1} of object ${blake3}`;
+      throw isWhole
+        ? new ByteFault(damageKindOf('digest_mismatch'), `${bytes} do not match the digest in the manifest`)
+        : new ByteFault(damageKindOf('size_mismatch'), `${bytes} are not all there`);
     }
     await pace(found.size);
   };

@@ -63,7 +63,10 @@ export function createObjectInspector({
       return { sound: false, kind: damageKindOf(damage), message, memory: null };
     }
     if (memory.found !== null) {
-      const message = 'the bytes of the object do not match the digest in the manifest';
+      const message =
+        memory.found === 'size_mismatch'
+          ? 'the object has another size than the manifest says'
+          : 'the bytes of the object do not match the digest in the manifest';
       return { sound: false, kind: damageKindOf(memory.found), message, memory };
     }
     try {

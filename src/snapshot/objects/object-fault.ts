@@ -49,21 +49,19 @@ export function objectFaultOf(error: unknown, blake3: Blake3Hex, what: string): 
  * @returns `null` when it says nothing of the object: a shortage of descriptors or memory, a closed hash pool, a crashed hash thread
  */
 export function objectDamageOf(error: unknown): ObjectDamage | null {
-  const kind = error instanceof ObjectFault ? error.kind : readFaultKindOf(errorCode(error));
+  const kind = error instanceof ObjectFault ? error.kind : faultKindOf(errorCode(error));
   if (kind === 'exhausted') return null;
   return kind === 'not_regular' ? 'unreadable' : kind;
 }
 
-/** The kind of fault of a file that was open. Errors of Node itself, and bugs, say nothing of the file. */
-function readFaultKindOf(code: string | null): ObjectFaultKind {
-  if (code === FILE_CHANGED) return 'size_mismatch';
-  return code === null || code.startsWith('ERR_') ? 'exhausted' : faultKindOf(code);
-}
-
 function faultKindOf(code: string | null): ObjectFaultKind {
+  // Errors of Node itself, and bugs, say nothing of the file.
+  if (code === null || code.startsWith('ERR_')) return 'exhausted';
   switch (code) {
     case 'ENOENT':
       return 'missing';
+    case FILE_CHANGED:
+      return 'size_mismatch';
     // O_NOFOLLOW on a symbolic link, a directory or socket in the object's place, a file where a directory should be.
     case 'ELOOP':
     case 'EMLINK':

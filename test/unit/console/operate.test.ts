@@ -220,8 +220,13 @@ describe('the result of a task', () => {
     const result = { units: 1, generation: 1_795_454_545, dry_run: true, nothing: null };
     expect(readableMembers(result)).toEqual([
       ['units', 1],
+      ['dry_run', true],
       ['nothing', null],
     ]);
+  });
+
+  it('tells a dry run from the real one', () => {
+    expect(resultBrief({ dry_run: true, deleted: 2 }, now, 3)).toBe('dry run · 2 deleted');
   });
 
   it('reads as English at a glance: a count before its noun', () => {

@@ -9,7 +9,7 @@ import { readManifest } from '../../../mirror/read-manifest.ts';
 import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { checkFile, type ReleasePath } from './check-files.ts';
-import { throwIfInterrupted, timeUpOf } from './time-limit.ts';
+import { throwIfInterrupted, checkTimeoutOf } from './time-limit.ts';
 import {
   isMirrorSound,
   MIRROR_EXAMPLES_MAX,
@@ -37,7 +37,7 @@ export interface MirrorCheckOptions {
   /** A number from 0 to 1, without 1. */
   readonly random: () => number;
   readonly onProgress: (bytes: number, total: number | null, release: string) => void;
-  /** Aborted with a `TimeUp` when the time is over: the report then says how far the check got. */
+  /** Aborted with a `CheckTimeout` when the time is over: the report then says how far the check got. */
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +52,7 @@ interface AcceptedMirror {
  * Checks a mirror from outside: its attestation, the manifest of each current release against the signed digest, and the
  * bytes. It continues after damage.
  *
- * @throws the signal's reason, except for `TimeUp`
+ * @throws the signal's reason, except for `CheckTimeout`
  */
 export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorReport> {
   const { url, sample } = options;
@@ -86,7 +86,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     mode,
     sound: isMirrorSound({ attestation, releases, against }),
     complete,
-    timed_out: !complete && timeUpOf(options.signal) !== null,
+    timed_out: !complete && checkTimeoutOf(options.signal) !== null,
     attestation,
     releases,
     without_release: CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
@@ -100,20 +100,20 @@ function withoutAttestation(
   error: unknown,
   signal: AbortSignal,
 ): MirrorReport {
-  const timeUp = timeUpOf(signal);
-  const isInvalid = timeUp === null && isRefused(error);
+  const timeout = checkTimeoutOf(signal);
+  const isInvalid = timeout === null && isRefused(error);
   return {
     ...of,
     sound: false,
     complete: false,
-    timed_out: timeUp !== null,
+    timed_out: timeout !== null,
     attestation: {
       status: isInvalid ? 'invalid' : 'not_checked',
       version: null,
       issued_at: null,
       expires_at: null,
       signed_by: [],
-      problems: [reasonOf(timeUp ?? error)],
+      problems: [reasonOf(timeout ?? error)],
     },
     releases: [],
     without_release: [],
@@ -157,7 +157,7 @@ async function checkRelease(
     if (sample !== null) await run.check(sample.entries);
   } catch (error) {
     throwIfInterrupted(options.signal);
-    complete = timeUpOf(options.signal) === null;
+    complete = checkTimeoutOf(options.signal) === null;
     if (complete) problems.push(reasonOf(error));
   }
   return {
@@ -257,7 +257,7 @@ async function compareWith(
     theirs = (await acceptMirror(options, url, options.sendAgainst)).attestation.statement;
   } catch (error) {
     throwIfInterrupted(options.signal);
-    return { url, status: 'not_checked', problems: [reasonOf(timeUpOf(options.signal) ?? error)] };
+    return { url, status: 'not_checked', problems: [reasonOf(checkTimeoutOf(options.signal) ?? error)] };
   }
   const nameOf = (statement: AttestationStatement, channel: Channel): string => {
     const attested = statement[channel];

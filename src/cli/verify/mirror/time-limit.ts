@@ -1,16 +1,16 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 
 /** The time for a whole check is over. */
-export class TimeUp extends Error {
+export class CheckTimeout extends Error {
   constructor(seconds: number) {
     super(`the check did not end within ${seconds} s (--timeout)`);
-    this.name = 'TimeUp';
+    this.name = 'CheckTimeout';
   }
 }
 
 /** A limit for the time of a whole check. */
 export interface TimeLimit {
-  /** Aborted with a {@link TimeUp} when the time is over. */
+  /** Aborted with a {@link CheckTimeout} when the time is over. */
   readonly signal: AbortSignal;
   /** Ends the limit. */
   clear(): void;
@@ -27,7 +27,7 @@ export function startTimeLimit(seconds: number | null, clock: Clock): TimeLimit 
   if (seconds !== null) {
     void clock.sleep(seconds * 1000, cleared.signal).then(
       () => {
-        limit.abort(new TimeUp(seconds));
+        limit.abort(new CheckTimeout(seconds));
       },
       () => undefined,
     );
@@ -41,11 +41,11 @@ export function startTimeLimit(seconds: number | null, clock: Clock): TimeLimit 
 }
 
 /** The end of the time, when that has aborted a signal; `null` otherwise. */
-export function timeUpOf(signal: AbortSignal): TimeUp | null {
-  return signal.reason instanceof TimeUp ? signal.reason : null;
+export function checkTimeoutOf(signal: AbortSignal): CheckTimeout | null {
+  return signal.reason instanceof CheckTimeout ? signal.reason : null;
 }
 
 /** Throws the reason of an aborted signal, except for the end of the time: the findings until then are reported. */
 export function throwIfInterrupted(signal: AbortSignal): void {
-  if (timeUpOf(signal) === null) signal.throwIfAborted();
+  if (checkTimeoutOf(signal) === null) signal.throwIfAborted();
 }

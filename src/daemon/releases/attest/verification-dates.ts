@@ -5,16 +5,20 @@ import { tryToStore } from '../../database/store-when-possible.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 
-/** Keeps the dates of verifications in step with the wall clock. */
+/** Keeps the ages of the last full verifications of releases true when the wall clock is set back. */
 export interface VerificationDates {
   /**
-   * Dates the verifications earlier that lie in the future since the wall clock was set back, by as much as it was. The clock that
-   * never goes back measures that, so their age is still known. A verification that was dated in the future before stays as it is,
-   * and counts for nothing.
+   * Dates the verifications earlier by as much as the wall clock was set back since the last call. The clock that never goes back
+   * measures that. A verification that was dated in the future before the step stays as it is, and counts for nothing. A step
+   * forward changes no date, because time may have passed while the machine slept.
+   *
+   * The hashes of single objects keep their dates, so a release that is registered after the step is dated at its registration
+   * when they lie in the future. When the dates of releases cannot be stored, the next call tries again.
    */
   followClock(): void;
 }
 
+/** Where the dates are stored, and the clocks. */
 export interface VerificationDatesOptions {
   readonly releases: Pick<ReleaseRepository, 'kept' | 'update'>;
   readonly database: SqlDatabase;
@@ -22,41 +26,35 @@ export interface VerificationDatesOptions {
   readonly logger: Logger;
 }
 
-/** Creates the dates. A shift of the clock counts from now on. */
+/** Creates the dates. A step of the clock counts from now on. */
 export function createVerificationDates(options: VerificationDatesOptions): VerificationDates {
   const { database, clock, logger } = options;
   let shiftMs = measureClockShift(clock);
+  const dateEarlier = (seconds: number): boolean => {
+    const store = (): void => {
+      database.transaction(() => {
+        storeEarlierDates(options, seconds);
+      });
+    };
+    if (!tryToStore(store, 'the dates of verifications', logger)) return false;
+    logger.info({ seconds }, 'the wall clock was set back; the last full verifications are dated earlier');
+    return true;
+  };
   return {
     followClock: () => {
       const shift = shiftMs();
       if (Math.abs(shift) <= CLOCK_SHIFT_TOLERANCE_MS) return;
       const shiftFromNow = measureClockShift(clock);
-      // After a step forward, time may have passed while the machine slept, so no date may follow it.
-      const isStored =
-        shift > 0 ||
-        tryToStore(
-          () => {
-            database.transaction(() => {
-              dateEarlier(options, Math.ceil(-shift / 1000));
-            });
-          },
-          'the dates of verifications',
-          logger,
-        );
-      if (isStored) shiftMs = shiftFromNow;
+      if (shift > 0 || dateEarlier(Math.ceil(-shift / 1000))) shiftMs = shiftFromNow;
     },
   };
 }
 
-/** @param bySeconds by how much the wall clock was set back */
-function dateEarlier({ releases, clock, logger }: VerificationDatesOptions, bySeconds: number): void {
-  const now = unixSeconds(clock);
+/** @param seconds by how much the wall clock was set back */
+function storeEarlierDates({ releases, clock }: VerificationDatesOptions, seconds: number): void {
+  const beforeStep = unixSeconds(clock) + seconds;
   for (const { channel, release_id, verified_at: at } of releases.kept()) {
-    if (at === null || at <= now || at > now + bySeconds) continue;
-    releases.update(channel, release_id, { verified_at: at - bySeconds });
-    logger.info(
-      { channel, release_id, seconds: bySeconds },
-      'the wall clock was set back; the last full verification is dated earlier by as much',
-    );
+    if (at === null || at > beforeStep) continue;
+    releases.update(channel, release_id, { verified_at: at - seconds });
   }
 }

@@ -221,7 +221,13 @@ async function examine(
   if (info !== null && found.serverInfo !== null && found.serverInfo !== 'ok') {
     damaged.set(info.blake3, { blake3: info.blake3, status: found.serverInfo });
   }
-  return { problem, damaged: [...damaged.values()], entries: index.length, startedAt };
+  return {
+    problem,
+    damaged: [...damaged.values()],
+    entries: index.length,
+    // The wall clock may have been set back since.
+    startedAt: Math.min(startedAt, unixSeconds(options.clock)),
+  };
 }
 
 /** Loads the manifest; returns the problem when it cannot. */

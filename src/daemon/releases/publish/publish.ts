@@ -219,7 +219,9 @@ async function writeManifest(
   const entries = manifestEntries(options.catalogs, revisionId, (seconds) => {
     verifiedAt = Math.min(verifiedAt, seconds);
   });
-  return { written: await options.writer.writeManifest(taskId, headerOf(release), entries), verifiedAt };
+  const written = await options.writer.writeManifest(taskId, headerOf(release), entries);
+  // The wall clock may have been set back since.
+  return { written, verifiedAt: Math.min(verifiedAt, unixSeconds(options.clock)) };
 }
 
 /** Official releases and copies of an origin's releases come from a sync, all others from a publish. */

@@ -7,17 +7,16 @@ import type {
 } from '../../../domain/verdict/attestation.ts';
 import { announcedRelease } from '../../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
-import { isInFuture } from '../../../domain/verdict/attestation.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import type { SnapshotWriter } from '../../../snapshot/snapshot-writer.ts';
 import { describeStorageError, storageFailureOf } from '../../database/storage-failure.ts';
 import { tryToStore } from '../../database/store-when-possible.ts';
 import type { ReleaseEvents } from '../../events/release-events.ts';
-import { callOf } from '../../tasks/job.ts';
 import type { TaskEngine } from '../../tasks/task-engine.ts';
 import { adoptReleases, type AdoptDependencies } from './adopt-releases.ts';
 import type { AttestationRepository, StoredAttestation } from '../records/attestation-repository.ts';
 import type { Attestor } from '../attest/attestor.ts';
+import { queueVerification } from '../checks/queue-verification.ts';
 import { describe, isSound, type ReleaseCheck, type ReleaseFindings } from '../checks/release-check.ts';
 import { documentColumns, type ReleaseRow } from '../records/release-row.ts';
 import { isAnnouncedIn, selectRetained, type RetentionLimits } from '../records/retention-rules.ts';
@@ -26,7 +25,6 @@ import { currentOf } from '../attest/statement-rules.ts';
 import type { EarlierVersions } from '../attest/version-counter.ts';
 import { applySwitch, applyWithdrawal } from '../records/apply-switch.ts';
 import { planSwitch } from '../records/switch-rules.ts';
-import { VERIFY_JOB } from '../jobs/release-jobs.ts';
 import { situationOf } from '../records/release-situation.ts';
 
 export interface RecoveryDependencies extends AdoptDependencies {
@@ -38,7 +36,7 @@ export interface RecoveryDependencies extends AdoptDependencies {
   readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'list'>;
   readonly signingKeys: readonly SigningKey[];
   readonly retention: RetentionLimits;
-  /** Age of the last full verification, in seconds, from which a current release is verified again at boot. */
+  /** Age of the last full verification, in seconds, from which a current or announced release is verified again at boot. */
   readonly verifyAfterSeconds: number;
   /** Age of the last full verification, in seconds, from which a release is no longer attested. */
   readonly maxVerifyAgeSeconds: number;
@@ -67,7 +65,8 @@ export async function recoverReleases(deps: RecoveryDependencies, signal: AbortS
   }
   await attestor.issue('boot');
   // The schedule of the channel verifies the releases later.
-  tryToStore(() => queueVerification(deps), 'the verification after the start', logger);
+  const tooOld = { current: deps.verifyAfterSeconds, announced: deps.verifyAfterSeconds };
+  tryToStore(() => queueVerification(deps, tooOld), 'the verification after the start', logger);
 }
 
 /** A full data folder only refuses to store damage: without it, a sound release stays attested as the database has it. */
@@ -253,38 +252,4 @@ async function readAttestation(deps: RecoveryDependencies): Promise<VerifiedAtte
     return null;
   }
   return verified.value;
-}
-
-/**
- * Queues the verification of each current or announced release that needs one: the last one is too old, or dated in the future.
- *
- * @param verifyAfterSeconds age that is too old, seconds; an announced release, which no schedule verifies, is also verified at
- *   the age from which it is no longer attested
- */
-export function queueVerification({
-  releases,
-  engine,
-  clock,
-  verifyAfterSeconds,
-  maxVerifyAgeSeconds,
-}: Pick<
-  RecoveryDependencies,
-  'releases' | 'engine' | 'clock' | 'verifyAfterSeconds' | 'maxVerifyAgeSeconds'
->): void {
-  const now = unixSeconds(clock);
-  const queue = (release: ReleaseRow | null, tooOldSeconds: number): void => {
-    if (release === null) return;
-    const { channel, release_id } = release;
-    const at = release.verified_at ?? 0;
-    // A repair verifies a damaged release.
-    const isUndated = isInFuture(at, now) && release.state !== 'damaged';
-    if (at > now - tooOldSeconds && !isUndated) return;
-    engine.submit({ ...callOf(VERIFY_JOB, { channel, release_id }), dedupe: true });
-  };
-  for (const channel of CHANNELS) {
-    const announced = releases.announcedOf(channel);
-    queue(releases.current(channel), verifyAfterSeconds);
-    if (announced !== null)
-      queue(releases.get(channel, announced.release_id), Math.min(verifyAfterSeconds, maxVerifyAgeSeconds));
-  }
 }

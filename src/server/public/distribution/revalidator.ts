@@ -91,7 +91,7 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
           if (damage !== null)
             return { ok: false, kind: damageKindOf(damage), message: `the object is not usable (${damage})` };
           if (errorCode(error) === null) throw error;
-          throw overloaded('the process is out of file descriptors or memory', error);
+          throw overloaded('the object cannot be read now', error);
         }
       }),
   };

@@ -100,6 +100,7 @@ describe('the answer to a shell', () => {
       '--url',
       '--token-file',
       '--sample',
+      '--timeout',
       '--against',
       '--output',
     ]);

@@ -296,7 +296,7 @@ describe('slipway verify --url', () => {
   ])('ends when the time is over %s, and says how far it got', async (_, silent, checked) => {
     const mirror = await startMirror();
     const isSilent = (path: string): boolean => path.includes(silent);
-    const { code, out } = await verifyUntilTimeUp(mirror, { isSilent, checked: checked ?? 0 });
+    const { code, out } = await verifyUntilCheckTimeout(mirror, { isSilent, checked: checked ?? 0 });
     const found = JSON.parse(out) as MirrorReport;
     expect(code).toBe(4);
     expect(found).toMatchObject({ complete: false, timed_out: true, sound: checked !== null });
@@ -311,10 +311,13 @@ describe('slipway verify --url', () => {
   it('says in words that the time is over, and ends with 1 for damage that was found before', async () => {
     const mirror = await startMirror();
     const run = { isSilent: (path: string) => path.includes('/big.bin'), checked: 3 };
-    const { code, out } = await verifyUntilTimeUp(mirror, { ...run, more: ['-o', 'text'] });
+    const { code, out } = await verifyUntilCheckTimeout(mirror, { ...run, more: ['-o', 'text'] });
     expect([code, out]).toEqual([4, expect.stringMatching(/^PARTLY +official +r1 +4 .* 3 +0$/m)]);
     expect(out).toContain('COULD NOT BE CHECKED: the time was over before the end');
-    const damaged = await verifyUntilTimeUp(mirror, { ...run, isLost: (path) => path.endsWith('/c.bin') });
+    const damaged = await verifyUntilCheckTimeout(mirror, {
+      ...run,
+      isLost: (path) => path.endsWith('/c.bin'),
+    });
     expect(damaged.code).toBe(1);
     expect(JSON.parse(damaged.out)).toMatchObject({ sound: false, timed_out: true, complete: false });
   });
@@ -334,7 +337,7 @@ describe('slipway verify --url', () => {
       (_path, response) => response.destroy(),
       () => true,
     );
-    const { code, out } = await verifyUntilTimeUp(mirror, {
+    const { code, out } = await verifyUntilCheckTimeout(mirror, {
       isSilent: () => false,
       checked: 4,
       more: ['--against', against.url],
@@ -474,7 +477,7 @@ class LookedAtClock extends FakeClock {
 }
 
 /** Checks a mirror that leaves some requests without an answer, until its 60 seconds are over. */
-async function verifyUntilTimeUp(
+async function verifyUntilCheckTimeout(
   mirror: Mirror,
   options: {
     readonly isSilent: (path: string) => boolean;

@@ -173,6 +173,22 @@ describe('an announced release', () => {
     });
   });
 
+  test('is not verified at every renewal while it is damaged', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    await world.damage('two', 'bad');
+    const { task_id: known } = await world.act('verify', { force: true });
+    const eightDaysAgo = seconds(world) - (8 * DAY) / 1000;
+    world.releases.repository.update('official', '2.0', { verified_at: eightDaysAgo });
+    const { version } = world.attested();
+    await until(async () => {
+      await world.clock.advance(5000);
+      return world.attested().version > version + 1;
+    });
+    expect(world.engine.historyOf('verify').last?.task_id).toBe(known);
+    expect(world.engine.list(10).filter(({ kind }) => kind === 'verify')).toHaveLength(1);
+  });
+
   test('is not deleted by a cleanup', async () => {
     const world = await announcing();
     await world.act('sync');
