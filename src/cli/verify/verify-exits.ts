@@ -7,7 +7,7 @@ export const VERIFY_EXITS = {
   usage: 2,
   /** All that was looked at is sound, and something could not be looked at. */
   incomplete: 3,
-  /** A mirror gave no attestation, so nothing of it could be looked at; or the time was over before the end of the check. */
+  /** A mirror gave no attestation or serves no release, so no file could be looked at; or the time was over before the end. */
   unchecked: 4,
 } as const;
 
@@ -23,12 +23,17 @@ export function exitCodeOf({
   return complete ? VERIFY_EXITS.ok : VERIFY_EXITS.incomplete;
 }
 
-/** The exit code of a report on a mirror. Damage that was found counts also when the time was over. */
+/**
+ * The exit code of a report on a mirror. Damage that was found counts also when the time was over. A mirror without a release
+ * serves no file that could be read.
+ */
 export function exitCodeOfMirror(
   report: Pick<MirrorReport, 'sound' | 'complete' | 'timed_out'> & {
     readonly attestation: Pick<MirrorReport['attestation'], 'status'>;
+    readonly releases: readonly unknown[];
   },
 ): number {
   if (report.attestation.status === 'not_checked') return VERIFY_EXITS.unchecked;
-  return report.sound && report.timed_out ? VERIFY_EXITS.unchecked : exitCodeOf(report);
+  const isUnchecked = report.timed_out || report.releases.length === 0;
+  return report.sound && isUnchecked ? VERIFY_EXITS.unchecked : exitCodeOf(report);
 }

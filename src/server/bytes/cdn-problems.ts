@@ -54,8 +54,9 @@ export function serviceErrorOf(error: unknown, retryAfter: number): unknown {
       cause: error,
     });
   }
+  const what = error.kind === 'missing' ? 'are not all there' : 'do not match the manifest of its release';
   return notDistributable(
-    'The bytes of this resource do not match the manifest of its release, so the server does not send them. Retry after a repair.',
+    `The bytes of this resource ${what}, so the server does not send them. Retry after a repair.`,
     reasonOfDamage(error.kind),
     retryAfter,
   );

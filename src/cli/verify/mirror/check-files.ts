@@ -33,7 +33,11 @@ export async function checkFile(
     try {
       const target = `${url}/${encodePath(destination)}`;
       const answer = await send({ method: 'GET', url: target, accept: [200] }, signal);
-      return await compare(answer.chunks(), entry);
+      const coding = answer.headers['content-encoding'] ?? 'identity';
+      if (coding === 'identity') return await compare(answer.chunks(), entry);
+      answer.discard();
+      const message = `it is sent with the content coding ${coding}, which nobody asked for`;
+      return { destination, status: 'digest_mismatch', message };
     } catch (error) {
       signal.throwIfAborted();
       last = messageOf(error);

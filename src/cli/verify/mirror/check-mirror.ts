@@ -80,7 +80,8 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     signed_by: signedBy,
     problems: [],
   };
-  const complete = releases.every((release) => release.complete) && against?.status !== 'not_checked';
+  const complete =
+    releases.length > 0 && releases.every((release) => release.complete) && against?.status !== 'not_checked';
   return {
     url,
     mode,

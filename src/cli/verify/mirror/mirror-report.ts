@@ -127,12 +127,14 @@ function renderFindings({ channel, release_id: id, problems, examples, damaged }
   ];
 }
 
-function conclusion({ sound, complete, timed_out: timedOut, attestation }: MirrorReport): string {
+function conclusion({ sound, complete, timed_out: timedOut, attestation, releases }: MirrorReport): string {
   if (timedOut && attestation.status === 'not_checked')
     return 'COULD NOT BE CHECKED: the time was over before the mirror gave an attestation, so nothing is known of its files; check again with a longer --timeout';
   if (attestation.status === 'not_checked')
     return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
   if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator the problems named above';
+  if (releases.length === 0)
+    return 'COULD NOT BE CHECKED: the mirror serves no release now, for the reasons named above, so no file was read; check again when it does';
   if (timedOut)
     return 'COULD NOT BE CHECKED: the time was over before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';

@@ -50,7 +50,10 @@ export interface RepairAttempts {
   record(attempts: readonly RepairAttempt[]): void;
   /** Deletes the failed attempts of upstream as a whole, because it answers again. */
   forgetUpstream(): void;
-  /** The newest failed attempt of a release's own manifest, record or files, whose damage remains. */
+  /**
+   * The newest failed attempt of a release's own manifest, record or files, whose damage remains. An attempt from before the
+   * damage was found had another cause, and something else has mended it.
+   */
   lastFailureOf(release: Pick<ReleaseRow, 'channel' | 'release_id'>): FailedRepair | null;
   /** Deletes attempts that no longer count. */
   forgetOld(nowMs: number): void;
@@ -72,10 +75,11 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
     `${blake3} IN (SELECT r.server_info_blake3 FROM release r JOIN catalog_revision c USING (revision_id)
        WHERE r.state <> 'deleted' AND c.server_info IS NOT NULL)`;
   const damaged = `
-    (SELECT DISTINCT blake3 AS subject, iif(${isStored('blake3')}, 0, ${upstreamNextAt}) AS not_before_ms
-       FROM damaged_entry
+    (SELECT blake3 AS subject, iif(${isStored('blake3')}, 0, ${upstreamNextAt}) AS not_before_ms,
+       min(found_at) AS found_at FROM damaged_entry GROUP BY blake3
      UNION ALL
-     SELECT channel || '/' || release_id, 0 FROM release WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
+     SELECT channel || '/' || release_id, 0, damaged_at FROM release
+       WHERE state = 'damaged' AND damage_message IS NOT NULL)`;
   const due = database.prepare(
     `SELECT DISTINCT d.blake3, ${isStored('d.blake3')} AS is_stored
      FROM damaged_entry d LEFT JOIN repair_attempt a ON a.subject = d.blake3
@@ -97,7 +101,7 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
     `SELECT a.problem, a.tried_at, a.next_at_ms,
        (SELECT min(destination) FROM damaged_entry WHERE blake3 = a.subject AND channel = :channel AND release_id = :release_id) AS destination
      FROM repair_attempt a JOIN ${damaged} d USING (subject)
-     WHERE a.problem IS NOT NULL AND (a.subject = :manifest OR a.subject IN
+     WHERE a.problem IS NOT NULL AND a.tried_at >= d.found_at AND (a.subject = :manifest OR a.subject IN
        (SELECT blake3 FROM damaged_entry WHERE channel = :channel AND release_id = :release_id))
      ORDER BY a.tried_at DESC, a.next_at_ms LIMIT 1`,
   );

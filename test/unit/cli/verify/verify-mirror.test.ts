@@ -55,6 +55,7 @@ async function report(...argv: readonly string[]): Promise<{ code: number; repor
 async function startProxy(
   target: string,
   change: (path: string, body: Buffer) => Buffer | number | null,
+  headersOf: (path: string) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<{ readonly url: string; readonly paths: string[] }> {
   const paths: string[] = [];
   const forward = async ({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -63,7 +64,7 @@ async function startProxy(
     const body = change(url, Buffer.from(await answer.arrayBuffer()));
     if (body === null) response.destroy();
     else if (typeof body === 'number') response.writeHead(body).end();
-    else response.writeHead(answer.status, { 'content-length': body.length }).end(body);
+    else response.writeHead(answer.status, { 'content-length': body.length, ...headersOf(url) }).end(body);
   };
   const server = createServer((request, response) => void forward(request, response));
   server.listen(0, '127.0.0.1');
@@ -117,6 +118,29 @@ describe('slipway verify --url', () => {
       'c.bin': 'size_mismatch',
       'empty.bin': 'unreachable',
     });
+  });
+
+  it('finds files that come with a content coding, which clients that asked for none cannot read', async () => {
+    const mirror = await startMirror();
+    const proxy = await startProxy(
+      mirror.url,
+      (_path, body) => body,
+      (path) => (path.endsWith('/c.bin') ? { 'content-encoding': 'gzip' } : {}),
+    );
+    const { code, out } = await verify('--url', proxy.url, '--keys', mirror.keyFile);
+    expect(code).toBe(1);
+    expect(out).toContain('it is sent with the content coding gzip, which nobody asked for');
+  });
+
+  it('calls no mirror sound that serves no release', async () => {
+    const mirror = await startMirror();
+    mirror.daemon.setEnvelope(mirror.store.attest({ version: 8, issuedAt: now() }));
+    await until(() => !mirror.parts.room.serving.verdict('official').distributable, 30_000);
+    const { code, report: found } = await report('--url', mirror.url, '--keys', mirror.keyFile);
+    expect([code, found.complete, found.releases]).toEqual([4, false, []]);
+    const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
+    expect(out).toContain('official: no release (');
+    expect(out).toContain('COULD NOT BE CHECKED: the mirror serves no release now');
   });
 
   it('finds a manifest that is not the signed one', async () => {

@@ -125,6 +125,31 @@ test('a repair that fails says why and when the next one runs, waits longer each
   });
 });
 
+test('a failed repair is not the cause of damage that was found after something else had mended the file', async () => {
+  const world = await synced();
+  const told = (): string | undefined =>
+    world.releases.diagnostics().find(({ id }) => id === 'verification')?.message;
+  upstreamIsDown(world);
+  await world.damage('two', null);
+  reported(world, 'two');
+  await until(async () => {
+    await world.clock.advance(0);
+    return repairs(world).length === 1;
+  });
+  expect(told()).toContain('connection refused');
+  world.upstream.onOpen = () => undefined;
+  await world.clock.advance(500);
+  expect((await world.act('repair')).status).toBe('succeeded');
+  await until(() => isPassed(world));
+  world.clock.jumpAhead(500);
+  upstreamIsDown(world);
+  await world.damage('two', null);
+  const known = repairs(world).length;
+  expect((await world.act('verify', { force: true })).failure_code).toBe('damage_found');
+  expect(repairs(world)).toHaveLength(known);
+  expect(told()).not.toContain('connection refused');
+});
+
 test('the waits of failed repairs continue after a restart', async () => {
   const world = await synced();
   upstreamIsDown(world);
