@@ -60,7 +60,7 @@ function shown(value: unknown, level: number): ComponentChildren {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : <Items items={value} level={level} />;
   if (typeof value === 'bigint') return count(value);
-  if (!isRecord(value)) return String(value);
+  if (!isRecord(value)) return value as string;
   if (Object.keys(value).length === 0) return null;
   return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
 }

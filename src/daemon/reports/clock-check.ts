@@ -49,7 +49,7 @@ export function createClockLook(clock: Clock, recorded: () => readonly RecordedT
           return { status: 'ok', message: 'the wall clock is steady' };
         return {
           status: 'degraded',
-          message: `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service. The daemon goes on with the present time, and this finding ends with its next start`,
+          message: `the wall clock was moved by ${(shift / 1000).toFixed(0)} s since the start; check the time service. The daemon uses the present time; this finding ends with its next start`,
         };
       },
     },

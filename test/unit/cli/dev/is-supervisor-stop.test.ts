@@ -14,8 +14,16 @@ it('is only what the daemon says as well', () => {
     logger.error({ step: 'daemon' }, 'a shutdown step failed');
   }
   expect(lines.map(isSupervisorStop)).toEqual([
-    ...[true, true, false, false, false],
-    ...[false, false, false, false, false],
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
   ]);
   expect(isSupervisorStop('not JSON')).toBe(false);
 });

@@ -40,12 +40,14 @@ function sceneOf(ages: ReadonlyArray<number | null>): Scene {
     },
   } as unknown as VerificationDatesOptions['database'];
   const logger = pino({ level: 'info' }, { write: (line: string) => logged.push(line) });
-  const { followClock } = createVerificationDates({ releases, database, clock, logger });
+  const verifications = createVerificationDates({ releases, database, clock, logger });
   return {
     clock,
     now,
     dates: () => [...dates.values()],
-    followClock,
+    followClock: () => {
+      verifications.followClock();
+    },
     setFull: (value) => {
       isFull = value;
     },
