@@ -59,8 +59,9 @@ function shown(value: unknown, level: number): ComponentChildren {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : <Items items={value} level={level} />;
-  if (typeof value === 'bigint') return count(value);
-  if (!isRecord(value)) return value as string;
+  if (typeof value === 'number' || typeof value === 'bigint') return count(value);
+  if (typeof value === 'string') return value;
+  if (!isRecord(value)) return null;
   if (Object.keys(value).length === 0) return null;
   return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
 }
