@@ -45,6 +45,13 @@ export interface SnapshotWriter {
    * its place is quarantined. Durable after {@link flush}.
    */
   commitObject(object: StagedObject): Promise<void>;
+  /**
+   * Writes the block list of an object that is in the store again, if it is large and the list is lost or wrong. The
+   * digests must be of exactly its bytes; the list is written beside the staged path first. Durable after {@link flush}.
+   *
+   * @returns false when no object of this size is there
+   */
+  restoreBlockList(object: StagedObject): Promise<boolean>;
   /** Makes the names of everything committed so far durable. */
   flush(): Promise<void>;
   /** Moves an object and its block list out of the store for diagnosis; false when there was no object. */
@@ -148,6 +155,7 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
     commitObject: async (object) => {
       await inStore(() => committer.commit(object));
     },
+    restoreBlockList: async (object) => await inStore(() => committer.restoreBlockList(object)),
     flush: async () => {
       await committer.flush();
     },

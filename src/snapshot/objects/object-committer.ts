@@ -63,6 +63,18 @@ export class ObjectCommitter {
     });
   }
 
+  /** See `SnapshotWriter.restoreBlockList`. */
+  async restoreBlockList({ stagedPath, digests }: StagedObject): Promise<boolean> {
+    return await this.#queue.run(digests.blake3, async () => {
+      // Without this, a link in place of the directory would lead out of the store.
+      await this.#makeDirectory(objectDirectory(this.#root, digests.blake3));
+      if ((await fileState(objectPath(this.#root, digests.blake3), digests.size)) !== 'ok') return false;
+      if (hasBlockList(digests.size)) await this.#commitBlockList(stagedPath, digests);
+      this.#touched.add(objectDirectory(this.#root, digests.blake3));
+      return true;
+    });
+  }
+
   /** See `SnapshotWriter.quarantine`. */
   async quarantine(blake3: Blake3Hex, taskId: string): Promise<boolean> {
     return await this.#queue.run(blake3, async () => await this.#quarantine(blake3, taskId));

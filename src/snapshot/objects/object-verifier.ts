@@ -1,5 +1,5 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { HashPool } from '../../platform/hashing/digests.ts';
+import type { ContentDigests, HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from './block-list.ts';
 import { objectDamageOf } from './object-fault.ts';
 import type { EntryStatus } from './object-ledger.ts';
@@ -32,16 +32,34 @@ export async function verifyObject(options: VerifyObjectOptions): Promise<EntryS
   return await statusOf(signal, async () => {
     const list = await blockListOf(root, part);
     const compare = list !== null && options.compareBlocks === true;
-    const object = await openObject({ root, blake3: part.blake3, size: part.size });
-    try {
-      const found = await pool.hashContent(object.fd, { blocks: compare }, signal);
-      if (found.size !== part.size) return 'size_mismatch';
-      if (found.blake3 !== part.blake3) return 'digest_mismatch';
-      return compare && (found.blocks === null || !list.equals(found.blocks)) ? 'digest_mismatch' : 'ok';
-    } finally {
-      await object.close();
-    }
+    const found = await hashObject({ root, part, pool, signal, blocks: compare });
+    if (found.size !== part.size) return 'size_mismatch';
+    if (found.blake3 !== part.blake3) return 'digest_mismatch';
+    return compare && (found.blocks === null || !list.equals(found.blocks)) ? 'digest_mismatch' : 'ok';
   });
+}
+
+/**
+ * Hashes the bytes of one object, whatever its block list is.
+ *
+ * @param options.blocks whether to compute its block list, too
+ * @throws ObjectFault when it cannot be opened as an object of its size; the file system error; the signal's reason
+ */
+export async function hashObject({
+  root,
+  part: { blake3, size },
+  pool,
+  signal,
+  blocks,
+}: Pick<VerifyObjectOptions, 'root' | 'part' | 'pool' | 'signal'> & {
+  readonly blocks: boolean;
+}): Promise<ContentDigests> {
+  const object = await openObject({ root, blake3, size });
+  try {
+    return await pool.hashContent(object.fd, { blocks }, signal);
+  } finally {
+    await object.close();
+  }
 }
 
 /** Checks the block list of a large object; the object itself is known. Throws an error that says nothing of it. */

@@ -272,6 +272,25 @@ describe('commitObject', () => {
   });
 });
 
+describe('restoreBlockList', () => {
+  it('writes a lost list of an object again, and nothing for an object that is not there', async () => {
+    const { root, writer } = await openWriter();
+    const bytes = Buffer.alloc(BLOCK_SIZE + 5, 4);
+    const { blake3, size } = await commitBytes(writer, pool, bytes);
+    const blocks = await readFile(blockListPath(root, blake3));
+    const stagedPath = join(await writer.stagingDirectory('task-1'), 'list');
+    const object = { stagedPath, digests: { blake3, size, blocks } };
+    await rm(blockListPath(root, blake3));
+    expect(await writer.restoreBlockList(object)).toBe(true);
+    expect((await readFile(blockListPath(root, blake3))).equals(blocks)).toBe(true);
+    expect(await writer.objectState(blake3, size)).toBe('ok');
+
+    await writer.quarantine(blake3, 'task-1');
+    expect(await writer.restoreBlockList(object)).toBe(false);
+    expect(await readdir(dirname(blockListPath(root, blake3)))).toEqual([]);
+  });
+});
+
 describe('writeManifest', () => {
   const entries = sortEntries(['b', 'a', '日本語', 'folder/c'].map((name) => sampleEntry(name)));
 

@@ -11,12 +11,15 @@ import type { Downloader } from '../../upstream/http/downloader.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../../upstream/upstream.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import { commitDownloaded } from './download-run.ts';
+import { restoreIntact } from './intact-object.ts';
 import { upstreamEntryOf, type CatalogEntryRow } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 
 export interface RestoreDependencies {
+  /** Root of the snapshot volume. */
+  readonly root: string;
   readonly releases: ReleaseRepository;
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
@@ -30,7 +33,7 @@ export interface RestoreDependencies {
 
 /** The result of restoring one object. */
 export type RestoreOutcome =
-  | { readonly ok: true; readonly from: 'database' | 'upstream' }
+  | { readonly ok: true; readonly from: 'database' | 'store' | 'upstream' }
   | {
       readonly ok: false;
       readonly destination: string;
@@ -51,9 +54,9 @@ interface Restore {
 const DESTINATIONS_TRIED = 3;
 
 /**
- * Brings back one object of a release: the server-info document from the database, official entries from upstream.
- * No upstream has localized entries: they cannot be brought back. Bytes with another BLAKE3 than the manifest's are
- * refused.
+ * Brings back one object of a release: the server-info document from the database, an object whose bytes are intact from
+ * the store, other official entries from upstream. No upstream has localized entries, so others cannot be brought back.
+ * Bytes with another BLAKE3 than the manifest's are refused.
  *
  * @throws the storage error, or the signal's reason
  */
@@ -67,6 +70,7 @@ export async function restoreObject(deps: RestoreDependencies, restore: Restore)
       return { ok: true, from: 'database' };
     }
   }
+  if (await restoreIntact(deps, restore)) return { ok: true, from: 'store' };
   const destinations = deps.releases.destinationsOf(release, blake3, DESTINATIONS_TRIED);
   let problem = originProblem(deps, release, destinations);
   let retryable = false;

@@ -18,8 +18,6 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { rewriteManifest, type RepairDependencies } from './repair-task.ts';
 
 export interface DamageRepairDependencies extends RepairDependencies {
-  /** Root of the snapshot volume. */
-  readonly root: string;
   readonly attempts: RepairAttempts;
   /** In [0, 1). */
   readonly random: () => number;

@@ -35,8 +35,9 @@ export interface Unrecoverable {
 }
 
 /**
- * The task `repair`: finds damaged objects, puts them aside and fetches them again. Only bytes that match the manifest
- * are accepted, so a release that upstream no longer has may stay incomplete.
+ * The task `repair`: finds damaged objects, puts them aside and fetches them again; one whose bytes are intact stays and
+ * gets its block list again. Only bytes that match the manifest are accepted, so a release that upstream no longer has may
+ * stay incomplete.
  */
 export function createRepairTask(deps: RepairDependencies): Job {
   return implementJob(REPAIR_JOB, async (context) => await repair(deps, context));

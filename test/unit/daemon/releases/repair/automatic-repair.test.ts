@@ -6,7 +6,9 @@ import { createRepairAttempts } from '../../../../../src/daemon/releases/records
 import { callOf } from '../../../../../src/daemon/tasks/job.ts';
 import type { Task } from '../../../../../src/daemon/tasks/task.ts';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { BLOCK_SIZE } from '../../../../../src/domain/release/blocks.ts';
 import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
+import { blockListPath } from '../../../../../src/snapshot/volume/layout.ts';
 import { until } from '../../../../support/until.ts';
 import { createWorld, ended, type World } from '../release-world.ts';
 
@@ -73,6 +75,20 @@ test('damage that verify finds is repaired, also of the server-info document', a
   await world.damage(world.upstream.serverInfo!, 'x'.repeat(world.upstream.serverInfo!.length));
   expect((await world.act('verify')).failure_code).toBe('damage_found');
   await until(() => isPassed(world));
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('a lost block list is made again from the intact object while upstream is down', async () => {
+  const world = await createWorld({ automaticRepair: true });
+  const large = Buffer.alloc(BLOCK_SIZE + 1, 3);
+  world.upstream.files = new Map([['large', large]]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  world.upstream.opened.length = 0;
+  upstreamIsDown(world);
+  await rm(blockListPath(world.root, blake3Hex(large)));
+  expect((await world.act('verify')).failure_code).toBe('damage_found');
+  await until(() => isPassed(world));
+  expect(world.upstream.opened).toEqual([]);
   expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
 });
 

@@ -1,7 +1,10 @@
-import { chmod, readdir, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UpstreamError } from '../../../../../src/daemon/upstream/upstream.ts';
+import { BLOCK_SIZE } from '../../../../../src/domain/release/blocks.ts';
+import { blake3Hex } from '../../../../../src/platform/hashing/blake3.ts';
+import { blockListPath } from '../../../../../src/snapshot/volume/layout.ts';
 import { createWorld, type World } from '../release-world.ts';
 
 async function synced(): Promise<World> {
@@ -183,4 +186,61 @@ test('a sync that replaces a damaged release names the action that restores it',
     status: 'succeeded',
     result: { releases: [{ release_id: '1.0', repaired: 1 }] },
   });
+});
+
+/** A release with a file of two blocks; the upstream that it came from is gone. */
+async function syncedLarge(): Promise<{ world: World; large: Buffer; list: string }> {
+  const world = await createWorld();
+  const large = Buffer.alloc(BLOCK_SIZE + 5, 7);
+  world.upstream.files = new Map([['large', large]]);
+  expect((await world.act('sync')).status).toBe('succeeded');
+  world.upstream.opened.length = 0;
+  world.upstream.files.clear();
+  return { world, large, list: blockListPath(world.root, blake3Hex(large)) };
+}
+
+test.each([
+  ['lost', async (list: string) => await rm(list)],
+  ['cut off', async (list: string) => await truncate(list, 32)],
+  ['wrong', async (list: string) => await writeFile(list, Buffer.alloc(64))],
+])('a block list that is %s is made again from the intact object, without upstream', async (_, spoil) => {
+  const { world, list } = await syncedLarge();
+  const before = await readFile(list);
+  await chmod(list, 0o644);
+  await spoil(list);
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 1 });
+  expect(await world.act('repair')).toMatchObject({
+    status: 'succeeded',
+    result: { releases: [{ repaired: 1 }] },
+  });
+  expect((await readFile(list)).equals(before)).toBe(true);
+  expect(world.upstream.opened).toEqual([]);
+  expect(await readdir(join(world.root, 'quarantine'))).toEqual([]);
+  expect(world.attested().official?.result).toBe('PASSED');
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('without its block list, an object with wrong bytes is fetched', async () => {
+  const { world, large, list } = await syncedLarge();
+  await rm(list);
+  await world.damage(large, 'x'.repeat(large.length));
+  expect(await world.act('repair')).toMatchObject({ failure_code: 'repair_incomplete' });
+  expect(world.row('1.0')).toBe('damaged');
+  world.upstream.files.set('large', large);
+  expect((await world.act('repair')).status).toBe('succeeded');
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+});
+
+test('a block list that is not the known one is not written: the object is fetched', async () => {
+  const { world, large, list } = await syncedLarge();
+  await rm(list);
+  world.database.prepare('UPDATE known_object SET blocks = :blocks WHERE size > 1000000').run({
+    blocks: blake3Hex(Buffer.from('another list')),
+  });
+  await world.act('verify');
+  expect(await world.act('repair')).toMatchObject({ failure_code: 'repair_incomplete' });
+  expect(world.upstream.opened).toEqual(['large']);
+  world.upstream.files.set('large', large);
+  expect((await world.act('repair')).status).toBe('succeeded');
+  expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
 });
