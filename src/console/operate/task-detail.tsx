@@ -30,8 +30,8 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
         {(status) => (
           <>
             <p class="task-head">
-              <strong>{titleOf(app, status.task)}</strong>{' '}
-              <code class="muted">{status.task.kind}</code> <TaskBadge status={status.task.status} />
+              <strong>{titleOf(app, status.task)}</strong> <code class="muted">{status.task.kind}</code>{' '}
+              <TaskBadge status={status.task.status} />
             </p>
             <Failure task={status.task} />
             <Course status={status} />
