@@ -99,7 +99,7 @@ function Finding({
   children,
 }: {
   readonly finding: UnitFinding;
-  /** What a reviewer decided about it. */
+  /** The decision of a reviewer about it. */
   readonly decision: 'waived' | 'allowed' | null;
   readonly children: JSX.Element | null;
 }): JSX.Element {
