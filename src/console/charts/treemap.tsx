@@ -22,20 +22,12 @@ export interface TreemapItem {
   readonly weight: number;
   /** Its shade, from 0 to 1. */
   readonly share: number;
-  /** Where its tile leads. */
-  readonly href: string;
+  /** Where its tile leads; `null` for the tile of the smallest items. */
+  readonly href: string | null;
 }
 
-/**
- * Orders the items by weight and sums up those that would be too small.
- *
- * @param rest where the summed up tile leads
- */
-export function treemapItems(
-  items: readonly TreemapItem[],
-  rest: string,
-  most = MOST_TILES,
-): readonly TreemapItem[] {
+/** Orders the items by weight and sums up those that would be too small. */
+export function treemapItems(items: readonly TreemapItem[], most = MOST_TILES): readonly TreemapItem[] {
   const ordered = items
     .filter(({ weight }) => weight > 0)
     .toSorted((left, right) => right.weight - left.weight);
@@ -45,22 +37,19 @@ export function treemapItems(
   const share = small.reduce((sum, item) => sum + item.share * item.weight, 0) / weight;
   const text = `${small.length} smaller ones`;
   // The key of an item is never empty.
-  return [...ordered.slice(0, most - 1), { key: '', text, weight, share, href: rest }];
+  return [...ordered.slice(0, most - 1), { key: '', text, weight, share, href: null }];
 }
 
-/** A heat map: the area of a tile is a weight, its shade a share. Every tile is a link. */
+/** A heat map: the area of a tile is a weight, its shade a share. Every tile of one item is a link. */
 export function Treemap({
   label,
   items,
-  rest,
   height = 240,
   figure,
   describe,
 }: {
   readonly label: string;
   readonly items: readonly TreemapItem[];
-  /** Where the tile of the smallest items leads. */
-  readonly rest: string;
   /** Pixels. */
   readonly height?: number;
   /** The number that a tile shows below its text. */
@@ -69,7 +58,7 @@ export function Treemap({
   readonly describe: (item: TreemapItem) => string;
 }): JSX.Element {
   const [box, width] = useWidth<HTMLDivElement>();
-  const shown = treemapItems(items, rest);
+  const shown = treemapItems(items);
   const tiles = squarify(
     shown.map(({ weight }) => weight),
     { width, height },
@@ -81,7 +70,7 @@ export function Treemap({
           {width === 0
             ? null
             : shown.map((item, index) => (
-                <TileLink
+                <MapTile
                   key={item.key}
                   item={item}
                   tile={tiles[index]}
@@ -106,7 +95,7 @@ export function Treemap({
   );
 }
 
-function TileLink({
+function MapTile({
   item,
   tile,
   figure,
@@ -119,8 +108,10 @@ function TileLink({
 }): JSX.Element | null {
   if (tile === undefined) return null;
   const { x, y, width, height } = tile;
+  const Part = item.href === null ? 'g' : 'a';
+  const link = item.href === null ? { role: 'img' as const } : { href: item.href };
   return (
-    <a href={item.href} aria-label={`${item.text}: ${text}`} class={`shade-${shadeOf(item.share)}`}>
+    <Part {...link} aria-label={`${item.text}: ${text}`} class={`shade-${shadeOf(item.share)}`}>
       <title>{`${item.text}: ${text}`}</title>
       <rect
         x={x + GAP / 2}
@@ -138,7 +129,7 @@ function TileLink({
           </text>,
         ])}
       </svg>
-    </a>
+    </Part>
   );
 }
 

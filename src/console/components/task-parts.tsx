@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { Task } from '../api/wire.ts';
 import { useApp, type App } from '../state/app.ts';
 import { mayRunOn } from '../state/permitted-jobs.ts';
-import { isActive } from '../state/tasks.ts';
+import { isActive, isDryRun } from '../state/tasks.ts';
 import { bytes, count, duration, percent, words } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
@@ -29,12 +29,20 @@ export function taskTitle({ contract }: Pick<App, 'contract'>, kind: string): st
   return contract.actions[kind]?.title ?? contract.jobs[kind]?.title ?? words(kind);
 }
 
+/** The work of one task; a dry run is named as one. */
+export function titleOf(app: Pick<App, 'contract'>, task: Pick<Task, 'kind' | 'args' | 'result'>): string {
+  return `${taskTitle(app, task.kind)}${isDryRun(task) ? ' (dry run)' : ''}`;
+}
+
 /** A link to the page of a task. Its tooltip has the kind as the command line names it. */
-export function TaskLink({ task }: { readonly task: Pick<Task, 'task_id' | 'kind'> }): JSX.Element {
-  const { task_id: id, kind } = task;
+export function TaskLink({
+  task,
+}: {
+  readonly task: Pick<Task, 'task_id' | 'kind' | 'args' | 'result'>;
+}): JSX.Element {
   return (
-    <a href={taskAddress(id)} title={kind}>
-      {taskTitle(useApp(), kind)}
+    <a href={taskAddress(task.task_id)} title={task.kind}>
+      {titleOf(useApp(), task)}
     </a>
   );
 }

@@ -78,8 +78,13 @@ export function ScrubPanel(): JSX.Element {
               <p>{`${percent(scrub.share)} of pass ${count(scrub.pass)} · ${count(scrub.damage_found)} damaged since the server started`}</p>
             </div>
             <p class="muted">
-              The last pass, over the files of its time, ended{' '}
-              <Time at={scrub.completed_at} otherwise="never: the first pass runs" />
+              {scrub.completed_at === null ? (
+                'The first pass runs.'
+              ) : (
+                <>
+                  The last pass ended <Time at={scrub.completed_at} />. Files that came later were not in it.
+                </>
+              )}
             </p>
             {isDamaged ? (
               <p class="muted">It leaves out a release that is withdrawn; verify and repair read that one.</p>

@@ -6,7 +6,7 @@ import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
 import { ResultFacts } from '../components/result-facts.tsx';
 import { Stepper } from '../components/stepper.tsx';
-import { Took, CancelButton, TaskBadge, TaskProgress, taskTitle } from '../components/task-parts.tsx';
+import { Took, CancelButton, TaskBadge, TaskProgress, titleOf } from '../components/task-parts.tsx';
 import { Badge, Empty, Facts, Prose, Time } from '../components/text.tsx';
 import { useApp, useWholeContract } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
@@ -30,8 +30,8 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
         {(status) => (
           <>
             <p class="task-head">
-              <strong>{taskTitle(app, status.task.kind)}</strong>{' '}
-              <code class="muted">{status.task.kind}</code> <TaskBadge status={status.task.status} />
+              <strong>{titleOf(app, status.task)}</strong> <code class="muted">{status.task.kind}</code>{' '}
+              <TaskBadge status={status.task.status} />
             </p>
             <Failure task={status.task} />
             <Course status={status} />

@@ -11,7 +11,7 @@ export function IntegrityHistory({ releaseId }: { readonly releaseId: string }):
   if (tasks === null) return null;
   const checks = checksOf(tasks.items, releaseId);
   if (checks.length === 0) {
-    return <p class="muted">No check or repair of it is among the tasks that the daemon keeps.</p>;
+    return <p class="muted">No recent task has checked or repaired this release.</p>;
   }
   return (
     <>

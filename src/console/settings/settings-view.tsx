@@ -39,7 +39,7 @@ function Settings(): JSX.Element {
           </p>
         )}
         <p class="muted">
-          To log out makes this tab forget the token. Texts that are not stored are sent first.
+          Logging out makes this tab forget the token. Texts that are not stored are sent first.
         </p>
         <p class="buttons">
           <LogOutButton />

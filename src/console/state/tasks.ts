@@ -12,6 +12,14 @@ export function isActive({ status }: Pick<Task, 'status'>): boolean {
   return status === 'queued' || status === 'running' || status === 'cancelling';
 }
 
+/** Whether a task is a dry run, by its arguments or its result. */
+export function isDryRun({ args, result }: Pick<Task, 'args' | 'result'>): boolean {
+  const { dry_run: flag, args: pairs } = args;
+  return (
+    flag === true || (Array.isArray(pairs) && pairs.includes('dry_run=true')) || result?.['dry_run'] === true
+  );
+}
+
 /** The list of tasks. */
 export function taskListFeed(app: App): FeedRequest {
   return reportFeed(app, 'task.list', {

@@ -25,7 +25,7 @@ export function blockedText({
   blocked,
   blocked_left_out: leftOut,
 }: Report<'translation.status'>['coverage']): string {
-  return `${count(blocked)}${leftOut ? ` (${count(leftOut)} not published)` : ''}`;
+  return `${count(blocked)}${leftOut ? `, ${count(leftOut)} of them in files or tasks that are not published` : ''}`;
 }
 
 /** Says which units and conditions prevent a publication, and which units it leaves out. */

@@ -44,7 +44,8 @@ function UnitLists({ work }: { readonly work: Work }): JSX.Element {
       <UnitList title="Units on hold" total={heldTotal} href="#/review">
         {held.slice(0, SHOWN).map((unit) => (
           <li key={unit.unit_id}>
-            <UnitLink unit={unit} mode="review" /> {[unit.reviewer, unit.reason].filter(Boolean).join(': ')}{' '}
+            <UnitLink unit={unit} mode="review" />{' '}
+            {[unit.reviewer, unit.reason].map((text) => text && `${text}, `)}
             <Time at={unit.since} />
           </li>
         ))}

@@ -14,8 +14,8 @@ interface ListedUnit {
 
 type Work = Report<'translation.handoff'>['releases'][number];
 
-/** Why no publication has a unit. */
-const LEFT_OUT = { excluded_file: ' in a file that is not published', skipped_task: ' in a skipped task' };
+/** Why no publication has a unit, before what is wrong with it. */
+const LEFT_OUT = { excluded_file: 'In a file that is not published:', skipped_task: 'In a skipped task:' };
 
 /** Leads to a unit, which its text and its file name; by its id where it has no target. */
 export function UnitLink({

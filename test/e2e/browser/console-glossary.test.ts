@@ -247,14 +247,16 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     const found = (await term.getByRole('link').textContent()) ?? '';
     expect(wrong.source_text).toContain(found);
     await pane.locator('.source-text mark').filter({ hasText: found }).first().waitFor();
-    const decide = page.getByRole('button', { name: 'Accept what the Glossary says …' });
+    const decide = page.getByRole('button', { name: 'Allow it despite the Glossary …' });
     await pressOn(page, decide);
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the speaker has another name for it');
     await page.keyboard.press('Control+Enter');
     await page
       .locator('.decisions')
-      .getByText('accepted what the Glossary says: the speaker has another name')
+      .getByText('allowed it despite the Glossary: the speaker has another name')
       .waitFor();
+    await page.locator('.findings li.idle').getByText('glossary, allowed').first().waitFor();
+    expect(await page.locator('.findings li.bad').count()).toBe(0);
     await decide.waitFor({ state: 'detached' });
     expect(await opened.violations()).toEqual([]);
     expect(opened.troubles).toEqual([]);

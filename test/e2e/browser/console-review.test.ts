@@ -181,7 +181,7 @@ describe.skipIf(!hasTool('chromium'))('text that was published before a review',
     await page.getByRole('button', { name: new RegExp(destination) }).waitFor();
     await page.getByLabel(`All ${units.length}`).check();
     await page.getByRole('button', { name: `Accept ${units.length}`, exact: true }).click();
-    await page.getByText('Nothing waits here').waitFor();
+    await page.getByText('No task to review here').waitFor();
     expect(opened.troubles).toEqual([]);
   });
 });

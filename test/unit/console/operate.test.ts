@@ -10,6 +10,7 @@ import { actionsIn } from '../../../src/console/operate/named-actions.ts';
 import { retryRequest } from '../../../src/console/operate/retry-request.ts';
 import { storageParts } from '../../../src/console/operate/storage-panel.tsx';
 import { mainPhase, taskSteps, type TaskStatus } from '../../../src/console/operate/task-steps.ts';
+import { titleOf } from '../../../src/console/components/task-parts.tsx';
 import { percent } from '../../../src/console/text/format.ts';
 import { reportLine, runLine } from '../../../src/console/text/ctl-line.ts';
 import {
@@ -20,7 +21,8 @@ import {
 } from '../../../src/console/text/result-words.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
-const { actions } = renderConsoleContract();
+const CONTRACT = renderConsoleContract();
+const { actions } = CONTRACT;
 const example = <N extends keyof typeof REPORTS>(name: N): Report<N> =>
   REPORTS[name].answer.schema.parse(REPORTS[name].answer.example) as Report<N>;
 const TASK = example('task.status').task;
@@ -146,7 +148,7 @@ describe('the history of a day', () => {
 
   it('says which server recorded it and since when', () => {
     expect(recordText(history, 100)).toMatch(
-      /^Recorded by pod-0 since .*: 100 requests of clients in whole minutes, 1 of them answered with 5xx\. /,
+      /^Recorded by pod-0 since .*: 100 requests of clients before this minute, 1 of them answered with 5xx\. /,
     );
     expect(recordText({ ...history, requests: [] }, 100)).toContain('its first minute is not over yet');
   });
@@ -238,6 +240,19 @@ describe('the result of a task', () => {
     expect(resultBrief({ entry_count: 1 }, now, 3)).toBe('1 entry');
     const rollback = { localized_release_id: 'r1-l1', release_id: 'r1', withdrawn: false, held_units: 5 };
     expect(resultBrief(rollback, now, 3)).toBe('r1-l1 · 5 held units');
+  });
+});
+
+describe('the title of a task', () => {
+  it.each([
+    ['Delete old releases (dry run)', { dry_run: true }, null],
+    ['Delete old releases (dry run)', { args: ['from=lr_1', 'dry_run=true'] }, null],
+    ['Delete old releases (dry run)', {}, { dry_run: true, deleted: 2 }],
+    ['Delete old releases', { dry_run: false }, { dry_run: false }],
+    ['Delete old releases', { args: ['dry_run=false'] }, null],
+    ['Delete old releases', {}, null],
+  ])('is %s for the arguments %j and the result %j', (title, args, result) => {
+    expect(titleOf({ contract: CONTRACT }, { kind: 'release-cleanup', args, result })).toBe(title);
   });
 });
 

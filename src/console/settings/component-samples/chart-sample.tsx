@@ -105,7 +105,6 @@ export const treemapSample: ComponentSample = {
         <Treemap
           key={names.length}
           label={`Coverage of ${names.length} folders`}
-          rest="#/components"
           items={names.map((text, index) => ({
             key: text,
             text,

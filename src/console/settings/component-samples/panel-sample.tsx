@@ -45,7 +45,7 @@ export const taskSample: ComponentSample = {
         rows={TASKS}
         keyOf={({ task_id: id }) => id}
         columns={[
-          { head: 'Task', cell: (task) => <TaskLink task={task} /> },
+          { head: 'Task', cell: (task) => <TaskLink task={{ ...task, args: {}, result: null }} /> },
           { head: 'Status', narrow: 'aside', cell: ({ status }) => <TaskBadge status={status} /> },
           {
             head: 'Outcome',

@@ -8,7 +8,7 @@ import type { UnitFinding } from './unit.ts';
 import type { UnitWork } from './use-unit-work.ts';
 import { overrideBody, waiveBody } from './update-bodies.ts';
 
-/** A decision that is being written: the check to waive, or everything that the Glossary says. */
+/** A decision that is being written: the check to waive, or everything that the Glossary found. */
 type Opened = { readonly waive: string } | { readonly override: string } | null;
 
 /** The findings of the checks in the stored target, and how a reviewer accepts them. */
@@ -43,7 +43,17 @@ export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element
       ) : null}
       <ul class="findings">
         {findings.map((finding, at) => (
-          <Finding key={at} finding={finding} isWaived={isWaived(finding.check)}>
+          <Finding
+            key={at}
+            finding={finding}
+            decision={
+              isWaived(finding.check)
+                ? 'waived'
+                : finding.origin === 'glossary' && override !== null
+                  ? 'allowed'
+                  : null
+            }
+          >
             {mayDecide && finding.waivable && !isWaived(finding.check) ? (
               <button type="button" class="plain" onClick={() => setOpened({ waive: finding.check })}>
                 Waive …<span class="unseen"> {finding.check}</span>
@@ -54,12 +64,12 @@ export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element
       </ul>
       {mayOverride && identity !== null ? (
         <button type="button" class="plain" onClick={() => setOpened({ override: identity })}>
-          Accept what the Glossary says …
+          Allow it despite the Glossary …
         </button>
       ) : null}
       {opened === null ? null : (
         <DecisionForm
-          title={'waive' in opened ? `Waive ${opened.waive}` : 'Accept what the Glossary says'}
+          title={'waive' in opened ? `Waive ${opened.waive}` : 'Allow it despite the Glossary'}
           onCancel={() => setOpened(null)}
           onDecide={async (reason) => {
             const decision = { reviewer: personOf(app), reason };
@@ -85,27 +95,28 @@ export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element
 
 function Finding({
   finding: { check, severity, message, origin },
-  isWaived,
+  decision,
   children,
 }: {
   readonly finding: UnitFinding;
-  readonly isWaived: boolean;
+  /** The decision of a reviewer about it. */
+  readonly decision: 'waived' | 'allowed' | null;
   readonly children: JSX.Element | null;
 }): JSX.Element {
-  const tone = isWaived ? 'idle' : toneOf(severity);
+  const tone = decision === null ? toneOf(severity) : 'idle';
   return (
     <li class={tone}>
       <span class="sign" aria-hidden="true">
         {tone === 'bad' ? '!' : tone === 'warn' ? '△' : '·'}
       </span>
       <span>
-        <span class="unseen">{isWaived ? 'waived' : severity}: </span>
+        <span class="unseen">{decision ?? severity}: </span>
         <bdi>{message}</bdi>
         <span class="muted">
           {' · '}
           {check.replaceAll('_', ' ')}
           {origin === 'target' ? '' : `, ${origin}`}
-          {isWaived ? ', waived' : ''}
+          {decision && `, ${decision}`}
         </span>
       </span>
       {children}
@@ -126,7 +137,7 @@ function Decisions({ work }: { readonly work: UnitWork }): JSX.Element | null {
       ))}
       {override === null ? null : (
         <li>
-          <bdi>{override.reviewer}</bdi> accepted what the Glossary says: <bdi>{override.reason}</bdi>
+          <bdi>{override.reviewer}</bdi> allowed it despite the Glossary: <bdi>{override.reason}</bdi>
         </li>
       )}
     </ul>

@@ -58,7 +58,7 @@ export function waiveBody(
   };
 }
 
-/** Accepts what the Glossary says about a target. */
+/** Allows a target despite what the Glossary found. */
 export function overrideBody(
   target: ReadTarget,
   { qaIdentity, at }: { readonly qaIdentity: string; /** Unix seconds. */ readonly at: number },

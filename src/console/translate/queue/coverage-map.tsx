@@ -77,7 +77,6 @@ export function CoverageMap({
       ) : (
         <Treemap
           label="Coverage by folder: the area is the number of units, the shade the share that is proofread"
-          rest={folderHref(folder)}
           items={parts.map(({ path, units: weight, proofread, taskId }) => ({
             key: path,
             text: path.slice(folder === '' ? 0 : folder.length + 1),

@@ -159,11 +159,12 @@ function TaskList({
     );
   if (tasks.length === 0) {
     return (
-      waits ?? (
-        <EmptyState title="Nothing waits here">
+      <>
+        <EmptyState title="No task to review here">
           Translators hand tasks in when every unit has a target. Choose another status to see other tasks.
         </EmptyState>
-      )
+        {waits}
+      </>
     );
   }
   return (

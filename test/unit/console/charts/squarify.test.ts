@@ -57,12 +57,12 @@ describe('a tree map', () => {
       share: weight === 1 ? 1 : 0,
       href: '#/x',
     }));
-    expect(treemapItems(items, '#/all', 3)).toEqual([
+    expect(treemapItems(items, 3)).toEqual([
       items[0],
       items[2],
-      { key: '', text: '2 smaller ones', weight: 3, share: 1 / 3, href: '#/all' },
+      { key: '', text: '2 smaller ones', weight: 3, share: 1 / 3, href: null },
     ]);
-    expect(treemapItems(items, '#/all').map(({ weight }) => weight)).toEqual([4, 3, 2, 1]);
+    expect(treemapItems(items).map(({ weight }) => weight)).toEqual([4, 3, 2, 1]);
   });
 
   it('writes the name and the figure into a tile as far as there is room', () => {
