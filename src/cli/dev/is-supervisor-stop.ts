@@ -5,7 +5,7 @@
  * @param line one JSON line of the log
  */
 export function isSupervisorStop(line: string): boolean {
-  return /"level":"info".*"service":"slipway-daemon-supervisor",(?:"code":0,"msg":"stopped"|.*"msg":"shutting down")/.test(
+  return /"level":"info".*"service":"slipway-daemon-supervisor".*(?:"code":0,"msg":"stopped"|"msg":"shutting down")/.test(
     line,
   );
 }

@@ -6,7 +6,7 @@ it('is only what the daemon says as well', () => {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   for (const name of ['slipway-daemon-supervisor', 'slipway-daemon']) {
-    const logger = createLogger({ name, level: 'info', destination });
+    const logger = createLogger({ name, version: '1', level: 'info', destination });
     logger.info({ reason: 'SIGTERM' }, 'shutting down');
     logger.info({ code: 0 }, 'stopped');
     logger.info({ code: 1 }, 'stopped');
