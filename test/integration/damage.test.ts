@@ -99,7 +99,7 @@ it('is found by a request to the server, and daemon, attestation and reports agr
     official: { integrity: 'ok', damaged: [], damaged_count: 0 },
     attestation: { authorizes: { official: 'r90_one' } },
   });
-}, 60_000);
+});
 
 it('of a patched file that a request finds withdraws the localized channel alone, until it is published again', async () => {
   const exchange = await temporaryDirectory();
@@ -130,4 +130,4 @@ it('of a patched file that a request finds withdraws the localized channel alone
 
   expect(await publishPatches(system)).toBe(localizedId);
   expect(await (await fetch(url)).text()).toBe('patched');
-}, 60_000);
+});

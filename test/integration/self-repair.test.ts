@@ -121,7 +121,7 @@ it('repairs a flipped bit that a request finds, and serves the other release all
   for (const other of others) expect((await other.stop()).failures).toEqual([]);
   expect(await verification(served)).toMatchObject({ status: 'ok' });
   await system.succeed('verify', { force: true });
-}, 60_000);
+});
 
 /** A line of a log as the transcript shows it: seconds since an instant, program, message, and the fields that matter. */
 function shownLine(program: string, line: string, sinceMs: number): string | null {
@@ -197,7 +197,7 @@ it('heals a damaged release within seconds, and status, tasks and log tell it', 
   expect(await say('tasks --limit 3')).toContain('damage-repair');
   expect(await say('run verify --wait')).toContain('succeeded');
   expect(await say('status')).toContain('healthy');
-}, 120_000);
+});
 
 it('repairs a release whose folder of objects is lost', async () => {
   const served = await servedSystem();
@@ -208,7 +208,7 @@ it('repairs a release whose folder of objects is lost', async () => {
   }
   await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')), 30_000);
   await served.system.succeed('verify', { force: true });
-}, 90_000);
+});
 
 it('waits for an upstream that is down, says so, and repairs when it is back', async () => {
   const served = await servedSystem();
@@ -227,7 +227,7 @@ it('waits for an upstream that is down, says so, and repairs when it is back', a
   expect(await isServed(urlOf(served, OLD, 'TableBundles/Excel.zip'))).toBe(true);
   await rename(`${upstream}-away`, upstream);
   await until(() => isServed(url), 30_000);
-}, 60_000);
+});
 
 it('repairs lost manifests that a server finds when it starts', async () => {
   const served = await servedSystem();
@@ -238,7 +238,7 @@ it('repairs lost manifests that a server finds when it starts', async () => {
   await system.untilReady(true);
   expect(await isServed(urlOf(served, NEW, ONLY_NEW))).toBe(true);
   await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')));
-}, 60_000);
+});
 
 it('serves right bytes from memory, withdraws them when verify finds damage, and verify fails', async () => {
   const served = await servedSystem({ automatic: false });
@@ -262,4 +262,4 @@ it('serves right bytes from memory, withdraws them when verify finds damage, and
   ]);
   expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
   expect((await fetch(url)).status).toBe(503);
-}, 60_000);
+});
