@@ -63,7 +63,7 @@ attestation, the manifest of each current release, and the bytes of every file.
 Ends with 0 when all is sound, 1 when damage was found or the volume cannot be read, 2 for wrong arguments,
 3 when all is sound but a localized release could not be compared with its base, or a mirror with the URL
 of --against, and 4 when a mirror could not be checked because it does not answer, gives no attestation,
-or took longer than --timeout; damage that was found until then gives 1.
+serves no release now, or took longer than --timeout; damage that was found until then gives 1.
 `;
 
 /**

@@ -51,7 +51,7 @@ const MIRROR_CONNECTIONS = 8;
  *
  * @param argv the command line after `verify`
  * @returns the exit code: 0 when everything is sound, 1 when damage was found or the volume cannot be read, 2 for wrong
- *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror gave no attestation or the time was over
+ *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror could not be checked
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { squarify, type Tile } from './squarify.ts';
 import { useWidth } from './use-width.ts';
 
-/** Most tiles; the smallest items are summed up in one, so that every tile can be read and reached. */
+/** Most tiles. The smallest items are summed up in one, so that the others have room. */
 const MOST_TILES = 40;
 /** Height of a line of text, with the room around it, pixels. */
 const LINE = 18;

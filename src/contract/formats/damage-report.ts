@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { DAMAGE_KINDS } from '../../domain/verdict/damage-kind.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
 import type { FieldError } from '../problems/service-error.ts';
 import { Blake3Schema, Count } from '../schemas/answers/common.ts';
@@ -26,7 +27,7 @@ const DamageReportSchema = z.strictObject({
     .min(1)
     .max(DESTINATION_MAX)
     .describe(`One entry that has these bytes; \`${MANIFEST_DESTINATION}\` for a manifest.`),
-  kind: z.enum(['missing', 'damaged']),
+  kind: z.enum(DAMAGE_KINDS),
   message: z.string().max(DAMAGE_MESSAGE_MAX).describe('The finding of the reader, for the log.'),
 });
 

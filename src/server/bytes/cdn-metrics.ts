@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PUBLIC_OPERATIONS } from '../../contract/operations/operations-public.ts';
 import type { Channel } from '../../domain/release/channel.ts';
+import { DAMAGE_KINDS } from '../../domain/verdict/damage-kind.ts';
 import { createTallyCounter, type CounterSeries } from '../../platform/metrics/tally.ts';
 import { statusesOf } from '../http/declared-statuses.ts';
 
@@ -71,7 +72,7 @@ export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetr
     registers,
   });
   // increase() does not count the first sample of a series.
-  for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
+  for (const kind of DAMAGE_KINDS) damage.inc({ kind }, 0);
   const ranges = tally('slipway_cdn_ranges_total', 'Partial responses, by kind: single or multiple.', [
     'kind',
   ]);

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { DAMAGE_KINDS } from '../../domain/verdict/damage-kind.ts';
 import type { ScrubDamage } from './scrub-damage.ts';
 import type { ScrubState } from './scrub-state.ts';
 import { SCRUB_STEPS } from './scrub-order.ts';
@@ -51,7 +52,7 @@ export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 
     registers,
   });
   // increase() does not count the first sample of a series.
-  for (const kind of ['missing', 'damaged']) damage.inc({ kind }, 0);
+  for (const kind of DAMAGE_KINDS) damage.inc({ kind }, 0);
   return {
     objects: new Counter({
       name: 'slipway_scrub_objects_total',
