@@ -30,6 +30,7 @@ COPY --from=dependencies /slipway/node_modules ./node_modules
 COPY --from=dependencies /slipway/sbom.cdx.json ./
 COPY package.json LICENSE ./
 COPY cmd ./cmd
+COPY demo ./demo
 COPY src ./src
 COPY --from=console /slipway/.console ./.console
 # The server serves this file.

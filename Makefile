@@ -32,16 +32,32 @@ run-next: ## Plays the next demo release on the system that runs: make run-next 
 	@$(run_tools) && exec env $(node_options) node cmd/slipway.ts dev next --data "$(DATA)"
 
 .PHONY: test
-test: ## Runs every check: format, lint, prose, types, dead code, unit, arch, integration, browser, cluster, e2e
+test: ## Runs every check: format, lint, types, dead code, unit, arch, integration, browser, cluster, e2e
 	@$(dev_tools) && exec node scripts/test.ts
 
+.PHONY: check
+check: ## Runs what belongs before a commit: format, lint, types, arch, the unit tests of what has changed since main: make check [ALL=1]
+	@$(dev_tools) && exec node scripts/test.ts $(if $(ALL),,--changed) format lint types workflows unit arch
+
+.PHONY: watch
+watch: ## Runs the unit tests again whenever a file that they import changes: make watch [ONLY=test/unit/domain]
+	@$(dev_tools) && exec vitest watch --project unit $(ONLY)
+
 .PHONY: test-long
-test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzing, a million units) at full length
-	@$(dev_tools) && SLIPWAY_LONG=1 exec node scripts/test.ts unit integration browser
+test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzing, a million units, a thousand ReleaseChannels) at full length, then on a busy machine
+	@$(dev_tools) && { SLIPWAY_LONG=1 node scripts/test.ts unit integration browser cluster; long=$$?; node scripts/test-busy.ts && exit $$long; }
+
+.PHONY: test-busy
+test-busy: ## Runs unit and integration beside four busy programs, then with half of a processor: make test-busy [STAGES="unit"]
+	@$(dev_tools) && exec node scripts/test-busy.ts $(STAGES)
+
+.PHONY: coverage
+coverage: ## Prints how many lines of each folder of src the unit tests run: make coverage [ONLY=test/unit/domain]
+	@$(dev_tools) && exec node scripts/coverage.ts $(ONLY)
 
 .PHONY: lint
-lint: ## Checks format, lint, prose and types
-	@$(dev_tools) && oxfmt --check . && oxlint && node scripts/prose.ts && node scripts/test.ts types
+lint: ## Checks format, lint and types
+	@$(dev_tools) && oxfmt --check . && oxlint && node scripts/test.ts types
 
 .PHONY: format
 format: ## Formats the sources in place

@@ -1,9 +1,13 @@
 #!/usr/bin/env node
+import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { flushCompileCache } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
+import { createHttpClient } from '../src/platform/http/http-client.ts';
 import { createHashPool } from '../src/platform/hashing/hash-pool.ts';
 
 // Loads every module of the programs and of their threads, and saves the compiled code in NODE_COMPILE_CACHE. The image build
@@ -14,8 +18,10 @@ const THREAD_ENTRY = 'thread-worker.ts';
 const PROGRAMS = [
   'cmd/compose/*.ts',
   'src/**/*-worker.ts',
-  'src/daemon/**/*-process.ts',
+  'src/{engine,localization}/**/*-process.ts',
   'src/platform/isolation/orphan-watch.ts',
+  // The daemon loads them only for a port for metrics.
+  'src/daemon/metrics.ts',
 ];
 
 const root = join(import.meta.dirname, '..');
@@ -28,5 +34,11 @@ const file = await open(import.meta.filename);
 await pool.hashFile(file.fd, { blocks: false, extra: [] });
 await file.close();
 await pool.close();
+// The HTTP client loads its parser with its first connection.
+const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
+const client = createHttpClient({ connections: 1, keepAlive: false });
+await client.send({ url: `http://127.0.0.1:${port}`, timeoutMs: 10_000, maxBytes: 0 });
 flushCompileCache();
 process.exit();

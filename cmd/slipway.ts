@@ -16,7 +16,7 @@ const CTL = { name: 'slipway ctl', plugin: false, version };
 
 /** The daemon reads the rules; the command line only passes the file on. */
 async function problemsOfRules(path: string): Promise<readonly string[]> {
-  const { readRulesFile } = await import('../src/daemon/parse/offline/read-rules-file.ts');
+  const { readRulesFile } = await import('../src/localization/parse/offline/read-rules-file.ts');
   const read = await readRulesFile(path);
   return read.ok ? [] : read.error;
 }
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
     case 'ctl':
       return await runCtl(args, processCtlIo(signal), CTL);
     case 'dev': {
-      const { runDev } = await import('../src/cli/dev/dev.ts');
+      const { runDev } = await import('../demo/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
       return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
     case 'keygen':
       return await runKeygen(args, io);
     case 'parse': {
-      const { runParse } = await import('../src/daemon/parse/offline/run-parse.ts');
+      const { runParse } = await import('../src/localization/parse/offline/run-parse.ts');
       // Its writes report what is wrong with the output.
       process.stdout.on('error', () => undefined);
       return await runParse(args, { ...io, clock: systemClock, signal });

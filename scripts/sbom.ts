@@ -31,7 +31,10 @@ if (run.status !== 0) throw new Error(`npm sbom failed: ${run.error?.message ?? 
 const bill = JSON.parse(run.stdout) as BillOfMaterials;
 const lockFile = readFileSync('package-lock.json', 'utf8');
 const wanted = new Set(productionPackages(lockFile).map(({ name, version }) => `${name}@${version}`));
-const components = bill.components.filter(({ name, version }) => wanted.has(`${name}@${version}`));
+// npm gives a package that is installed under another name that name, and refers to it by its own.
+const components = bill.components
+  .filter(({ 'bom-ref': reference }) => wanted.has(reference))
+  .map((component) => ({ ...component, name: component['bom-ref'].replace(/@[^@]*$/, '') }));
 const known = new Set(components.map((component) => component['bom-ref']));
 const roots = new Set(bill.dependencies.map(({ ref }) => ref));
 for (const { 'bom-ref': reference } of bill.components) roots.delete(reference);

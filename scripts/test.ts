@@ -1,19 +1,26 @@
 /**
  * Runs every check of the project and ends with `N passed, N failed`.
  *
- *   node scripts/test.ts [STAGE ...]
+ *   node scripts/test.ts [--changed] [STAGE ...]
  *
+ * `--changed` runs only the unit tests that import a file that is not as it was where the branch left `main`.
  * A stage that fails does not stop the others; the exit code is 1 when anything failed.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { GROUPS, type Stage } from './test/stages.ts';
+import { parseArgs } from 'node:util';
+import { GROUPS, type Stage, type StageContext } from './test/stages.ts';
 import { renderSummary, type Row } from './test/summary.ts';
 
 async function main(): Promise<number> {
-  const wanted = process.argv.slice(2);
+  const { values, positionals: wanted } = parseArgs({
+    options: { changed: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const changedSince = values.changed ? branchPoint() : undefined;
   const names = new Set(GROUPS.flat(2).map(({ name }) => name));
   const unknown = wanted.filter((name) => !names.has(name));
   if (unknown.length > 0) {
@@ -27,7 +34,7 @@ async function main(): Promise<number> {
       .map((lane) => lane.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
       .filter((lane) => lane.length > 0);
     const ended = await Promise.all(
-      lanes.map(async (lane) => await runLane(lane, workDirectory, lanes.length > 1)),
+      lanes.map(async (lane) => await runLane(lane, { workDirectory, changedSince }, lanes.length > 1)),
     );
     rows.push(...ended.flat());
   }
@@ -39,17 +46,30 @@ async function main(): Promise<number> {
 }
 
 /** Runs stages one after the other; their lines are labelled when other stages run beside them. */
-async function runLane(stages: readonly Stage[], workDirectory: string, isLabelled: boolean): Promise<Row[]> {
+async function runLane(
+  stages: readonly Stage[],
+  context: Omit<StageContext, 'label'>,
+  isLabelled: boolean,
+): Promise<Row[]> {
   const rows: Row[] = [];
   for (const { name, part, run } of stages) {
     const title = part === undefined ? name : `${name} ${part}`;
     console.log(`\n== ${title}`);
     const started = performance.now();
-    const outcome = await run(workDirectory, isLabelled ? title : '');
+    const outcome = await run({ ...context, label: isLabelled ? title : '' });
     rows.push({ name: title, ...outcome, seconds: (performance.now() - started) / 1000 });
     if (isLabelled) console.log(`== ${title} has ended: ${outcome.passed} passed, ${outcome.failed} failed`);
   }
   return rows;
+}
+
+/** The commit at which this branch left `main`; the current one where no `main` is known. */
+function branchPoint(): string {
+  for (const main of ['origin/main', 'main']) {
+    const { status, stdout } = spawnSync('git', ['merge-base', 'HEAD', main], { encoding: 'utf8' });
+    if (status === 0) return stdout.trim();
+  }
+  return 'HEAD';
 }
 
 process.exitCode = await main();

@@ -10,7 +10,7 @@ import { createLifecycle } from '../../src/platform/process/lifecycle.ts';
 /** The daemon has 35 seconds to stop. */
 const SHUTDOWN_MS = 38_000;
 
-/** Runs the daemon under supervision; an exit code when it is not to run, `null` when this process ends by itself. */
+/** Runs the daemon under supervision; an exit code when it must not run, otherwise `null`. */
 export async function runDaemonSupervisor(): Promise<number | null> {
   const logger = createLogger({
     name: 'slipway-daemon-supervisor',

@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import process from 'node:process';
 import packageManifest from '../../package.json' with { type: 'json' };
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
-import { createDaemon } from '../../src/daemon/daemon.ts';
+import { Daemon } from '../../src/daemon/daemon.ts';
 import { createDaemonLog } from '../../src/daemon/daemon-log.ts';
-import { ForeignStoreError } from '../../src/daemon/releases/recovery/foreign-store.ts';
+import { ForeignStoreError } from '../../src/releases/recovery/store-owner.ts';
 import type { SettingsLoader } from '../../src/daemon/settings/daemon-settings.ts';
 import { createSettingsLoader } from '../../src/daemon/settings/load-settings.ts';
 import { answerSupervisor } from '../../src/daemon/supervisor/answer-supervisor.ts';
@@ -35,7 +35,7 @@ async function start(load: SettingsLoader, read: SupervisionRead, failpoints: Fa
   const { logger } = log;
   for (const warning of [...warnings, ...read.warnings]) logger.warn(warning);
   const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });
-  const daemon = createDaemon(configuration, {
+  const daemon = new Daemon(configuration, {
     clock,
     random: Math.random,
     randomBytes,
@@ -54,7 +54,7 @@ async function start(load: SettingsLoader, read: SupervisionRead, failpoints: Fa
     logger.info({ url, metrics_url: metricsUrl }, 'daemon listening');
     reportStarted();
   } catch (error) {
-    // A shutdown that began meanwhile ends the start with whatever it was at.
+    // A shutdown that began during the start ends it at any point.
     if (lifecycle.signal.aborted) return;
     logger.fatal({ err: error }, error instanceof Error ? error.message : 'the daemon could not start');
     const code = error instanceof ForeignStoreError ? EXIT_CONFIGURATION : 1;

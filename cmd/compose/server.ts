@@ -2,12 +2,16 @@ import process from 'node:process';
 
 import { ConfigurationProblems, runConfigured } from '../../src/platform/config/run-configured.ts';
 import { findWeakSecrets } from '../../src/server/config/weak-secrets.ts';
+import { openFilesProblem, readOpenFilesLimit } from '../../src/platform/process/open-files.ts';
+import { serverOpenFiles } from '../../src/server/open-files.ts';
 import { serverConfigurationSchema, type ServerConfiguration } from '../../src/server/config/config.ts';
 
-/** Each way loads what it needs and no more: the first of several processes serves nothing. */
+/** Each branch loads only what it needs: with several processes, the first one serves nothing. */
 async function start(config: ServerConfiguration): Promise<void> {
   const weak = config.strict ? await findWeakSecrets(config) : [];
   if (weak.length > 0) throw new ConfigurationProblems(weak.map((finding) => `strict: ${finding}`));
+  const files = openFilesProblem(readOpenFilesLimit(), serverOpenFiles(config));
+  if (files?.isTooLow === true) throw new ConfigurationProblems([files.message]);
   if (config.workers > 1) {
     const { startServerWorkers } = await import('./server-workers.ts');
     await startServerWorkers(config);

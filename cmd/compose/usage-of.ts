@@ -1,10 +1,10 @@
 import { EXPORT_USAGE } from '../../src/cli/bundle/export-options.ts';
 import { IMPORT_USAGE } from '../../src/cli/bundle/import-options.ts';
-import { DEV_USAGE } from '../../src/cli/dev/dev-options.ts';
+import { DEV_USAGE } from '../../demo/dev-options.ts';
 import { KEYGEN_USAGE } from '../../src/cli/keygen/keygen.ts';
 import { VERIFY_USAGE } from '../../src/cli/verify/verify-options.ts';
 import { RESTORE_USAGE } from '../../src/daemon/backup/restore/restore-options.ts';
-import { PARSE_USAGE } from '../../src/daemon/parse/offline/parse-options.ts';
+import { PARSE_USAGE } from '../../src/localization/parse/offline/parse-options.ts';
 
 const USAGES: Readonly<Record<string, string>> = {
   dev: DEV_USAGE,

@@ -1,7 +1,7 @@
 import { isMap, isScalar, Document, type Scalar, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
-import { UPSTREAM_KINDS } from '../../src/daemon/upstream/upstream-config.ts';
+import { UPSTREAM_KINDS } from '../../src/upstream/upstream-config.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
 import { chartValuesSchema } from './values-schema.ts';

@@ -77,14 +77,24 @@ export async function checkConsole(): Promise<readonly string[]> {
   }
 }
 
-async function buildInto(folder: string): Promise<void> {
-  const bundled = await bundle(folder);
+/**
+ * Writes the page and its files into a folder, without their compressed forms.
+ *
+ * @param main the script that starts the page; default that of the console
+ */
+export async function writePage(folder: string, main?: string): Promise<Bundle> {
+  const bundled = await bundle(folder, main);
   await rm(join(folder, 'meta.json'));
   await writeFile(join(folder, 'icon.svg'), await readFile(join(SOURCES, 'icon.svg')));
   await writeFile(
     join(folder, 'index.html'),
     pageFor(await readFile(join(SOURCES, 'index.html'), 'utf8'), bundled),
   );
+  return bundled;
+}
+
+async function buildInto(folder: string): Promise<void> {
+  const bundled = await writePage(folder);
   const files = (await readdir(folder)).sort();
   for (const name of files) await compress(join(folder, name));
   const { firstPaint, script, style, preloads, firstView } = bundled;

@@ -10,6 +10,9 @@ const run = promisify(execFile);
 /** The page that opens when the address names none. */
 const FIRST_VIEW = 'src/console/operate/overview-view.tsx';
 
+/** The script that starts the page. */
+const MAIN = 'src/console/main.ts';
+
 /** The script that runs before the first paint. */
 const FIRST_PAINT = 'src/console/first-paint.ts';
 
@@ -41,18 +44,20 @@ interface Metafile {
 /**
  * Bundles scripts and styles into a folder, with a digest of the content in each name. Pages that are loaded on demand
  * become files of their own.
+ *
+ * @param main the script that starts the page
  */
-export async function bundle(folder: string): Promise<Bundle> {
+export async function bundle(folder: string, main = MAIN): Promise<Bundle> {
   const esbuild = await findEsbuild();
   const outputs = await runEsbuild(esbuild, folder, [
-    'src/console/main.ts',
+    main,
     'src/console/style.css',
     '--splitting',
     '--format=esm',
   ]);
   // Modules run after the first paint, so this one is a script of its own that shares no file with them.
   const early = await runEsbuild(esbuild, folder, [FIRST_PAINT, '--format=iife']);
-  const script = outputOf(outputs, 'src/console/main.ts');
+  const script = outputOf(outputs, main);
   const preloads = closureOf(outputs, script).slice(1);
   const firstView = closureOf(outputs, outputOf(outputs, FIRST_VIEW));
   return {

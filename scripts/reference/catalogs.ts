@@ -1,9 +1,9 @@
-import { CHECKSUM_ALGORITHMS } from '../../src/daemon/formats/catalogs/file-figures.ts';
+import { CHECKSUM_ALGORITHMS } from '../../src/formats/catalogs/file-figures.ts';
 import {
   catalogListSchema,
   catalogsConfigurationSchema,
-} from '../../src/daemon/localized/catalogs/catalogs-config.ts';
-import { SIDECAR_EXTENSIONS } from '../../src/daemon/localized/catalogs/sidecars.ts';
+} from '../../src/localization/localized/catalogs/catalogs-config.ts';
+import { SIDECAR_EXTENSIONS } from '../../src/localization/localized/catalogs/sidecars.ts';
 import { keyTable } from './key-table.ts';
 import { codes, table } from './markdown.ts';
 

@@ -10,7 +10,7 @@ export function renderCtlPage(): string {
       ['Option', 'Meaning'],
       rows.map(([option, text]) => [`\`${option}\``, text]),
     );
-  const commands = CTL_COMMANDS.map(({ name, synopsis, summary, optionTexts }) => {
+  const commands = CTL_COMMANDS.map(({ name, synopsis = '', summary, optionTexts = [] }) => {
     const sentence = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
     const text = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\n${sentence}`;
     return optionTexts.length === 0 ? text : `${text}\n\n${options(optionTexts)}`;

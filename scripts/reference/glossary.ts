@@ -55,7 +55,8 @@ of another program makes the reads and actions of the Glossary answer 503 and th
 everything else works. Restore the file from a backup while the daemon is stopped. To begin with an empty one, delete
 \`.glossary.db.created\`, too.
 
-\`glossary_path\` selects another Glossary below \`glossary.root\`. Such a file is only read.
+\`glossary_path\` selects another Glossary below \`glossary.root\`. Such a file is only read. Where there is none of that name, the summary
+has \`available: false\`, the other reports answer 400 \`invalid_path\`, and actions \`file_not_found\`.
 
 ## States of a term
 

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry, type Metric } from 'prom-client';
 import { createDaemonMetrics } from '../../src/daemon/metrics.ts';
-import { createJobRegistry } from '../../src/daemon/tasks/job-registry.ts';
+import { createJobRegistry } from '../../src/engine/tasks/job.ts';
 import { createOperatorMetrics } from '../../src/operator/metrics.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';

@@ -1,5 +1,5 @@
 import { PARSE_ERROR_CODES } from '../../src/contract/reports/parse-error-codes.ts';
-import { SKIP_REASONS } from '../../src/daemon/parse/container/parsed-container.ts';
+import { SKIP_REASONS } from '../../src/localization/parse/container/parsed-container.ts';
 import { table } from './markdown.ts';
 
 /** docs/reference/parse-errors.md */

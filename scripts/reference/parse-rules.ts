@@ -2,12 +2,12 @@ import {
   DEFAULT_ROW_KEYS,
   DEFAULT_SCENES,
   DEFAULT_SPEAKERS,
-} from '../../src/daemon/parse/rules/compile-rules.ts';
+} from '../../src/localization/parse/rules/compile-rules.ts';
 import {
   parseConfigurationSchema,
   parseRuleSchema,
   textLimitsSchema,
-} from '../../src/daemon/parse/rules/parse-config.ts';
+} from '../../src/localization/parse/rules/parse-config.ts';
 import { keyTable } from './key-table.ts';
 import { codes, table } from './markdown.ts';
 

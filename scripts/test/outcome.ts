@@ -3,8 +3,12 @@ export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** User and system time of the programs of the stage. */
+  readonly processorSeconds?: number;
   /** Each failed test with the beginning of its message; printed again at the end of the run. */
   readonly failures?: readonly string[];
+  /** The title of each skipped test, with its file. */
+  readonly skips?: readonly string[];
   /** The test files that ran. */
   readonly files?: readonly TestFile[];
 }

@@ -3,14 +3,24 @@ import process from 'node:process';
 import { execute } from './execute.ts';
 import type { Outcome } from './outcome.ts';
 import { runTier } from './vitest-tier.ts';
+import { checkWorkflows } from './workflows.ts';
 
 /** One check of the project. */
 export interface Stage {
   readonly name: string;
   /** The part of its tests, for a stage that several lanes share. */
   readonly part?: string;
-  /** @param label see {@link execute}; empty when nothing else runs */
-  readonly run: (workDirectory: string, label: string) => Promise<Outcome>;
+  readonly run: (context: StageContext) => Promise<Outcome>;
+}
+
+/** How a stage is run. */
+export interface StageContext {
+  /** Reports are written here. */
+  readonly workDirectory: string;
+  /** See {@link execute}; empty when nothing else runs. */
+  readonly label: string;
+  /** A commit: only the unit tests that import a file that has changed since run. Default all. */
+  readonly changedSince?: string | undefined;
 }
 
 /** test/cluster runs these programs. */
@@ -21,6 +31,9 @@ const CONTROL_PLANE =
 /** test/e2e/cluster runs all of them, as root only. */
 const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
 
+/** Files that run at the same time: these tests wait for their cluster more than they compute. */
+const CLUSTER_WORKERS = 2;
+
 /**
  * Every stage. The groups run one after the other; the lanes of a group run side by side, because tests with processes and
  * clusters wait more than they compute; the stages of a lane run one after the other.
@@ -30,48 +43,55 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
     [
       stage('format', 'oxfmt', '--check', '.'),
       stage('lint', 'oxlint', '--deny-warnings'),
-      stage('prose', 'node', 'scripts/prose.ts'),
       { name: 'types', run: types },
-      { name: 'console', run: builtTwice },
       stage('dead-code', 'knip'),
       stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),
       stage('chart', 'node', 'scripts/chart.ts', '--check'),
-      tier('unit'),
-      tier('arch'),
+      { name: 'workflows', run: checkWorkflows },
     ],
+    [{ name: 'console', run: builtTwice }, tier('unit'), tier('arch')],
   ],
   [
     [tier('integration'), browserTier('1/2')],
     [
       clusterTier('cluster', CONTROL_PLANE),
-      clusterTier('e2e', WHOLE_NODE, ['container', 'cluster']),
+      { ...tier('e2e', 1, ['container']), part: 'container' },
+      { ...clusterTier('e2e-cluster', WHOLE_NODE), name: 'e2e', part: 'cluster' },
       browserTier('2/2'),
     ],
   ],
 ];
 
 function stage(name: string, command: string, ...args: readonly string[]): Stage {
-  return { name, run: async (_workDirectory, label) => await check(command, args, label) };
+  return { name, run: async ({ label }) => await check(command, args, label) };
 }
 
-function tier(project: string): Stage {
-  const workers = availableParallelism();
+function tier(
+  project: string,
+  workers: number = availableParallelism(),
+  folders: readonly string[] = [],
+): Stage {
   return {
     name: project,
-    run: async (workDirectory, label) => await runTier({ project, workers, workDirectory, label }),
+    run: async ({ changedSince, ...context }) =>
+      // Other tiers read files and start programs that they do not import.
+      await runTier({
+        project,
+        folders,
+        workers,
+        context: project === 'unit' ? { ...context, changedSince } : context,
+      }),
   };
 }
 
-/**
- * A tier that needs Kubernetes: builds the programs first, so that no test waits for them. Its files run one after the
- * other, because each may start a whole cluster.
- */
-function clusterTier(project: string, programs: readonly string[], folders: readonly string[] = []): Stage {
+/** A tier that needs Kubernetes: builds the programs first, so that no test waits for them. */
+function clusterTier(project: string, programs: readonly string[]): Stage {
+  const { name, run } = tier(project, CLUSTER_WORKERS);
   return {
-    name: project,
-    run: async (workDirectory, label) => {
-      if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, label);
-      return await runTier({ project, folders, workers: 1, workDirectory, label });
+    name,
+    run: async (context) => {
+      if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, context.label);
+      return await run(context);
     },
   };
 }
@@ -84,27 +104,33 @@ function browserTier(shard: string): Stage {
   return {
     name: 'browser',
     part: shard,
-    run: async (workDirectory, label) =>
-      await runTier({ project: 'e2e', folders: ['browser'], shard, workers: 1, workDirectory, label }),
+    run: async (context) =>
+      await runTier({ project: 'e2e', folders: ['browser'], shard, workers: 1, context }),
   };
 }
 
 /** Node, the console in the browser, and the console's tests that run in Node are programs of their own. */
-async function types(_workDirectory: string, label: string): Promise<Outcome> {
-  const projects = ['.', 'src/console', 'test/unit/console'];
+async function types({ label }: StageContext): Promise<Outcome> {
+  const projects = { node: '.', console: 'src/console', 'console-tests': 'test/unit/console' };
   const outcomes = [];
-  for (const project of projects) outcomes.push(await check('tsc', ['--noEmit', '-p', project], label));
+  for (const [name, project] of Object.entries(projects)) {
+    // The next run checks only what has changed.
+    const known = `.tools/types/${name}.tsbuildinfo`;
+    const args = ['--noEmit', '--incremental', '--tsBuildInfoFile', known, '-p', project];
+    outcomes.push(await check('tsc', args, label));
+  }
   const failed = outcomes.some((outcome) => outcome.failed > 0) ? 1 : 0;
-  return { passed: 1 - failed, failed, skipped: 0 };
+  const processorSeconds = outcomes.reduce((sum, outcome) => sum + (outcome.processorSeconds ?? 0), 0);
+  return { passed: 1 - failed, failed, skipped: 0, processorSeconds };
 }
 
 /** The console is the same, byte for byte, in every build. */
-async function builtTwice(_workDirectory: string, label: string): Promise<Outcome> {
+async function builtTwice({ label }: StageContext): Promise<Outcome> {
   const built = await check('node', ['scripts/console.ts'], label);
   return built.failed > 0 ? built : await check('node', ['scripts/console.ts', '--check'], label);
 }
 
 async function check(command: string, args: readonly string[], label: string): Promise<Outcome> {
-  const code = await execute(command, args, label);
-  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+  const { code, processorSeconds } = await execute(command, args, label);
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0, processorSeconds };
 }

@@ -6,9 +6,9 @@ export interface Row extends Outcome {
   readonly seconds: number;
 }
 
-/** How many failures are printed again at the end. */
-const MAX_FAILURES = 10;
-/** How many of the slowest test files are listed. */
+/** How many failures, and how many skipped tests, are printed again at the end. */
+const MAX_LISTED = 10;
+/** How many of the slowest test files of a stage are listed. */
 const SLOWEST = 10;
 
 /** The end of a run. */
@@ -20,7 +20,7 @@ export interface Summary {
 }
 
 /**
- * Renders the table of the stages, the slowest files, the failures and the totals.
+ * Renders the table of the stages, the slowest files of each, the failures and the totals.
  *
  * @param skipsFail whether a skipped test counts as failed
  */
@@ -31,8 +31,9 @@ export function renderSummary(rows: readonly Row[], { skipsFail }: { readonly sk
   const failed = total('failed') + (skipsFail ? skipped : 0);
   const lines = [
     ...tableOf(rows),
-    ...slowestOf(rows),
+    ...rows.flatMap(slowestOf),
     ...failuresOf(rows),
+    ...skipsOf(rows),
     ...(skipped > 0 ? ['', `${skipped} skipped because a tool is missing; see above`] : []),
     '',
     `${total('passed')} passed, ${failed} failed`,
@@ -43,31 +44,45 @@ export function renderSummary(rows: readonly Row[], { skipsFail }: { readonly sk
 function tableOf(rows: readonly Row[]): string[] {
   return [
     '',
-    'stage          passed  failed  skipped  seconds',
-    ...rows.map(
-      ({ name, passed, failed, skipped, seconds }) =>
-        `${name.padEnd(14)} ${pad(passed, 6)} ${pad(failed, 7)} ${pad(skipped, 8)} ${pad(seconds.toFixed(1), 8)}`,
+    // Processors: how many were busy on average. A stage with a small number waits, one with a great number computes.
+    'stage          passed  failed  skipped  seconds  processor seconds  processors',
+    ...rows.map(({ name, passed, failed, skipped, seconds, processorSeconds }) =>
+      [
+        name.padEnd(14),
+        pad(passed, 6),
+        pad(failed, 7),
+        pad(skipped, 8),
+        pad(seconds.toFixed(1), 8),
+        ...(processorSeconds === undefined
+          ? []
+          : [pad(processorSeconds.toFixed(1), 18), pad((processorSeconds / seconds).toFixed(2), 11)]),
+      ].join(' '),
     ),
   ];
 }
 
-function slowestOf(rows: readonly Row[]): string[] {
-  const files = rows.flatMap((row) => row.files ?? []).toSorted((a, b) => b.seconds - a.seconds);
+function slowestOf({ name, files: unsorted = [] }: Row): string[] {
+  const files = unsorted.toSorted((a, b) => b.seconds - a.seconds);
   if (files.length === 0) return [];
   return [
     '',
-    'slowest files',
+    `slowest files of ${name}`,
     ...files.slice(0, SLOWEST).map(({ path, seconds }) => `${pad(seconds.toFixed(1), 8)}  ${path}`),
   ];
 }
 
 function failuresOf(rows: readonly Row[]): string[] {
   const failures = rows.flatMap((row) => (row.failures ?? []).map((each) => `in ${row.name}: ${each}`));
-  const more = failures.length - MAX_FAILURES;
+  const more = failures.length - MAX_LISTED;
   return [
-    ...failures.slice(0, MAX_FAILURES).flatMap((failure) => ['', `FAILED ${failure}`]),
+    ...failures.slice(0, MAX_LISTED).flatMap((failure) => ['', `FAILED ${failure}`]),
     ...(more > 0 ? ['', `and ${more} more, see above`] : []),
   ];
+}
+
+function skipsOf(rows: readonly Row[]): string[] {
+  const skips = rows.flatMap((row) => (row.skips ?? []).map((each) => `SKIPPED in ${row.name}: ${each}`));
+  return skips.length === 0 ? [] : ['', ...skips.slice(0, MAX_LISTED)];
 }
 
 function pad(value: number | string, width: number): string {

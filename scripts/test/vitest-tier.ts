@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import process from 'node:process';
 import { execute } from './execute.ts';
 import type { Outcome } from './outcome.ts';
+import type { StageContext } from './stages.ts';
 
 /** The JSON report of vitest, as far as it is read here. */
 interface TestReport {
@@ -26,7 +27,7 @@ interface FileReport {
 }
 
 /** How many lines of each failure are printed again at the end. */
-const FAILURE_LINES = 8;
+const FAILURE_LINES = 20;
 
 /** How a tier is run. */
 export interface TierOptions {
@@ -38,10 +39,7 @@ export interface TierOptions {
   readonly shard?: string;
   /** How many test files run at the same time. */
   readonly workers: number;
-  /** The report is written here. */
-  readonly workDirectory: string;
-  /** See {@link execute}. */
-  readonly label: string;
+  readonly context: StageContext;
 }
 
 /** Runs the tests of one tier. */
@@ -50,11 +48,10 @@ export async function runTier({
   folders = [],
   shard = '1/1',
   workers,
-  workDirectory,
-  label,
+  context: { workDirectory, label, changedSince },
 }: TierOptions): Promise<Outcome> {
   const path = join(workDirectory, `${[project, ...folders, ...shard.split('/')].join('-')}.json`);
-  const code = await execute(
+  const { code, processorSeconds } = await execute(
     'vitest',
     [
       'run',
@@ -65,6 +62,7 @@ export async function runTier({
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${path}`,
+      ...(changedSince === undefined ? [] : [`--changed=${changedSince}`, '--passWithNoTests']),
       ...folders.map((folder) => `test/${project}/${folder}/`),
     ],
     label,
@@ -80,7 +78,9 @@ export async function runTier({
     // A run that dies fails without a failed test.
     failed: code !== 0 && failures.length === 0 ? 1 : failures.length,
     skipped: (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0),
+    processorSeconds,
     failures,
+    skips: results.flatMap(skipsIn),
     files: results.map(({ name, startTime, endTime }) => ({
       path: relative(process.cwd(), name),
       seconds: (endTime - startTime) / 1000,
@@ -97,6 +97,13 @@ function failuresIn(file: FileReport): string[] {
   return tests.length === 0 && file.status === 'failed'
     ? [`${path}\n${beginningOf(file.message ?? '')}`]
     : tests;
+}
+
+/** File and title of each test that did not run. */
+function skipsIn(file: FileReport): string[] {
+  return file.assertionResults
+    .filter(({ status }) => status !== 'passed' && status !== 'failed')
+    .map(({ fullName }) => `${relative(process.cwd(), file.name)}: ${fullName}`);
 }
 
 function beginningOf(text: string): string {

@@ -5,14 +5,12 @@ import { failure, success, type Result } from '../domain/result.ts';
 import { readBoundedFile } from '../platform/files/files.ts';
 import { messageOf } from '../platform/errors.ts';
 
-/** A public key whose signature is believed. */
 export interface TrustedKey {
   /** SHA-256 of the SPKI DER, lower-case hexadecimal. */
   readonly keyId: string;
   readonly publicKey: KeyObject;
 }
 
-/** A key that signs attestations. */
 export interface SigningKey {
   /** SHA-256 of the SPKI DER of its public half, lower-case hexadecimal. */
   readonly keyId: string;
@@ -26,7 +24,7 @@ export interface LoadedSigningKeys {
 }
 
 /** Maximum number of trusted keys, and of signing keys. */
-export const MAX_KEYS = 16;
+const MAX_KEYS = 16;
 
 const KEY_FILE_MAX_BYTES = 64 * 1024;
 const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
@@ -186,7 +184,6 @@ function countProblems(count: number, problems: number, kind: string): string[] 
   return count === 0 && problems === 0 ? [`no ${kind} key is configured`] : [];
 }
 
-/** The public halves of signing keys. */
 export function trustedKeysOf(keys: readonly SigningKey[]): readonly TrustedKey[] {
   return keys.map(({ keyId, privateKey }) => ({ keyId, publicKey: createPublicKey(privateKey) }));
 }

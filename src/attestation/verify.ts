@@ -47,7 +47,6 @@ export function verifyEnvelope(
   return success({ statement: statement.value, payloadSha256: payloadSha256(payload), signedBy });
 }
 
-/** The ids of the trusted keys that signed, in the order of `trustedKeys`. */
 function signers(
   signed: Buffer,
   signatures: Envelope['signatures'],

@@ -1,7 +1,7 @@
 /** The entry point of the page. */
 
-import type { ConsoleForms, ConsoleOutline } from '../contract/console/console-contract.ts';
-import { createTokenVault } from './api/token-vault.ts';
+import type { ConsoleContract, ConsoleOutline } from '../contract/console/console-contract.ts';
+import { TokenVault } from './api/token-vault.ts';
 import { startApp } from './shell/start-app.tsx';
 import { hasExactJson } from './text/exact-json.ts';
 
@@ -16,15 +16,14 @@ try {
   startApp({
     window,
     root,
-    vault: createTokenVault(() => sessionStorage),
+    vault: new TokenVault(() => sessionStorage),
     outline,
-    loadForms: async () => await load<ConsoleForms>('forms.json'),
+    loadContract: async () => await load<ConsoleContract>('forms.json'),
   });
 } catch (error) {
   root.textContent = `The console did not start. ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Loads a public file of this server that has the shape of its version. */
 async function load<T>(name: string): Promise<T> {
   const response = await fetch(name, { credentials: 'omit' });
   if (!response.ok) throw new Error(`The server answered ${response.status} to the request for ${name}.`);

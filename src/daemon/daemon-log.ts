@@ -1,6 +1,6 @@
 import { createLogger, standardOutput, type LoggerOptions } from '../platform/logging/logging.ts';
 import { createSecretMask } from '../platform/logging/secret-mask.ts';
-import type { DaemonOptions } from './daemon-base.ts';
+import type { DaemonOptions } from './daemon-options.ts';
 import { createLogRing } from './reports/log-ring.ts';
 
 /** Creates the log of the daemon: on standard output and in the ring for daemon.logs, with the tokens masked in both. */

@@ -3,16 +3,16 @@ import { PARSE_ERROR_CODES } from '../contract/reports/parse-error-codes.ts';
 import { MEMORY_STATES, PARSE_STATUSES, TRANSLATION_STATUSES } from '../contract/schemas/vocabulary.ts';
 import { UNIT_STATES } from '../domain/translation/unit-state.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
-import { SKIP_REASONS } from './parse/container/parsed-container.ts';
+import { SKIP_REASONS } from '../localization/parse/container/parsed-container.ts';
 import type { Backup } from './backup/backup.ts';
-import type { Memory } from './memory/memory.ts';
-import type { Glossary } from './glossary/glossary.ts';
-import type { Parse } from './parse/parse.ts';
-import type { Translation } from './translation/translation.ts';
+import type { Memory } from '../localization/memory/memory.ts';
+import type { Glossary } from '../localization/glossary/glossary.ts';
+import type { Parse } from '../localization/parse/parse.ts';
+import type { Translation } from '../localization/translation/translation.ts';
 import { severityOf, type Doctor } from './reports/doctor-report.ts';
 import type { Supervision } from './supervisor/supervision.ts';
 import { addWorkMetrics, type WorkMetricsSources } from './work-metrics.ts';
-import type { KindHistory } from './tasks/task-reads.ts';
+import type { KindHistory } from '../engine/tasks/task-reads.ts';
 
 /** Where the metrics of the daemon come from; they are read on every collection. */
 export interface DaemonMetricsOptions {
@@ -86,7 +86,7 @@ function addTranslationMetrics(
     known: readonly string[],
     read: (status: Status, value: string) => number,
   ): void => {
-    const created: Gauge = new Gauge({
+    const created: Gauge<string> = new Gauge({
       name: `slipway_daemon_translation_${name}`,
       help,
       labelNames: [label],
@@ -152,7 +152,7 @@ function addGlossaryMetrics(registry: Registry, { latestSummary }: Pick<Glossary
     { name: 'glossary_generation', help: 'Changes of the Glossary since it was created.' },
     () => latestSummary()?.generation ?? null,
   );
-  const terms: Gauge = new Gauge({
+  const terms: Gauge<'status'> = new Gauge({
     name: 'slipway_daemon_glossary_terms',
     help: 'Terms of the Glossary, by review status.',
     labelNames: ['status'],
@@ -179,7 +179,7 @@ function addParseMetrics(registry: Registry, { latestStatus }: Pick<Parse, 'late
     known: readonly string[],
     read: (status: Status) => Readonly<Record<string, number>>,
   ): void => {
-    const created: Gauge = new Gauge({
+    const created: Gauge<string> = new Gauge({
       name: `slipway_daemon_parse_${name}`,
       help,
       labelNames: [label],
@@ -225,7 +225,7 @@ function addParseMetrics(registry: Registry, { latestStatus }: Pick<Parse, 'late
 
 /** The Translation Memory as the doctor saw it last; without samples while its file cannot be used. */
 function addMemoryMetrics(registry: Registry, { latestCounts }: Pick<Memory, 'latestCounts'>): void {
-  const records: Gauge = new Gauge({
+  const records: Gauge<'state'> = new Gauge({
     name: 'slipway_daemon_memory_records',
     help: 'Records of the Translation Memory, by state.',
     labelNames: ['state'],

@@ -1,15 +1,30 @@
 import { join } from 'node:path';
-import type { DaemonBase } from './daemon-base.ts';
-import { waitForDataLock } from './database/data-lock.ts';
-import { DATA_FULL } from './database/storage-failure.ts';
-import { openMainDatabase, type MainDatabase } from './database/main-database.ts';
+import type { Closers } from './closers.ts';
+import type { DaemonOptions } from './daemon-options.ts';
+import type { DaemonConfiguration } from './settings/config.ts';
+import { waitForDataLock } from '../engine/database/data-lock.ts';
+import {
+  DATA_FULL,
+  describeStorageError,
+  storageFailureOf,
+  type StorageFailure,
+} from '../engine/database/storage-failure.ts';
+import { openMainDatabase, type MainDatabase } from '../engine/database/main-database.ts';
 import { hasHandedOver } from './handover/handed-over.ts';
-import { createHandoverRequest, createHandoverWatch, HANDOVER_PAUSE_MS } from './handover/handover.ts';
-import { openWhenWritable, type Waiting } from './open-when-writable.ts';
+import { HANDOVER_PAUSE_MS, createHandoverRequest, createHandoverWatch } from './handover/handover.ts';
 import { EXIT_HANDED_OVER } from './supervisor/supervision.ts';
+import { DatabaseError } from '../engine/database/database-error.ts';
+import type { Clock } from '../platform/process/clock.ts';
+
+/** Exit code of a daemon that found its database damaged: a supervisor starts it again, and it replaces the database. */
+const EXIT_DATABASE_DAMAGED = 1;
 
 /** The parts of a start that do not depend on the data folder. */
-export type SharedParts = Pick<DaemonBase, 'configuration' | 'options' | 'settings' | 'closers'>;
+export interface SharedParts {
+  readonly configuration: DaemonConfiguration;
+  readonly options: DaemonOptions;
+  readonly closers: Closers;
+}
 
 /**
  * Waits until no other process uses the data folder and its volume is not full, and opens the database. From then on, a daemon with a supervisor
@@ -43,8 +58,11 @@ export async function openDataFolder(
     options.logger.error({ kept_at: lock.keptAt }, 'the lock of the data folder was damaged and is replaced');
   }
   waiting.signal.throwIfAborted();
+  const restart = (reason: string): void => {
+    options.requestShutdown(reason, EXIT_DATABASE_DAMAGED);
+  };
   const { database, rebuilt } = await whenNotFull(
-    async () => await openMain(join(dir, 'main.db'), { clock, logger, signal: waiting.signal }),
+    async () => await openMain(join(dir, 'main.db'), { clock, logger, signal: waiting.signal, restart }),
   );
   closers.add('database', () => database.close());
   // Not before: the check of a large database takes minutes, and the next daemon would begin it again.
@@ -70,4 +88,52 @@ export async function openDataFolder(
     );
   }
   return { database, rebuilt };
+}
+
+/** How a start waits. */
+export interface Waiting {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /**
+   * Called with each new reason to wait.
+   *
+   * @param failure what the volume refused; without one, the daemon waits for another daemon
+   */
+  readonly onWait: (reason: string, failure?: StorageFailure) => void;
+}
+
+/** Milliseconds between two attempts to open a volume that is full or read-only. */
+const VOLUME_RETRY_MS = 3000;
+
+/**
+ * Opens something on a volume, as soon as the volume allows it: a daemon that ended instead could not
+ * say what it lacks.
+ *
+ * @param place names the volume, for the reason; a DatabaseError names its file itself
+ * @param open is called again after a failure that is waited for
+ * @param isPassing whether somebody can end this failure while the daemon runs
+ * @throws any other error of `open`; the signal's reason
+ */
+export async function openWhenWritable<T>(
+  place: string,
+  open: () => Promise<T>,
+  isPassing: (failure: StorageFailure, error: unknown) => boolean,
+  { clock, signal, onWait }: Waiting,
+): Promise<T> {
+  let reason = '';
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      const failure = storageFailureOf(error);
+      if (failure === null || !isPassing(failure, error)) throw error;
+      const next =
+        error instanceof DatabaseError
+          ? error.message
+          : `${place} cannot be used: ${describeStorageError(error)}`;
+      if (next !== reason) onWait(next, failure);
+      reason = next;
+      await clock.sleep(VOLUME_RETRY_MS, signal);
+    }
+  }
 }

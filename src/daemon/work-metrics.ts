@@ -3,15 +3,15 @@ import { ENDED_TASK_STATUSES, TASK_LANES } from '../contract/schemas/vocabulary.
 import { CHANNELS } from '../domain/release/channel.ts';
 import type { Registry } from '../platform/metrics/metrics.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import type { ReleaseDamage } from './releases/checks/release-damage.ts';
-import type { Attestor } from './releases/attest/attestor.ts';
-import { SYNC_JOB } from './releases/jobs/release-jobs.ts';
-import type { ObjectRegistry } from './releases/records/object-registry.ts';
-import type { ReleaseRepository } from './releases/records/release-repository.ts';
-import type { Schedules } from './schedules/schedules.ts';
-import type { TaskEngine } from './tasks/task-engine.ts';
-import type { Task } from './tasks/task.ts';
-import { UPSTREAM_ERROR_CODES } from './upstream/upstream.ts';
+import type { ReleaseDamage } from '../releases/checks/release-damage.ts';
+import type { Attestor } from '../releases/attest/attestor.ts';
+import { SYNC_JOB } from '../releases/jobs/release-jobs.ts';
+import type { ObjectRegistry } from '../releases/records/object-registry.ts';
+import type { ReleaseRepository } from '../releases/records/release-repository.ts';
+import type { Schedules } from '../engine/schedules/schedules.ts';
+import type { TaskEngine } from '../engine/tasks/task-engine.ts';
+import type { Task } from '../engine/tasks/task.ts';
+import { UPSTREAM_ERROR_CODES } from '../upstream/upstream.ts';
 
 /** Where the metrics of tasks, schedules and the store come from. */
 export interface WorkMetricsSources {
@@ -94,7 +94,7 @@ function downloadedBytes({ result }: Pick<Task, 'result'>): number {
 function addQueueMetrics(registry: Registry, { engine, clock }: WorkMetricsSources): void {
   const registers = [registry];
   const lanes = TASK_LANES.filter((lane) => lane !== 'admin');
-  const depth: Gauge = new Gauge({
+  const depth: Gauge<'lane'> = new Gauge({
     name: 'slipway_daemon_task_queue_depth',
     help: 'Tasks that wait, by lane.',
     labelNames: ['lane'],
@@ -109,7 +109,7 @@ function addQueueMetrics(registry: Registry, { engine, clock }: WorkMetricsSourc
       }
     },
   });
-  const age: Gauge = new Gauge({
+  const age: Gauge<'lane'> = new Gauge({
     name: 'slipway_daemon_task_queue_oldest_seconds',
     help: 'For how long the oldest task that waits could have started, by lane; 0 for none.',
     labelNames: ['lane'],
@@ -140,7 +140,7 @@ function addStoreMetrics(registry: Registry, { objects, releases, clock }: WorkM
     }
     return known;
   };
-  const stored: Gauge = new Gauge({
+  const stored: Gauge<'class'> = new Gauge({
     name: 'slipway_daemon_store_bytes',
     help: 'Size of the objects in the store, by class: sound, or damaged and not usable.',
     labelNames: ['class'],
@@ -149,7 +149,7 @@ function addStoreMetrics(registry: Registry, { objects, releases, clock }: WorkM
       for (const [name, bytes] of Object.entries(totalBytes())) stored.set({ class: name }, bytes);
     },
   });
-  const current: Gauge = new Gauge({
+  const current: Gauge<'channel'> = new Gauge({
     name: 'slipway_daemon_release_bytes',
     help: 'Size of the current release of each channel; 0 for none. Releases share objects.',
     labelNames: ['channel'],
@@ -161,7 +161,7 @@ function addStoreMetrics(registry: Registry, { objects, releases, clock }: WorkM
 }
 
 function addDamageMetrics(registry: Registry, { damage }: WorkMetricsSources): void {
-  const found: Counter = new Counter({
+  const found: Counter<'found_by' | 'kind'> = new Counter({
     name: 'slipway_daemon_damage_total',
     help: 'Objects and manifests found damaged since the start of the daemon, by finder and kind: missing or damaged.',
     labelNames: ['found_by', 'kind'],

@@ -5,7 +5,6 @@ const NO_COUNT =
 /**
  * The noun of a number in the result of a task, for texts such as `333 entries` and `1 built container`. Pure.
  *
- * @param name of the member
  * @returns `null` for a number that does not count what the task did, such as a size or a time
  */
 export function countNoun(name: string, value: number | bigint): string | null {

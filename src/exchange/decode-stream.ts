@@ -69,7 +69,6 @@ function countLineEnds(text: string): number {
   return count;
 }
 
-/** The line ends before the first bytes that are not valid. */
 function linesBeforeFlaw(bytes: Uint8Array, encoding: FileEncoding): number {
   const decoder = new TextDecoder(encoding, { fatal: true });
   // The piece may begin within a character.

@@ -13,15 +13,12 @@ export interface AcceptedOrigin {
   readonly payloadSha256: string;
 }
 
-/** The attestations of an origin that a reader accepted. */
 export interface OriginMemory {
   /** The newest attestation accepted of this store, or `null`. */
   of(storeId: string): AcceptedOrigin | null;
-  /** The attestation accepted last, of any store, or `null`. */
   last(): AcceptedOrigin | null;
 }
 
-/** The memory of a reader that has never read anything. */
 export const NO_ORIGIN_MEMORY: OriginMemory = { of: () => null, last: () => null };
 
 /**

@@ -3,7 +3,6 @@ import type { Blake3Hex } from '../domain/release/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 
-/** One release as an attestation of the source names it. */
 export interface SourceRelease {
   readonly channel: Channel;
   readonly attested: AttestedRelease;
@@ -22,7 +21,6 @@ export interface SourceState {
 /** The description of one release, as the source tells it. Only {@link readManifest} makes it trustworthy. */
 export interface SourceManifest {
   readonly header: ManifestHeader;
-  /** The server-info document as upstream published it, or `null`. */
   readonly serverInfo: Uint8Array | null;
   /** The entries in manifest order, a page at a time. Iterate once. */
   readonly pages: AsyncIterable<readonly ManifestEntry[]>;
@@ -41,7 +39,6 @@ export type NoteWait = (why: string, ms: number) => void;
  * bundles, a registry. A reader believes only that signature and the digests that it leads to.
  */
 export interface AttestedSource {
-  /** Where it reads from, with credentials removed: for logs and messages. */
   readonly label: string;
   /**
    * Asks for the current state.

@@ -1,5 +1,4 @@
-/** The faults of a source. The codes are stable. */
-export const MIRROR_ERROR_CODES = {
+const MIRROR_ERROR_CODES = {
   origin_untrusted: 'The attestation of the origin is malformed, or no trusted key signed it.',
   origin_rolled_back: 'The origin shows an older attestation than one that was accepted before.',
   origin_forked: 'The origin signed two different attestations with one version.',
@@ -13,7 +12,6 @@ export const MIRROR_ERROR_CODES = {
   origin_malformed: 'An answer of the origin is not what its interface says.',
 } as const;
 
-/** One of {@link MIRROR_ERROR_CODES}. */
 export type MirrorErrorCode = keyof typeof MIRROR_ERROR_CODES;
 
 /** A source that gave something that must not be used, or nothing. */

@@ -63,9 +63,9 @@ function headerDifference(header: ManifestHeader, { channel, attested }: SourceR
   return null;
 }
 
-/** Checks the server-info document, which the attestation names beside the manifest or, in earlier versions, the manifest names. */
-function checkDocument({ header, serverInfo }: SourceManifest, { attested }: SourceRelease): void {
-  const expected = attested.server_info === undefined ? (header.server_info ?? null) : attested.server_info;
+/** Checks the server-info document, which the attestation names beside the manifest. */
+function checkDocument({ serverInfo }: SourceManifest, { attested }: SourceRelease): void {
+  const expected = attested.server_info;
   const found = serverInfo === null ? null : { blake3: blake3Hex(serverInfo), size: serverInfo.length };
   if (expected?.blake3 === found?.blake3 && expected?.size === found?.size) return;
   throw new MirrorError(

@@ -2,14 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
-import { ENVELOPE_MAX_BYTES, EnvelopeSchema } from '../contract/formats/attestation-format.ts';
+import { ENVELOPE_MAX_BYTES } from '../contract/formats/attestation-format.ts';
 import { JsonError } from '../contract/json/json-error.ts';
 import { scanJsonStructure } from '../contract/json/json-structure.ts';
 import { entryProblem, headerProblem } from '../contract/formats/manifest-format.ts';
 import { encodePath } from '../domain/release/encode-path.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
-import { SERVER_INFO_MAX_BYTES } from '../domain/release/server-info-document.ts';
-import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 import { messageOf } from '../platform/errors.ts';
 import { collectBounded } from '../platform/memory/collect-bounded.ts';
 import type {
@@ -67,17 +65,14 @@ export type SendHttp = (
   signal: AbortSignal,
 ) => Promise<HttpAnswer>;
 
-/** Sends the request of a page, perhaps after the waits that the origin asks for. */
-export type SendPage = (
+type SendPage = (
   request: Parameters<SendHttp>[0],
   signal: AbortSignal,
   noteWait?: NoteWait,
 ) => ReturnType<SendHttp>;
 
-export interface SlipwaySourceOptions {
-  /** Base URL of the service, without a trailing slash and without credentials. */
+interface SlipwaySourceOptions {
   readonly url: string;
-  /** The same for messages. */
   readonly label: string;
   readonly send: SendHttp;
   /** Sends the requests of pages of a manifest; default `send`. */
@@ -85,7 +80,8 @@ export interface SlipwaySourceOptions {
 }
 
 const stateSchema = z.object({
-  attestation: EnvelopeSchema.nullable(),
+  /** Its form is for the check of its signature: a malformed attestation is not to be believed. */
+  attestation: z.record(z.string(), z.unknown()).nullable(),
   cdn_host: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/),
 });
 
@@ -103,7 +99,6 @@ const pageSchema = z.object({
 
 type Page = z.output<typeof pageSchema>;
 
-/** Makes the source that reads another Slipway by its public interface. */
 export function createSlipwaySource({
   url,
   label,
@@ -135,7 +130,7 @@ export function createSlipwaySource({
         { retryable: true },
       );
     }
-    const maxBytes = PAGE_MAX_BYTES + (offset === 0 ? ESCAPED_BYTES * documentBytes(attested) : 0);
+    const maxBytes = PAGE_MAX_BYTES + (offset === 0 ? ESCAPED_BYTES * (attested.server_info?.size ?? 0) : 0);
     const body = await readJson(answer, maxBytes, label);
     return parse(pageSchema, body, `${label}/v1/distribution`);
   };
@@ -157,8 +152,7 @@ export function createSlipwaySource({
         return null;
       }
       const { etag } = answer.headers;
-      const body = await readJson(answer, STATE_MAX_BYTES, label);
-      return stateOf(parse(stateSchema, body, `${label}/v1/release`), etag ?? null, label);
+      return stateOf(await readState(answer, label), etag ?? null, label);
     },
     manifest: async (release, signal, noteWait) => {
       const first = await readPage(release, 0, signal, noteWait);
@@ -176,9 +170,15 @@ export function createSlipwaySource({
   };
 }
 
-/** The most bytes of the document on the first page. Attestations of earlier versions do not state its size. */
-function documentBytes({ server_info: document }: AttestedRelease): number {
-  return document === undefined ? SERVER_INFO_MAX_BYTES : (document?.size ?? 0);
+async function readState(answer: HttpAnswer, label: string): Promise<z.output<typeof stateSchema>> {
+  const path = `${label}/v1/release`;
+  try {
+    return parse(stateSchema, await readJson(answer, STATE_MAX_BYTES, path), path);
+  } catch (error) {
+    if (!(error instanceof MirrorError)) throw error;
+    const type = answer.headers['content-type'] ?? 'no type';
+    throw malformed(`${label} is not a Slipway of this version: ${error.message} (content type: ${type})`);
+  }
 }
 
 function stateOf(
@@ -198,7 +198,6 @@ function headerOf({ header }: Page, label: string): ManifestHeader {
   return header as unknown as ManifestHeader;
 }
 
-/** The pages of one release from the first on: each continues the previous one, and all are of one snapshot. */
 async function* pagesFrom(
   first: Page,
   release: SourceRelease,
@@ -242,12 +241,9 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, label: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw malformed(
-    `${label}: ${issue === undefined ? 'invalid' : `${issue.path.join('.')}: ${issue.message}`}; is it a Slipway of this version?`,
-  );
+  throw malformed(`${label}: ${issue === undefined ? 'invalid' : [...issue.path, issue.message].join(': ')}`);
 }
 
-/** Reads a bounded JSON document. */
 async function readJson(answer: HttpAnswer, maxBytes: number, label: string): Promise<unknown> {
   const tooLarge = (): MirrorError => malformed(`${label} sent an answer of more than ${maxBytes} bytes`);
   const received = await collectBounded(answer.chunks(), maxBytes, tooLarge);

@@ -170,5 +170,4 @@ export const operatorConfigurationSchema = z
   })
   .describe('Configuration of slipway-operator.');
 
-/** The parsed configuration of the operator. */
 export type OperatorConfiguration = z.output<typeof operatorConfigurationSchema>;

@@ -1,13 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ReleaseChannel } from './kubernetes/objects.ts';
+import { conditionOf, type ReleaseChannel } from './kubernetes/objects.ts';
 import { COLLECTION_KINDS } from './kubernetes/collections.ts';
 import { REFLECTOR_TURNS, type ReflectorTurn } from './kubernetes/reflector.ts';
-import { conditionOf } from './reconcile/condition-of.ts';
 import { RECONCILE_OUTCOMES, type ReconcileOutcome } from './reconcile/reconciler.ts';
 import { CALM_REASONS, isCalm } from '../domain/service-state/calm-reasons.ts';
 import { shareOf } from '../domain/translation/publish-outcome.ts';
 
-/** The metrics of the operator. */
 export interface OperatorMetrics {
   reconciled(outcome: ReconcileOutcome | 'failed', seconds: number): void;
   turned(kind: string, turn: ReflectorTurn): void;
@@ -126,7 +124,6 @@ function firstByName(channels: Iterable<ReleaseChannel>): ReleaseChannel[] {
   return [...channels].sort((left, right) => (left.key < right.key ? -1 : 1)).slice(0, MAX_CHANNEL_SERIES);
 }
 
-/** Registers the gauges that count objects by their status. */
 function observeChannels(channels: () => Iterable<ReleaseChannel>, registers: Registry[]): void {
   const states = new Gauge({
     name: 'slipway_operator_release_channels',

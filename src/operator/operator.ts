@@ -1,49 +1,79 @@
+import { CoordinationV1Api, CoreV1Api, CustomObjectsApi, EventsV1Api } from '@kubernetes/client-node';
+import { JSON_MEDIA_TYPE } from '../contract/json/media-types.ts';
+import { createSideServer, type SideAnswer } from '../platform/http/side-server.ts';
+import type { ClusterConnection } from '../platform/kubernetes/cluster-connection.ts';
+import { retryAfterOf } from '../platform/kubernetes/kubernetes-error.ts';
+import type { Logger } from '../platform/logging/logging.ts';
 import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
-import { assembleOperator, type OperatorOptions, type OperatorParts } from './assemble-operator.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Lifecycle } from '../platform/process/lifecycle.ts';
+import { createChannelWriter } from './channels/channel-writer.ts';
+import { createClusterView, type ClusterView } from './channels/cluster-view.ts';
 import type { OperatorConfiguration } from './config.ts';
-import { createOperatorMetrics } from './metrics.ts';
-import { createProbeServer, type Probes } from './probe-server.ts';
+import { createLeaderElection, type LeaderElection } from './election/leader-election.ts';
+import { alwaysLeading, LeadershipLost } from './election/leadership.ts';
+import { collectionsOf } from './kubernetes/collections.ts';
+import type { ReleaseChannel } from './kubernetes/objects.ts';
+import { createPermissionBook } from './kubernetes/permission-book.ts';
+import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
+import { createAdminTokens } from './pods/admin-tokens.ts';
+import { createEvidenceBook } from './pods/evidence-book.ts';
+import { createServerClient, type ServerClient } from './pods/server-client.ts';
+import { edgesOfServer, serverPods } from './pods/server-pods.ts';
+import type { EdgesOf, PodsOf } from './reconcile/observer.ts';
+import { createReconciler, type Reconciler } from './reconcile/reconciler.ts';
+import { rivalsOf } from './reconcile/rivalry.ts';
+import { createScheduleCleaner } from './reconcile/schedule-cleaner.ts';
+import { createWorkQueue, type WorkQueue } from './reconcile/work-queue.ts';
 
-/** How often expired records are dropped. */
+interface OperatorOptions {
+  readonly connection: ClusterConnection;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly version: string;
+  /** Unique to this process; the holder of the lease. */
+  readonly identity: string;
+  /** Makes a name that sorts by time, for events. */
+  readonly createId: () => string;
+}
+
+/** First pause after a failure, milliseconds; it grows to the interval. */
+const FIRST_BACKOFF_MS = 500;
 const SWEEP_MS = 60_000;
 /** How often it is checked whether the caches are filled. */
 const SYNC_POLL_MS = 50;
 
-/**
- * Starts the operator: probes and metrics first, then the caches and the election. The queue starts when this process
- * leads and the caches are filled.
- *
- * @throws ListenError
- */
-export async function startOperator(
-  config: OperatorConfiguration,
-  options: OperatorOptions,
-): Promise<{ readonly url: string; readonly metricsUrl: string }> {
-  const { connection, clock, logger, lifecycle, identity } = options;
-  const registry = createRegistry({ name: 'slipway-operator', version: options.version });
+/** Starts the operator: probes and metrics first, then the caches and the election. @throws ListenError */
+export async function startOperator(config: OperatorConfiguration, options: OperatorOptions): Promise<void> {
+  const { connection, clock, logger, lifecycle, identity, version } = options;
+  const registry = createRegistry({ name: 'slipway-operator', version });
   const metrics = createOperatorMetrics(registry);
-  let isElected = false;
-  let isSynced = false;
-  const startQueue = (): void => {
-    if (isElected && isSynced) parts.queue.start();
-  };
-  const parts = assembleOperator(config, options, metrics, () => {
-    isElected = true;
-    startQueue();
-  });
-  const { view, election, queue } = parts;
+  const operator = assembleOperator(config, options, metrics);
+  const { view, election, queue } = operator;
 
-  const probes = await createProbeServer(config.probes, probesOf(config, options, parts), logger);
+  const probes = await createSideServer({
+    ...config.probes,
+    paths: {
+      '/livez': () => probeAnswer(livenessProblems(config, election)),
+      '/readyz': () => probeAnswer(operator.readinessProblems()),
+    },
+    subject: 'Probes answer',
+    onError: (error) => {
+      logger.error({ err: error }, 'a probe could not be answered');
+    },
+  });
   lifecycle.onShutdown('probes', async (signal) => probes.close(signal));
   const metricsServer = await createMetricsServer({ registry, ...config.metrics, logger });
   lifecycle.onShutdown('metrics', async (signal) => metricsServer.close(signal));
   metrics.observe({
     channels: () => view.channels(),
     queued: () => queue.ready,
-    isLeading: () => parts.leadership.isHeld(),
+    isLeading: operator.isLeading,
   });
   lifecycle.onShutdown('connections', async () => {
-    parts.servers.close();
+    operator.client.close();
     await connection.close();
   });
   lifecycle.onShutdown('lease', async () => election?.stop());
@@ -52,16 +82,12 @@ export async function startOperator(
 
   view.start();
   election?.start();
-  isElected ||= election === null;
   const housekeeping = async (): Promise<void> => {
     while (!view.state().synced) await clock.sleep(SYNC_POLL_MS, lifecycle.signal);
-    isSynced = true;
-    startQueue();
+    operator.cachesFilled();
     for (;;) {
       await clock.sleep(SWEEP_MS, lifecycle.signal);
-      parts.evidence.sweep();
-      parts.tokens.sweep();
-      parts.cleaner.sweep();
+      operator.sweep();
     }
   };
   // It ends only with the signal of the lifecycle.
@@ -70,18 +96,88 @@ export async function startOperator(
     { url: probes.url, metrics_url: metricsServer.url, server: connection.server, identity },
     'operator listening',
   );
-  return { url: probes.url, metricsUrl: metricsServer.url };
 }
 
-function probesOf(
-  { election: { leaseSeconds, renewSeconds } }: OperatorConfiguration,
-  { lifecycle }: OperatorOptions,
-  { election, view, permissions }: OperatorParts,
-): Probes {
-  const stuckMs = (leaseSeconds + renewSeconds) * 1000;
+/** The connected parts of the operator; none of them is started. */
+interface Operator {
+  readonly client: ServerClient;
+  readonly election: LeaderElection | null;
+  readonly view: ClusterView;
+  readonly queue: WorkQueue;
+  readonly isLeading: () => boolean;
+  /** Starts the queue as soon as this process leads. */
+  cachesFilled(): void;
+  readinessProblems(): readonly string[];
+  /** Drops expired records. */
+  sweep(): void;
+}
+
+/** Connects the parts: changes in the cluster put objects into the queue, and the queue reconciles them. */
+function assembleOperator(
+  config: OperatorConfiguration,
+  options: OperatorOptions,
+  metrics: OperatorMetrics,
+): Operator {
+  const { connection, clock, random, logger, lifecycle, identity, createId } = options;
+  const { call } = connection;
+  const userAgent = `slipway-operator/${options.version}`;
+  const client = createServerClient({ timeoutMs: config.pods.timeoutMs, userAgent });
+  const permissions = createPermissionBook(logger);
+  const evidence = createEvidenceBook({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
+  const tokens = createAdminTokens({ secrets: connection.api(CoreV1Api), call, permissions, clock });
+  const awaited = new Set(['caches', ...(config.election.enabled ? ['election'] : [])]);
+  const startWithout = (reason: string): void => {
+    awaited.delete(reason);
+    if (awaited.size === 0) queue.start();
+  };
+  const election = createElection(config, options, () => {
+    startWithout('election');
+  });
+  const leadership = election ?? alwaysLeading;
+  const view: ClusterView = createClusterView({
+    collections: collectionsOf(connection),
+    namespaces: config.watch.namespaces,
+    silentMs: config.watch.silentSeconds * 1000,
+    clock,
+    random,
+    logger,
+    onTurn: (kind, turn) => {
+      metrics.turned(kind, turn);
+    },
+    onChannel: (before, after) => {
+      const channel = after ?? before;
+      if (channel === undefined || reconciler.isOwnChange(before, after)) return;
+      if (after === undefined && !view.exists(channel.key)) cleaner.deleted(channel);
+      queue.add(channel.key);
+      if (before?.isDeleting === after?.isDeleting) return;
+      for (const rival of rivalsOf(view, channel)) queue.add(rival.key);
+    },
+    onService: (namespace, name) => {
+      for (const { key } of channelsBehind(view, namespace, name)) queue.add(key);
+    },
+  });
+  const channels = connection.api(CustomObjectsApi);
+  const events = connection.api(EventsV1Api);
+  const writes = { call, leadership, permissions, clock, logger, identity, createId };
+  const writer = createChannelWriter({ channels, events, ...writes });
+  const host = config.pods.hostOverride ?? null;
+  const pods: PodsOf = (channel) => serverPods(view, channel, host);
+  const edges: EdgesOf = (channel) => edgesOfServer(view, channel, host);
+  const timeoutMs = config.reconcile.finalizeSeconds * 1000;
+  const cleaner = createScheduleCleaner({ client, leadership, writer, tokens, pods, clock, timeoutMs });
+  const observed = { view, pods, edges, evidence, tokens };
+  const reconciler = createReconciler({ ...observed, client, leadership, writer, cleaner, clock, logger });
+  const queue = createReconcileQueue(config, options, reconciler, metrics);
   return {
-    live: () => (election === null || election.sinceAttempt() < stuckMs ? [] : ['the election is stuck']),
-    ready: () => {
+    client,
+    election,
+    view,
+    queue,
+    isLeading: () => leadership.isHeld(),
+    cachesFilled: () => {
+      startWithout('caches');
+    },
+    readinessProblems: () => {
       const { synced, troubles } = view.state();
       return [
         ...(synced ? [] : ['the caches are not filled yet']),
@@ -90,5 +186,97 @@ function probesOf(
         ...(lifecycle.signal.aborted ? ['shutting down'] : []),
       ];
     },
+    sweep: () => {
+      for (const each of [evidence, tokens, cleaner]) each.sweep();
+    },
+  };
+}
+
+function createElection(
+  config: OperatorConfiguration,
+  { connection, identity, clock, logger, lifecycle }: OperatorOptions,
+  onElected: () => void,
+): LeaderElection | null {
+  if (!config.election.enabled) return null;
+  return createLeaderElection({
+    leases: connection.api(CoordinationV1Api),
+    call: connection.call,
+    namespace: config.election.namespace ?? connection.namespace,
+    name: config.election.name,
+    identity,
+    timing: config.election,
+    clock,
+    logger,
+    onElected,
+    onLost: () => {
+      void lifecycle.shutdown('the leadership was lost', 1);
+    },
+  });
+}
+
+/** The objects that a change of a Service concerns. */
+function* channelsBehind(
+  view: ClusterView,
+  namespace: string,
+  name: string,
+): Generator<ReleaseChannel, void, undefined> {
+  const origin = view.service(namespace, name)?.edgesOf ?? null;
+  for (const changed of origin === null ? [name] : [name, origin]) {
+    // Another Service may lead to the same pods now.
+    for (const service of view.servicesWithPodsOf(namespace, changed))
+      yield* view.channelsOf(namespace, service);
+  }
+}
+
+function createReconcileQueue(
+  config: OperatorConfiguration,
+  { clock, random, logger, lifecycle }: OperatorOptions,
+  reconciler: Reconciler,
+  metrics: OperatorMetrics,
+): WorkQueue {
+  const intervalMs = config.reconcile.intervalSeconds * 1000;
+  const work = async (key: string): Promise<void> => {
+    const begun = clock.monotonic();
+    try {
+      const outcome = await reconciler.reconcile(key);
+      metrics.reconciled(outcome, (clock.monotonic() - begun) / 1000);
+      if (outcome === 'gone') queue.forget(key);
+      else if (outcome === 'waiting') queue.addFailed(key, null);
+      else {
+        queue.succeeded(key);
+        queue.addAfter(key, intervalMs * (0.9 + 0.2 * random()));
+      }
+    } catch (error) {
+      metrics.reconciled('failed', (clock.monotonic() - begun) / 1000);
+      if (error instanceof LeadershipLost || lifecycle.signal.aborted) return;
+      logger.warn({ err: error, channel: key }, 'a reconciliation failed and will be retried');
+      queue.addFailed(key, retryAfterOf(error));
+    }
+  };
+  const queue = createWorkQueue({
+    work,
+    concurrency: config.reconcile.concurrency,
+    backoff: { baseMs: Math.min(FIRST_BACKOFF_MS, intervalMs), capMs: intervalMs },
+    clock,
+    random,
+  });
+  return queue;
+}
+
+function livenessProblems(
+  { election: { leaseSeconds, renewSeconds } }: OperatorConfiguration,
+  election: LeaderElection | null,
+): readonly string[] {
+  const stuckMs = (leaseSeconds + renewSeconds) * 1000;
+  return election === null || election.sinceAttempt() < stuckMs ? [] : ['the election is stuck'];
+}
+
+/** 200 or 503 with `{status, problems}`; no problem means success. */
+function probeAnswer(problems: readonly string[]): SideAnswer {
+  const isFine = problems.length === 0;
+  return {
+    status: isFine ? 200 : 503,
+    contentType: JSON_MEDIA_TYPE,
+    body: JSON.stringify({ status: isFine ? 'ok' : 'failing', problems }),
   };
 }

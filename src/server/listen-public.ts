@@ -24,8 +24,8 @@ const MAX_QUIET_MS = 1_000;
  * @throws ListenError
  */
 export async function listenPublic(
-  config: Pick<ServerConfiguration, 'listen' | 'limits' | 'shutdown'>,
-  { listener, installFastPath }: Pick<AssembledServer, 'listener' | 'installFastPath'>,
+  config: ServerConfiguration,
+  { listener, installFastPath }: AssembledServer,
   processes = 1,
 ): Promise<PublicListening> {
   const { limits, shutdown } = config;

@@ -22,7 +22,7 @@ interface RouteTally {
 }
 
 /** The metrics of the server. */
-export interface ServerMetrics {
+interface ServerMetrics {
   request(record: RequestRecord): void;
   verdict(verdict: Verdict): void;
   refresh(outcome: RefreshOutcome): void;

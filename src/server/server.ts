@@ -3,20 +3,19 @@ import { loadTrustedKeys } from '../attestation/keys.ts';
 import type { Reason } from '../domain/verdict/reasons.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { ConfigurationProblems } from '../platform/config/run-configured.ts';
-import type { HashPool } from '../platform/hashing/digests.ts';
 import { readTokenFile } from '../platform/files/token-file.ts';
 import { createHashPool } from '../platform/hashing/hash-pool.ts';
-import type { Listening } from '../platform/http/listen.ts';
 import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Lifecycle } from '../platform/process/lifecycle.ts';
 import type { Logger } from '../platform/logging/logging.ts';
-import { createMetricsServer, createRegistry } from '../platform/metrics/metrics.ts';
-import type { ReportForwarder } from './admin/reports/report-forwarder.ts';
-import { createReportThread } from './admin/reports/report-thread.ts';
-import { assembleServer, type AssembledServer } from './assemble-server.ts';
+import { createMetricsServer, createRegistry, type Registry } from '../platform/metrics/metrics.ts';
+import { createDaemonProxy } from './admin/daemon-proxy.ts';
+import { assembleServer, type AssembledServer, type ServerParts } from './assemble-server.ts';
 import type { ServerConfiguration } from './config/config.ts';
+import { openFilesProblem, readOpenFilesLimit } from '../platform/process/open-files.ts';
+import { serverOpenFiles } from './open-files.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
-import { createDaemonClient, type DaemonClient } from './daemon-client/daemon-client.ts';
+import { createDaemonClient } from './daemon-client/daemon-client.ts';
 import { loadConsole } from './console/console-files.ts';
 import { createDamageSender } from './serving/damage-sender.ts';
 import { createListenerProbes } from './http/listener-probes.ts';
@@ -25,7 +24,7 @@ import { listenPublic } from './listen-public.ts';
 import { registerConnectionMetrics } from './connection-metrics.ts';
 import { createServiceStateLog } from './service/service-state-log.ts';
 import { createServerScrub } from './scrub/create-server-scrub.ts';
-import type { Scrubber } from './scrub/scrubber.ts';
+import type { Serving } from './serving/serving.ts';
 import { createTrustedKeyRing } from './serving/trusted-key-ring.ts';
 import type { SharedServing } from './workers/shared-serving.ts';
 
@@ -34,7 +33,7 @@ const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>(['AttestationUnavail
 /** Milliseconds between two checks of a verdict that is not settled yet. */
 const SETTLE_STEP_MS = 50;
 
-export interface ServerDependencies {
+interface ServerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Masks the tokens in logs; the server adds those of its configuration. */
@@ -42,7 +41,7 @@ export interface ServerDependencies {
   readonly lifecycle: Lifecycle;
   /** Version of the program, for health and metrics. */
   readonly version: string;
-  /** Of this machine or pod; the history of the server tells it. */
+  /** Of this machine or pod; the history shows it. */
   readonly hostName: string;
   readonly random: () => number;
   /** Present when this process is one of several; default: it is the only one. */
@@ -50,7 +49,7 @@ export interface ServerDependencies {
 }
 
 /** Where a started server can be reached. */
-export interface StartedServer {
+interface StartedServer {
   readonly url: string;
   /** `null` when another process shows the metrics. */
   readonly metricsUrl: string | null;
@@ -67,29 +66,94 @@ export interface StartedServer {
  */
 export async function startServer(
   config: ServerConfiguration,
-  { clock, logger, secrets, lifecycle, version, hostName, random, shared }: ServerDependencies,
+  deps: ServerDependencies,
 ): Promise<StartedServer> {
-  const loadKeys = async (): ReturnType<typeof loadTrustedKeys> =>
-    await loadTrustedKeys(config.attestation.publicKeyFiles);
+  const { clock, logger, lifecycle, shared } = deps;
   // Of several workers, the first does the work that one can do for all.
   const isFirst = shared?.scrubs !== false;
-  const keys = await loadKeys();
+  const parts = await openParts(config, deps, isFirst);
+  const { registry, pool } = parts;
+  const server = assembleServer(config, parts);
+  const { room, cdn, history } = server;
+  const { serving, refresher } = room;
+  const scrub = isFirst ? createServerScrub(config, parts, { serving, inFlight: cdn.parts.budget }) : null;
+  if (isFirst) startReports(parts, server, lifecycle);
+  lifecycle.onShutdown('history', async () => await history.loop.stop());
+  history.loop.start();
+  shared?.join({ serving, history, wake: () => refresher.wake(), registry });
+  let publicUrl: string | null = null;
+  const metricsUrl =
+    shared === undefined
+      ? await startMetrics(config, { registry, logger, lifecycle }, () => publicUrl)
+      : null;
+  const { settleMs = 0, firstEnvelope = null } = shared ?? {};
+  if (settleMs > 0) {
+    refresher.start(firstEnvelope);
+    await settle(serving, deps, settleMs);
+  }
+  const listening = await listenPublic(config, server, shared?.processes);
+  publicUrl = listening.url;
+  registerConnectionMetrics(registry, listening.connections);
+  // The part registered last ends first.
+  lifecycle.onShutdown('verification', async () => {
+    cdn.close();
+    await pool.close();
+  });
+  lifecycle.onShutdown('refresh', async () => {
+    await room.stop();
+    parts.proxy.close();
+    await parts.client.close();
+  });
+  lifecycle.onShutdown('scrub', async () => scrub?.stop());
+  lifecycle.onShutdown('drain', async (signal) => {
+    const drained = AbortSignal.timeout(config.shutdown.drainSeconds * 1000);
+    await listening.close(AbortSignal.any([signal, drained]));
+  });
+  lifecycle.onShutdown('propagation', async () => {
+    // Clients leave their connections one by one, while the balancers learn that this server must get no new ones.
+    listening.retire();
+    await clock.sleep(config.shutdown.propagationDelaySeconds * 1000);
+  });
+  if (settleMs === 0) refresher.start(firstEnvelope);
+  scrub?.start();
+  return { url: listening.url, metricsUrl, hashing: pool.implementation };
+}
+
+/** Opens what the server is made of, and warns of settings that do not stop the start. */
+async function openParts(
+  config: ServerConfiguration,
+  { clock, logger, secrets, lifecycle, version, hostName, random, shared }: ServerDependencies,
+  isFirst: boolean,
+): Promise<ServerParts> {
+  const load = async () => await loadTrustedKeys(config.attestation.publicKeyFiles);
+  const keys = await load();
   if (!keys.ok)
     throw new ConfigurationProblems(keys.error.map((text) => `attestation.publicKeyFiles: ${text}`));
-  const registry = createRegistry({ name: 'slipway-server', version });
-  const pool = createHashPool({ threads: config.verification.threads });
-  const { client, forwarder } = connectDaemon(config.daemon, { secrets, clock });
-  // Each process masks its tokens, and one warns of them.
-  await learnTokens(config, secrets);
-  if (isFirst) for (const finding of await findWeakSecrets(config)) logger.warn(finding);
-  const assembled = assembleServer(config, {
-    trustedKeys: createTrustedKeyRing({ first: keys.value, load: loadKeys, logger }),
-    client,
-    forwarder,
+  // The first request may have a token in its text, before any was checked. An unreadable file is reported by each check.
+  for (const { file } of tokenSources(config)) {
+    await readTokenFile(file).then(secrets.learn, () => undefined);
+  }
+  const fewOpenFiles = openFilesProblem(readOpenFilesLimit(), serverOpenFiles(config))?.message ?? null;
+  if (isFirst) {
+    for (const finding of await findWeakSecrets(config)) logger.warn(finding);
+    if (fewOpenFiles !== null) logger.warn(fewOpenFiles);
+  }
+  const { url, socketPath, timeoutMs, tokenFile } = config.daemon;
+  const readToken = async (): Promise<string | null> => {
+    if (tokenFile === undefined) return null;
+    const token = await readTokenFile(tokenFile);
+    secrets.learn(token);
+    return token;
+  };
+  const daemon = { url, socketPath, timeoutMs, readToken };
+  return {
+    trustedKeys: createTrustedKeyRing({ first: keys.value, load, logger }),
+    client: createDaemonClient(daemon, clock),
+    proxy: createDaemonProxy(daemon),
     consoleFiles: await loadConsole(isFirst ? logger : null, { runbooks: config.runbooks.url }),
     openApi: await readOpenApiDocument(),
-    pool,
-    registry,
+    pool: createHashPool({ threads: config.verification.threads }),
+    registry: createRegistry({ name: 'slipway-server', version }),
     clock,
     logger,
     secrets,
@@ -98,127 +162,48 @@ export async function startServer(
     version,
     hostName,
     shareMinute: (own) => shared?.shareMinute(own),
-  });
-  const { room, cdn, history } = assembled;
-  const { serving, refresher } = room;
-  const inFlight = cdn.parts.budget;
-  const scrub = !isFirst
-    ? null
-    : createServerScrub(config, { serving, pool, registry, inFlight, clock, random, logger });
-  // One process is enough: each process learns of the damage that the others find.
-  if (isFirst) {
-    const damageSender = createDamageSender({ serving, client, clock, random, logger });
-    lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
-    damageSender.start();
-    const stateLog = createServiceStateLog({ read: assembled.service, logger, clock });
-    lifecycle.onShutdown('state log', async () => await stateLog.stop());
-    stateLog.start();
-  }
-  lifecycle.onShutdown('history', async () => await history.loop.stop());
-  history.loop.start();
-  shared?.join({
-    serving,
-    history,
-    wake: () => {
-      refresher.wake();
-    },
-    registry,
-  });
-  let publicUrl: string | null = null;
-  const probes = createListenerProbes({
-    url: () => publicUrl,
-    isShuttingDown: () => lifecycle.signal.aborted,
-  });
-  const metricsServer =
-    shared === undefined
-      ? await createMetricsServer({ registry, ...config.metrics, logger, paths: probes })
-      : null;
-  lifecycle.onShutdown('metrics', async (signal) => metricsServer?.close(signal));
-  const { settleMs = 0, firstEnvelope = null } = shared ?? {};
-  if (settleMs > 0) {
-    refresher.start(firstEnvelope);
-    await settle(() => !NOT_YET.has(serving.verdict('official').reason), { clock, lifecycle, settleMs });
-  }
-  const listening = await listenPublic(config, assembled, shared?.processes);
-  publicUrl = listening.url;
-  registerConnectionMetrics(registry, listening.connections);
-  endInOrder(config, { lifecycle, clock }, { pool, client, forwarder, room, cdn, scrub, listening });
-  if (settleMs === 0) refresher.start(firstEnvelope);
-  scrub?.start();
-  return { url: listening.url, metricsUrl: metricsServer?.url ?? null, hashing: pool.implementation };
-}
-
-/** Makes the two ways to call the daemon; both read its token for each call. */
-function connectDaemon(
-  { url, socketPath, timeoutMs, tokenFile }: ServerConfiguration['daemon'],
-  { secrets, clock }: Pick<ServerDependencies, 'clock'> & { readonly secrets: Pick<SecretMask, 'learn'> },
-): { readonly client: DaemonClient; readonly forwarder: ReportForwarder } {
-  const readToken = async (): Promise<string | null> => {
-    if (tokenFile === undefined) return null;
-    const token = await readTokenFile(tokenFile);
-    secrets.learn(token);
-    return token;
-  };
-  return {
-    client: createDaemonClient({ url, socketPath, timeoutMs, readToken, clock }),
-    forwarder: createReportThread({ url, socketPath, timeoutMs, tokenFile }),
+    fewOpenFiles,
   };
 }
 
-/** Learns the admin tokens: the first request may have one in its text, before any token was checked. */
-async function learnTokens(
-  configuration: Pick<ServerConfiguration, 'admin' | 'auth'>,
-  secrets: Pick<SecretMask, 'learn'>,
-): Promise<void> {
-  // A file that cannot be read is reported by the check of each request.
-  for (const { file } of tokenSources(configuration)) {
-    await readTokenFile(file).then(secrets.learn, () => undefined);
-  }
-}
-
-/** Registers the shutdown of every running part; the part registered last ends first. */
-function endInOrder(
-  { shutdown }: ServerConfiguration,
-  { lifecycle, clock }: Pick<ServerDependencies, 'lifecycle' | 'clock'>,
-  parts: Pick<AssembledServer, 'room' | 'cdn'> & {
-    readonly pool: HashPool;
-    readonly client: DaemonClient;
-    readonly forwarder: ReportForwarder;
-    readonly scrub: Scrubber | null;
-    readonly listening: Listening;
-  },
+/** Starts what one process does for all: each process learns of the damage that the others find. */
+function startReports(
+  { client, clock, random, logger }: ServerParts,
+  { room: { serving }, service }: AssembledServer,
+  lifecycle: Lifecycle,
 ): void {
-  lifecycle.onShutdown('verification', async () => {
-    parts.cdn.close();
-    await parts.pool.close();
-  });
-  lifecycle.onShutdown('refresh', async () => {
-    await parts.room.stop();
-    await parts.forwarder.close();
-    await parts.client.close();
-  });
-  lifecycle.onShutdown('scrub', async () => parts.scrub?.stop());
-  lifecycle.onShutdown('drain', async (signal) => {
-    const drained = AbortSignal.timeout(shutdown.drainSeconds * 1000);
-    await parts.listening.close(AbortSignal.any([signal, drained]));
-  });
-  lifecycle.onShutdown('propagation', async () => {
-    // Clients leave their connections one by one, while the balancers learn that this server must get no new ones.
-    parts.listening.retire();
-    await clock.sleep(shutdown.propagationDelaySeconds * 1000);
-  });
+  const damageSender = createDamageSender({ serving, client, clock, random, logger });
+  lifecycle.onShutdown('damage reports', async () => await damageSender.stop());
+  damageSender.start();
+  const stateLog = createServiceStateLog({ read: service, logger, clock });
+  lifecycle.onShutdown('state log', async () => await stateLog.stop());
+  stateLog.start();
+}
+
+/** @returns the URL of the metrics port */
+async function startMetrics(
+  config: ServerConfiguration,
+  {
+    registry,
+    logger,
+    lifecycle,
+  }: { readonly registry: Registry; readonly logger: Logger; readonly lifecycle: Lifecycle },
+  publicUrl: () => string | null,
+): Promise<string> {
+  const paths = createListenerProbes({ url: publicUrl, isShuttingDown: () => lifecycle.signal.aborted });
+  const server = await createMetricsServer({ registry, ...config.metrics, logger, paths });
+  lifecycle.onShutdown('metrics', async (signal) => await server.close(signal));
+  return server.url;
 }
 
 /** Waits until the verdict of this process is settled, at most `settleMs`. */
 async function settle(
-  isSettled: () => boolean,
-  {
-    clock,
-    lifecycle,
-    settleMs,
-  }: Pick<ServerDependencies, 'clock' | 'lifecycle'> & { readonly settleMs: number },
+  serving: Serving,
+  { clock, lifecycle }: ServerDependencies,
+  settleMs: number,
 ): Promise<void> {
   const end = clock.monotonic() + settleMs;
+  const isSettled = (): boolean => !NOT_YET.has(serving.verdict('official').reason);
   while (!isSettled() && clock.monotonic() < end && !lifecycle.signal.aborted)
     await clock.sleep(SETTLE_STEP_MS);
 }

@@ -5,7 +5,10 @@ import type { WriteFence } from './volume/store-lease.ts';
  * Opens a snapshot volume for the holder of its lease. Every change passes the fence first; every step within a change
  * and every removal of a sweep passes it again, because a process can be paused between two steps for any time.
  *
- * @returns a writer whose changing methods also throw StoreLeaseLostError and StoreLeaseExpiredError
+ * The store at the path of the volume is compared before each change, except for those that a task makes for every object: the
+ * renewal of the lease compares it for them, and they go into the folder that was opened.
+ *
+ * @returns a writer whose changing methods also throw StoreLeaseLostError, StoreLeaseExpiredError and StoreReplacedError
  * @throws as {@link openSnapshotWriter}
  */
 export async function openFencedWriter(
@@ -18,11 +21,14 @@ export async function openFencedWriter(
   return fenceWriter(await openSnapshotWriter({ ...options, check }), fence);
 }
 
-/** Makes every change of the volume, and each removal of a sweep, pass the fence first. */
 function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter {
   const after = async <T>(change: () => Promise<T>): Promise<T> => {
     await fence.confirm();
     return await change();
+  };
+  const compared = async <T>(change: () => Promise<T>): Promise<T> => {
+    await writer.confirmVolume();
+    return await after(change);
   };
   const checked =
     (isLive: Parameters<SnapshotWriter['sweepObjects']>[0]): typeof isLive =>
@@ -32,21 +38,24 @@ function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter 
     };
   return {
     ...writer,
-    restoreFormat: () => after(() => writer.restoreFormat()),
-    stagingDirectory: (taskId) => after(() => writer.stagingDirectory(taskId)),
-    removeStaging: (taskId) => after(() => writer.removeStaging(taskId)),
     commitObject: (object) => after(() => writer.commitObject(object)),
+    restoreBlockList: (object) => after(() => writer.restoreBlockList(object)),
     flush: () => after(() => writer.flush()),
-    quarantine: (blake3, taskId) => after(() => writer.quarantine(blake3, taskId)),
-    writeManifest: (taskId, header, entries) => after(() => writer.writeManifest(taskId, header, entries)),
-    removeManifest: (snapshotId) => after(() => writer.removeManifest(snapshotId)),
-    writeReleaseRecord: (record) => after(() => writer.writeReleaseRecord(record)),
-    removeReleaseRecord: (channel, releaseId) => after(() => writer.removeReleaseRecord(channel, releaseId)),
-    publishAttestation: (envelope, version) => after(() => writer.publishAttestation(envelope, version)),
+    restoreFormat: () => compared(() => writer.restoreFormat()),
+    stagingDirectory: (taskId) => compared(() => writer.stagingDirectory(taskId)),
+    removeStaging: (taskId) => compared(() => writer.removeStaging(taskId)),
+    removeStaged: (taskId, name) => compared(() => writer.removeStaged(taskId, name)),
+    quarantine: (blake3, taskId) => compared(() => writer.quarantine(blake3, taskId)),
+    writeManifest: (taskId, header, entries) => compared(() => writer.writeManifest(taskId, header, entries)),
+    removeManifest: (snapshotId) => compared(() => writer.removeManifest(snapshotId)),
+    writeReleaseRecord: (record) => compared(() => writer.writeReleaseRecord(record)),
+    removeReleaseRecord: (channel, releaseId) =>
+      compared(() => writer.removeReleaseRecord(channel, releaseId)),
+    publishAttestation: (envelope, version) => compared(() => writer.publishAttestation(envelope, version)),
     sweepObjects: (isLive, olderThanMs, signal) =>
-      after(() => writer.sweepObjects(checked(isLive), olderThanMs, signal)),
+      compared(() => writer.sweepObjects(checked(isLive), olderThanMs, signal)),
     sweepManifests: (isLive, olderThanMs, signal) =>
-      after(() => writer.sweepManifests(checked(isLive), olderThanMs, signal)),
-    sweepQuarantine: (keep, signal) => after(() => writer.sweepQuarantine(keep, signal)),
+      compared(() => writer.sweepManifests(checked(isLive), olderThanMs, signal)),
+    sweepQuarantine: (keep, signal) => compared(() => writer.sweepQuarantine(keep, signal)),
   };
 }

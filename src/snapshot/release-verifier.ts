@@ -7,8 +7,7 @@ import type { ManifestIndex } from './manifest/manifest-index.ts';
 import { ENTRY_STATUSES, ObjectLedger, type EntryStatus } from './objects/object-ledger.ts';
 import { verifyBlockList, verifyObject, type VerifiedPart } from './objects/object-verifier.ts';
 
-/** An entry whose bytes are not as the manifest says. */
-export interface DamagedEntry {
+interface DamagedEntry {
   readonly position: number;
   readonly destination: Destination;
   readonly blake3: Blake3Hex;
@@ -16,13 +15,9 @@ export interface DamagedEntry {
   readonly status: Exclude<EntryStatus, 'ok'>;
 }
 
-/** The findings of a verification. */
-export interface ReleaseFindings {
-  /** Entries looked at. */
+interface ReleaseFindings {
   readonly entries: number;
-  /** Sum of their sizes. */
   readonly bytes: number;
-  /** Damaged entries, the server-info document not counted. */
   readonly damagedCount: number;
   /** The first {@link FINDINGS_MAX} damaged entries. */
   readonly examples: readonly DamagedEntry[];
@@ -32,16 +27,15 @@ export interface ReleaseFindings {
   readonly serverInfo: EntryStatus | null;
 }
 
-/** How far a verification is. */
 export interface VerificationProgress {
   readonly entries: number;
   readonly bytes: number;
 }
 
-export interface VerifyReleaseOptions {
+interface VerifyReleaseOptions {
   readonly root: string;
   readonly index: ManifestIndex;
-  /** The server-info document of the release, `null` for none; absent: the one that an older manifest names. */
+  /** The server-info document of the release, `null` or absent when it has none. */
   readonly serverInfo?: ServerInfoDocument | null;
   readonly pool: HashPool;
   /** Objects open at the same time, at least 1. */
@@ -56,7 +50,7 @@ export interface VerifyReleaseOptions {
 }
 
 /** How many damaged entries are listed as examples. */
-export const FINDINGS_MAX = 1000;
+const FINDINGS_MAX = 1000;
 
 const PROGRESS_ENTRIES = 64;
 const PROGRESS_BYTES = 16 * 1024 * 1024;
@@ -115,8 +109,7 @@ class VerificationRun {
   }
 
   async serverInfo(): Promise<EntryStatus | null> {
-    const { serverInfo, index } = this.#options;
-    const part = serverInfo === undefined ? (index.header.server_info ?? null) : serverInfo;
+    const { serverInfo: part = null } = this.#options;
     if (part === null) return null;
     const known = this.#ledger.find(part.blake3);
     if (known >= 0)

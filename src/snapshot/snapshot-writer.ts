@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm, statfs } from 'node:fs/promises';
+import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
@@ -8,18 +8,24 @@ import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.t
 import type { ReleaseId } from '../domain/release/release-id.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
-import { fsyncDirectory, makeDirectory } from '../platform/files/files.ts';
+import { fsyncDirectory } from '../platform/files/files.ts';
+import { writeProbe } from '../platform/files/write-probe.ts';
 import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 import { manifestPath, stagingRoot } from './volume/layout.ts';
-import { STAGING_FAILPOINT } from './volume/snapshot-failpoints.ts';
-import { createWriteSteps, type WriteSteps } from './volume/write-steps.ts';
+import { createWriteSteps } from './volume/write-steps.ts';
 import { writeManifestFile, type WrittenManifest } from './manifest/manifest-writer.ts';
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
 import * as records from './volume/release-records.ts';
 import { openStore, restoreFormat, restoreStoreDirectories } from './volume/snapshot-store.ts';
+import {
+  createStagingDirectories,
+  stagingPath,
+  type StagingDirectories,
+} from './volume/staging-directories.ts';
 import { findWrongDirectories } from './volume/store-directories.ts';
+import type { StoreRoot } from './volume/store-root.ts';
 import * as sweeper from './volume/store-sweeper.ts';
 
 /**
@@ -28,17 +34,17 @@ import * as sweeper from './volume/store-sweeper.ts';
  * or the new release published. A directory of the store that was lost is created again. Errors of the file system keep
  * their `code`.
  */
-export interface SnapshotWriter {
+export interface SnapshotWriter extends StagingDirectories {
   /** The id in FORMAT. */
   readonly storeId: string;
+  /**
+   * Compares what is at the path of the volume with this store.
+   *
+   * @throws StoreReplacedError when it is another store, an older copy, or nothing
+   */
+  confirmVolume(): Promise<void>;
   /** Writes a lost FORMAT again. The caller knows that the volume is this store. */
   restoreFormat(): Promise<void>;
-  /** `tmp/<task_id>`, made when it is not there. Files in it can be committed by a rename. */
-  stagingDirectory(taskId: string): Promise<string>;
-  /** The task ids that have a staging directory. */
-  listStaging(): Promise<string[]>;
-  /** Removes a staging directory with all that is in it; does nothing when there is none. */
-  removeStaging(taskId: string): Promise<void>;
   /**
    * Moves a staged file into the store and writes its block list if it is large. The digests must be of exactly its
    * bytes. If an object of the right size already exists, it is kept and the staged file removed; anything else in
@@ -106,10 +112,13 @@ export interface SnapshotWriter {
   ): Promise<sweeper.SweepResult>;
   /** Bytes that an unprivileged writer may still use. */
   freeBytes(): Promise<number>;
+  /** Writes a file of this name into `tmp` and removes it again. @throws the error with which the volume refuses it */
+  probe(name: string): Promise<void>;
 }
 
 export interface SnapshotWriterOptions {
-  readonly root: string;
+  /** The volume; the caller closes it. */
+  readonly root: StoreRoot;
   readonly failpoints: Failpoints;
   /** Called between two steps of a change; throws when it must not continue. */
   readonly check?: () => void;
@@ -118,143 +127,129 @@ export interface SnapshotWriterOptions {
   readonly newStoreId?: () => string;
 }
 
-const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-
 /**
  * Opens a snapshot volume for writing; makes the store when the volume is empty. The caller holds the lock that makes it
  * the only writer.
  *
- * @throws StoreFormatError when the volume is something else; the file system error
+ * @throws StoreFormatError when the volume is something else; StoreReplacedError when it was another store before; the file system
+ *   error
  */
 export async function openSnapshotWriter(options: SnapshotWriterOptions): Promise<SnapshotWriter> {
-  const { root, clock } = options;
+  const { clock, root: volume } = options;
   const steps = createWriteSteps(options.failpoints, options.check);
-  const format = await openStore(root, options.newStoreId ?? randomUUID);
-  const committer = new ObjectCommitter(root, steps);
+  const named = createNaming(volume);
+  const { store_id: storeId } = await named(() => openStore(volume.folder, options.newStoreId ?? randomUUID));
+  await volume.bind(storeId);
+  const committer = new ObjectCommitter(volume, steps);
 
-  const inStore = createStoreGuard(root, format.store_id);
-  const inOwnDirectories = createStrictGuard(root, format.store_id, inStore);
+  const inStore = createStoreGuard(volume, named);
+  const inOwnDirectories = createStrictGuard(volume, inStore);
 
-  const stagingDirectory = async (taskId: string): Promise<string> => {
-    const path = stagingPath(root, taskId);
-    await inOwnDirectories(() => makeDirectory(path));
-    return path;
-  };
-
+  const staging = createStagingDirectories({ volume, steps, named, inStore, inOwnDirectories });
   return {
-    storeId: format.store_id,
-    restoreFormat: async () => {
-      await restoreFormat(root, format.store_id);
-    },
-    stagingDirectory,
-    listStaging: async () =>
-      (await inStore(() => readdir(stagingRoot(root)))).filter((name) => TASK_ID.test(name)).sort(),
-    removeStaging: async (taskId) => {
-      await removeStaging(root, taskId, steps);
-    },
-    commitObject: async (object) => {
-      await inStore(() => committer.commit(object));
-    },
-    restoreBlockList: async (object) => await inStore(() => committer.restoreBlockList(object)),
-    flush: async () => {
-      await committer.flush();
-    },
+    storeId,
+    confirmVolume: () => volume.confirm(),
+    restoreFormat: () => named(() => restoreFormat(volume.folder, storeId)),
+    ...staging,
+    commitObject: (object) => inStore(() => committer.commit(object)),
+    restoreBlockList: (object) => inStore(() => committer.restoreBlockList(object)),
+    flush: () => named(() => committer.flush()),
     quarantine: async (blake3, taskId) => {
-      stagingPath(root, taskId);
+      stagingPath(volume.folder, taskId);
       return await inStore(() => committer.quarantine(blake3, taskId));
     },
-    objectState: async (blake3, size) => await objectState(root, blake3, size),
+    objectState: (blake3, size) => named(() => objectState(volume.folder, blake3, size)),
     writeManifest: async (taskId, header, entries) => {
       await committer.flush();
-      const staging = await stagingDirectory(taskId);
-      return await writeManifestFile({ root, staging, header, entries, steps });
+      const directory = await staging.stagingDirectory(taskId);
+      return await named(() =>
+        writeManifestFile({ root: volume.folder, staging: directory, header, entries, steps }),
+      );
     },
     removeManifest: async (snapshotId) => {
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
-      await rm(manifestPath(root, digest), { force: true, recursive: true });
-      await inStore(() => fsyncDirectory(join(root, 'manifests')));
+      await named(() => rm(manifestPath(volume.folder, digest), { force: true, recursive: true }));
+      await inStore(() => fsyncDirectory(join(volume.folder, 'manifests')));
     },
-    writeReleaseRecord: async (record) => {
-      await inOwnDirectories(() => records.writeReleaseRecord(root, record, steps));
-    },
-    readReleaseRecord: async (channel, releaseId) =>
-      await records.readReleaseRecord(root, channel, releaseId),
-    listReleaseRecords: async (channel) => await records.listReleaseRecords(root, channel),
-    listReleaseIds: async (channel) => await records.listReleaseIds(root, channel),
-    removeReleaseRecord: async (channel, releaseId) => {
-      await inOwnDirectories(() => records.removeReleaseRecord(root, channel, releaseId));
-    },
+    writeReleaseRecord: (record) =>
+      inOwnDirectories(() => records.writeReleaseRecord(volume.folder, record, steps)),
+    readReleaseRecord: (channel, releaseId) =>
+      named(() => records.readReleaseRecord(volume.folder, channel, releaseId)),
+    listReleaseRecords: (channel) => named(() => records.listReleaseRecords(volume.folder, channel)),
+    listReleaseIds: (channel) => named(() => records.listReleaseIds(volume.folder, channel)),
+    removeReleaseRecord: (channel, releaseId) =>
+      inOwnDirectories(() => records.removeReleaseRecord(volume.folder, channel, releaseId)),
     publishAttestation: async (envelope, version) => {
-      await inOwnDirectories(() => attestations.publishAttestation(root, envelope, version, steps));
+      await inOwnDirectories(() => attestations.publishAttestation(volume.folder, envelope, version, steps));
+      volume.noteVersion(version);
     },
-    readCurrentAttestation: async () => await attestations.readCurrentAttestation(root),
-    readAttestation: async (version) => await attestations.readAttestation(root, version),
-    listAttestationVersions: async () => await inStore(() => attestations.listAttestationVersions(root)),
-    sweepObjects: async (isLive, olderThanMs, signal) =>
-      await inOwnDirectories(() =>
-        sweeper.sweepObjects(root, { isLive, before: clock.now() - olderThanMs, signal }),
+    readCurrentAttestation: () => named(() => attestations.readCurrentAttestation(volume.folder)),
+    readAttestation: (version) => named(() => attestations.readAttestation(volume.folder, version)),
+    listAttestationVersions: () => inStore(() => attestations.listAttestationVersions(volume.folder)),
+    sweepObjects: (isLive, olderThanMs, signal) =>
+      inOwnDirectories(() =>
+        sweeper.sweepObjects(volume.folder, { isLive, before: clock.now() - olderThanMs, signal }),
       ),
-    sweepManifests: async (isLive, olderThanMs, signal) =>
-      await inOwnDirectories(() =>
-        sweeper.sweepManifests(root, { isLive, before: clock.now() - olderThanMs, signal }),
+    sweepManifests: (isLive, olderThanMs, signal) =>
+      inOwnDirectories(() =>
+        sweeper.sweepManifests(volume.folder, { isLive, before: clock.now() - olderThanMs, signal }),
       ),
-    sweepQuarantine: async ({ objects, bytes, ageMs }, signal) =>
-      await inOwnDirectories(() =>
-        sweeper.sweepQuarantine(root, { objects, bytes, before: clock.now() - ageMs }, signal),
+    sweepQuarantine: ({ objects, bytes, ageMs }, signal) =>
+      inOwnDirectories(() =>
+        sweeper.sweepQuarantine(volume.folder, { objects, bytes, before: clock.now() - ageMs }, signal),
       ),
     freeBytes: async () => {
-      const { bavail, bsize } = await statfs(root);
+      const { bavail, bsize } = await named(() => statfs(volume.folder));
       return bavail * bsize;
     },
+    probe: (name) => named(() => writeProbe(stagingRoot(volume.folder), name)),
   };
 }
 
 /** Errors of an operation when a directory of the store is missing, or something else is in its place. */
 const LOST_DIRECTORY: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
-/** Creates the function that runs an operation, and again when a directory of the store was missing and is restored. */
-function createStoreGuard(root: string, storeId: string): StoreGuard {
+type StoreGuard = <T>(operation: () => Promise<T>) => Promise<T>;
+
+function createNaming(volume: StoreRoot): StoreGuard {
   return async (operation) => {
     try {
       return await operation();
     } catch (error) {
-      if (!LOST_DIRECTORY.has(errorCode(error))) throw error;
-      await restoreStoreDirectories(root, storeId);
-      return await operation();
+      throw volume.named(error);
     }
   };
 }
 
-type StoreGuard = <T>(operation: () => Promise<T>) => Promise<T>;
+/** @throws StoreReplacedError; what restoreStoreDirectories throws */
+async function restoreDirectories(volume: StoreRoot): Promise<void> {
+  await volume.confirm();
+  await restoreStoreDirectories(volume.folder);
+}
+
+function createStoreGuard(volume: StoreRoot, named: StoreGuard): StoreGuard {
+  return async (operation) =>
+    await named(async () => {
+      try {
+        return await operation();
+      } catch (error) {
+        if (!LOST_DIRECTORY.has(errorCode(error))) throw error;
+        await restoreDirectories(volume);
+        return await operation();
+      }
+    });
+}
 
 /**
  * Creates the same function, which also looks at the directories first: an operation would succeed in the target of a
  * symbolic link.
  */
-function createStrictGuard(root: string, storeId: string, inStore: StoreGuard): StoreGuard {
-  return async (operation) => {
-    if ((await findWrongDirectories(root)).length > 0) await restoreStoreDirectories(root, storeId);
-    return await inStore(operation);
-  };
-}
-
-/** The rename comes first: `openStore` removes what a process leaves behind that dies during the removal. */
-async function removeStaging(root: string, taskId: string, steps: WriteSteps): Promise<void> {
-  const removed = join(stagingRoot(root), `.${taskId}.${randomUUID()}.tmp`);
-  try {
-    await rename(stagingPath(root, taskId), removed);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return;
-    throw error;
-  }
-  steps.passed(STAGING_FAILPOINT);
-  await rm(removed, { recursive: true, force: true });
-}
-
-function stagingPath(root: string, taskId: string): string {
-  // Task ids become names of files: nothing that a path could be made of.
-  if (!TASK_ID.test(taskId))
-    throw new RangeError(`not usable as the name of a directory: ${JSON.stringify(taskId)}`);
-  return join(stagingRoot(root), taskId);
+function createStrictGuard(volume: StoreRoot, inStore: StoreGuard): StoreGuard {
+  return async (operation) =>
+    await inStore(async () => {
+      const wrong = await findWrongDirectories(volume.folder);
+      if (wrong.length > 0) await restoreDirectories(volume);
+      return await operation();
+    });
 }

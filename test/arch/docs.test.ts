@@ -81,7 +81,7 @@ describe('the reference', () => {
 });
 
 describe('the pages', () => {
-  const pages = globSync('{*,{docs,charts,manifests}/**/*}.md', { cwd: ROOT }).toSorted();
+  const pages = globSync('{*,{.github,docs,charts,manifests}/**/*}.md', { cwd: ROOT }).toSorted();
   const texts = new Map(pages.map((page) => [page, withoutCode(readFileSync(join(ROOT, page), 'utf8'))]));
   const links = pages.flatMap((page) =>
     [

@@ -31,6 +31,7 @@ it.each([
   ['kube-score', goVersion('kube-score')],
   ['oras', goVersion('oras')],
   ['crane', goVersion('crane')],
+  ['actionlint', /actionlint@(v[\d.]+)/u.exec(read('scripts/test/workflows.ts'))?.[1] ?? 'no version'],
   ['Redocly CLI', npmVersion('package.json', '@redocly/cli')],
   ['Spectral CLI', npmVersion('package.json', '@stoplight/spectral-cli')],
   ['axe-core', npmVersion('package.json', 'axe-core')],

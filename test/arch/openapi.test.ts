@@ -26,7 +26,7 @@ function lint(
     cwd: ROOT,
     env: ENVIRONMENT,
     encoding: 'utf8',
-    timeout: 50_000,
+    timeout: 170_000,
   });
   return { code: run.status, output: `${run.stdout}${run.stderr}` };
 }

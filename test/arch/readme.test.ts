@@ -1,20 +1,31 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { GROUPS } from '../../scripts/test/stages.ts';
 import { PUBLIC_OPERATIONS } from '../../src/contract/operations/operations-public.ts';
 import { listOperations } from '../../src/contract/operations/operations.ts';
 
+/** A piece of code of a page. */
+interface Command {
+  readonly file: string;
+  readonly code: string;
+}
+
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'CHANGELOG.md',
-  ...globSync('docs/**/*.md', { cwd: ROOT }),
-];
+const PAGES = globSync('{*,{.github,docs}/**/*}.md', { cwd: ROOT });
+const TARGETS = new Set([...read('Makefile').matchAll(/^([a-z][a-z-]*):/gm)].map(([, name = '']) => name));
+const COMMANDS = PAGES.flatMap((file) => codeIn(read(file)).map((code): Command => ({ file, code })));
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** The blocks and spans of code of a page. */
+function codeIn(text: string): string[] {
+  return [...text.matchAll(/```[a-z]*\n([\s\S]*?)```|`([^`\n]+)`/g)].map(
+    ([, block, span]) => block ?? span ?? '',
+  );
 }
 
 /** The table that follows a line. */
@@ -40,18 +51,62 @@ describe('the written pages', () => {
   });
 
   it('name only make targets that exist', () => {
-    const targets = new Set([...read('Makefile').matchAll(/^([a-z][a-z-]*):/gm)].map(([, name]) => name));
-    const named = PAGES.flatMap((file) => {
-      const text = read(file);
-      const code = [...text.matchAll(/```[a-z]*\n([\s\S]*?)```|`([^`\n]+)`/g)].map(
-        ([, block, span]) => block ?? span ?? '',
-      );
-      return code.flatMap((each) =>
-        [...each.matchAll(/^\s*make ([a-z][a-z-]*)/gm)].map(([, name = '']) => ({ file, name })),
-      );
-    });
+    const named = COMMANDS.flatMap(({ file, code }) =>
+      [...code.matchAll(/(?:^|[;&|])\s*make ([a-z][a-z-]*)/gm)].map(([, name = '']) => ({ file, name })),
+    );
     expect(named.length).toBeGreaterThan(3);
-    expect(named.filter(({ name }) => !targets.has(name))).toEqual([]);
+    expect(named.filter(({ name }) => !TARGETS.has(name))).toEqual([]);
+  });
+
+  it('name only scripts of npm that exist', () => {
+    const named = COMMANDS.flatMap(({ file, code }) =>
+      [...code.matchAll(/(?:^|[;&|])\s*npm (?:run ([a-z][a-z:-]*)|(test|start)\b)/gm)].map(
+        ([, script, short]) => ({ file, name: script ?? short ?? '' }),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(3);
+    expect(named.filter(({ name }) => !(name in manifest.scripts))).toEqual([]);
+  });
+});
+
+describe('the page for contributors', () => {
+  const files = codeIn(read('CONTRIBUTING.md')).flatMap((code) =>
+    [...code.matchAll(/(?:^|[\s"(])((?:\.ci|cmd|docs|scripts|src|test)\/[\w./-]+)/gm)].map(
+      ([, path = '']) => path,
+    ),
+  );
+
+  it('names only files that exist', () => {
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('names only stages and tiers that exist', () => {
+    const code = codeIn(read('CONTRIBUTING.md')).join('\n');
+    const stages = [...code.matchAll(/node scripts\/test\.ts ([a-z -]+)$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    const tiers = [...code.matchAll(/--project ([a-z\d]+)/gm)].map(([, name = '']) => name);
+    const known = new Set(GROUPS.flat(2).map(({ name }) => name));
+    expect([stages.length, tiers.length].every((count) => count > 0)).toBe(true);
+    expect(stages.filter((name) => !known.has(name))).toEqual([]);
+    expect(tiers.filter((name) => !existsSync(join(ROOT, 'test', name)))).toEqual([]);
+  });
+});
+
+describe('the scripts of npm', () => {
+  it('only call make targets that exist', () => {
+    const wrong = Object.entries(manifest.scripts).filter(
+      ([, command]) => !TARGETS.has(/^make ([a-z-]+)$/.exec(command)?.[1] ?? ''),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('are none that an installation of packages runs', () => {
+    const hooks = Object.keys(manifest.scripts).filter((name) =>
+      /^(?:pre|post)?(?:install|prepare|prepublish|pack)|^dependencies$/.test(name),
+    );
+    expect(hooks).toEqual([]);
   });
 });
 

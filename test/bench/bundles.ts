@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { makeAttestedStore } from '../support/bundles.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { median } from './statistics.ts';

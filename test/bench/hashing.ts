@@ -83,7 +83,7 @@ async function poolDigests(pool: HashPool, paths: readonly string[]): Promise<Me
   const files = await Promise.all(paths.map(async (path) => await open(path)));
   const started = performance.now();
   const digests = await Promise.all(
-    files.map(async ({ fd }) => (await pool.hashContent(fd, { blocks: false })).blake3),
+    files.map(async ({ fd }) => (await pool.hashContent(fd, { blocks: false, fromDisk: false })).blake3),
   );
   const seconds = (performance.now() - started) / 1000;
   await Promise.all(files.map(async (file) => await file.close()));

@@ -1,7 +1,7 @@
-import { openMainMemory } from '../../src/daemon/memory/store/memory-database.ts';
-import type { ConfirmRequest } from '../../src/daemon/memory/store/memory-changes.ts';
-import { createWritableStore } from '../../src/daemon/memory/store/memory-store.ts';
-import type { ProposedRecord } from '../../src/daemon/memory/store/memory-writer.ts';
+import { openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
+import type { ConfirmRequest } from '../../src/localization/memory/store/memory-changes.ts';
+import { createWritableStore } from '../../src/localization/memory/store/memory-store.ts';
+import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
 
 /** Records to load. */
 export interface LoadedRecords {

@@ -12,7 +12,7 @@ import { noFailpoints } from '../../src/platform/files/failpoints.ts';
 import type { ManifestIndex } from '../../src/snapshot/manifest/manifest-index.ts';
 import { manifestPath } from '../../src/snapshot/volume/layout.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
-import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import { openWriterAt } from '../support/open-writer.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { median } from './statistics.ts';
 
@@ -129,7 +129,7 @@ function pageRatio(index: ManifestIndex): number {
 }
 
 async function writeManifest(root: string, count: number): Promise<SnapshotId> {
-  const writer = await openSnapshotWriter({ root, failpoints: noFailpoints, clock: systemClock });
+  const writer = await openWriterAt({ root, failpoints: noFailpoints, clock: systemClock });
   let bytes = 0;
   for (let i = 0; i < count; i += 1) bytes += sizeOf(i);
   const header = {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import process from 'node:process';
-import type { ProposedRecord } from '../../src/daemon/memory/store/memory-writer.ts';
-import { openMainMemory } from '../../src/daemon/memory/store/memory-database.ts';
-import type { MemoryLookup } from '../../src/daemon/memory/store/memory-lookup.ts';
-import { createWritableStore, type WritableStore } from '../../src/daemon/memory/store/memory-store.ts';
+import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
+import { openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
+import type { MemoryLookup } from '../../src/localization/memory/store/memory-lookup.ts';
+import { createWritableStore, type WritableStore } from '../../src/localization/memory/store/memory-store.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { createRandom, sentenceOf } from './japanese-texts.ts';
 import { confirmationOf, loadRecords } from './load-records.ts';

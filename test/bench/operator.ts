@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { startFakeSlipway, type FakeSlipway } from '../support/fake-slipway.ts';
+import { kubeTools } from '../support/kube-tools.ts';
 import { startOperatorWorld, type OperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -26,8 +27,8 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
     ends.push(end);
   };
   try {
+    if (kubeTools('etcd', 'kube-apiserver') === null) return [];
     const world = await startOperatorWorld(atEnd);
-    if (world === null) return [];
     const fake = await startFakeSlipway(atEnd);
     const few = options.quick ? 10 : 100;
     const many = options.quick ? 50 : 1_000;

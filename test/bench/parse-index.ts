@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
-import type { ContentOutcome } from '../../src/daemon/parse/index/index-rows.ts';
-import { openParseIndex, type ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
-import type { UnitQuery } from '../../src/daemon/parse/index/unit-filter.ts';
+import type { ParsedUnit } from '../../src/localization/parse/container/parsed-container.ts';
+import type { ContentOutcome } from '../../src/localization/parse/index/index-rows.ts';
+import { openParseIndex, type ParseIndex } from '../../src/localization/parse/index/parse-index.ts';
+import type { UnitQuery } from '../../src/localization/parse/index/read/unit-filter.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { processorSecondsOf } from './processor-time.ts';
@@ -259,10 +259,5 @@ function digestOf(text: string): Buffer {
 }
 
 function open(path: string): ParseIndex {
-  return openParseIndex({
-    path,
-    clock: systemClock,
-    unitIdOf: (destinationKey, keyPath) => digestOf(`${destinationKey}\0${keyPath}`).subarray(0, 16),
-    placeholdersOf: () => [],
-  });
+  return openParseIndex(path, systemClock);
 }

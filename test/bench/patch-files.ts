@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createContainerPatcher } from '../../src/daemon/localized/patch/create-container-patcher.ts';
+import { createContainerPatcher } from '../../src/localization/localized/patch/container-patcher.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { editLines, editOf } from '../support/frozen-edits.ts';
 import { loadedRules, parseBytes } from '../support/parse-bytes.ts';

@@ -3,7 +3,7 @@ import { readFile, mkdir, writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { findFreePorts } from '../../src/cli/dev/free-port.ts';
+import { findFreePorts } from '../../demo/free-port.ts';
 import { makeKeys } from '../support/make-keys.ts';
 import { LARGE_UPSTREAM_FILM, startLargeUpstream } from '../support/large-upstream.ts';
 import { startSlipway, type SlipwayProcess } from '../support/process.ts';

@@ -1,6 +1,6 @@
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { stringTable } from '../../demo/game/unity/string-table.ts';
+import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 
 /** Texts of each table of {@link stringTables}. */
 export const ROWS_OF_TABLE = 10_000;

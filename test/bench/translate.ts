@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openMainGlossary } from '../../src/daemon/glossary/store/glossary-database.ts';
-import { createGlossaryWriter } from '../../src/daemon/glossary/store/glossary-writer.ts';
+import { openMainGlossary } from '../../src/localization/glossary/store/glossary-database.ts';
+import { createGlossaryWriter } from '../../src/localization/glossary/store/glossary-writer.ts';
 import { processFigures } from '../support/process-figures.ts';
 import { writeTextRelease } from '../support/text-release.ts';
 import { until } from '../support/until.ts';

@@ -5,13 +5,12 @@
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
-import { patchFile } from '../../src/daemon/localized/patch/patch-file.ts';
-import { keepHeapSmall } from '../../src/daemon/localized/patch/small-heap.ts';
+import { patchFile, keepHeapSmall } from '../../src/localization/localized/patch/patch-file.ts';
 import {
   patchContainer,
   type PatchContainer,
-} from '../../src/daemon/localized/patch/write/patch-container.ts';
-import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
+} from '../../src/localization/localized/patch/write/patch-container.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
 import { loadedRules } from '../support/parse-bytes.ts';
 
 const [path = '', editsPath = '', outputPath = ''] = process.argv.slice(2);

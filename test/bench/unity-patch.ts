@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import process from 'node:process';
 import { promisify } from 'node:util';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import type { FrozenEdit } from '../../src/localization/localized/freeze/frozen-release.ts';
 import { editLines, editOf } from '../support/frozen-edits.ts';
 import { parseBytes } from '../support/parse-bytes.ts';
 import { pythonProgram } from '../support/python-tools.ts';
@@ -13,6 +12,8 @@ import { textsOfBundle } from '../support/unity-texts.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { medianOf, runPairedRounds } from './paired-rounds.ts';
 import { ROWS_OF_TABLE, stringTables } from './string-tables.ts';
+
+import process from 'node:process';
 
 const PEER = resolve(import.meta.dirname, '../support/read-unity-bundles.py');
 const CHILD = resolve(import.meta.dirname, 'unity-patch-child.ts');

@@ -53,7 +53,12 @@ describe.skipIf(programs === null)('the rendered chart', () => {
   let home = '';
   let schemas = '';
 
-  const render = (values: object): string => {
+  const rendered = new Map<string, string>();
+
+  /** The chart with values; the same values are rendered once. */
+  const render = (values: object): string =>
+    rendered.getOrInsertComputed(JSON.stringify(values), () => renderNow(values));
+  const renderNow = (values: object): string => {
     const args = ['template', 'test', CHART, '--namespace', 'slipway', '--values', '-'];
     const input = stringify({ publicBaseUrl: 'https://resources.example.org', ...values });
     const run = runHelm(programs?.helm ?? '', args, { home, input });

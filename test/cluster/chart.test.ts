@@ -11,7 +11,7 @@ import type { z } from 'zod';
 import { keyIdOf, loadSigningKeys, loadTrustedKeys } from '../../src/attestation/keys.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
-import { electionRules, watchedNamespaceRules } from '../../src/operator/rbac.ts';
+import { electionRules, watchedNamespaceRules } from '../support/operator-rbac.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { CHART_VALUES, REFUSED_VALUES } from '../support/chart-values.ts';
 import { CHART, parseObjects, runHelm, type KubeObject, type ProgramRun } from '../support/helm.ts';
@@ -50,17 +50,21 @@ describe.skipIf(programs === null)('the chart', () => {
   const { helm, kubectl } = programs ?? { helm: '', kubectl: '' };
   let home = '';
   let cluster: KubeControlPlane;
+  const rendered = new Map<string, KubeObject[]>();
 
   const render = (values: object, ...args: readonly string[]): ProgramRun =>
     runHelm(helm, ['template', 'test', CHART, '--namespace', NAMESPACE, '--values', '-', ...args], {
       home,
       input: stringify({ publicBaseUrl: PUBLIC_BASE_URL, ...values }),
     });
-  const objectsOf = (values: object): KubeObject[] => {
+  const renderedNow = (values: object): KubeObject[] => {
     const run = render(values);
     expect(run.stderr).toBe('');
     return parseObjects(run.stdout);
   };
+  /** What is rendered from values; the same values are rendered once. */
+  const objectsOf = (values: object): KubeObject[] =>
+    structuredClone(rendered.getOrInsertComputed(JSON.stringify(values), () => renderedNow(values)));
   const release = (...args: readonly string[]): string => {
     const run = runHelm(helm, [...args, '--namespace', 'kept'], { home, kubeconfig: cluster.kubeconfig });
     expect(run.stderr).toBe('');
@@ -947,7 +951,7 @@ describe.skipIf(programs === null)('the chart', () => {
     for (const name of ['one', 'two']) {
       const folder = join(home, name);
       await mkdir(folder);
-      const { data = {} } = objectsOf({}).find(({ metadata }) => metadata.name.endsWith('-signing')) ?? {};
+      const { data = {} } = renderedNow({}).find(({ metadata }) => metadata.name.endsWith('-signing')) ?? {};
       for (const [file, text] of Object.entries(data)) {
         await writeFile(join(folder, file), Buffer.from(text, 'base64'), { mode: 0o600 });
       }

@@ -6,7 +6,7 @@ import type { ReleaseChannelStatus } from '../../src/contract/crd/release-channe
 import { publicKeyOf } from '../support/edge.ts';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { endpointSlice, IMPATIENT, PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
+import { endpointSlice, IMPATIENT, PATIENCE_MS, sharedOperatorWorld } from '../support/operator-world.ts';
 import { startOriginProxy, type OriginProxy } from '../support/origin-proxy.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -51,7 +51,7 @@ const portOf = ({ serverUrl }: TestSystem): { readonly port: number } => ({
 });
 
 describe.skipIf(missing)('an operator with a real origin and real edges', () => {
-  const world = sharedFixture(requireOperatorWorld);
+  const world = sharedFixture(sharedOperatorWorld);
 
   it('reports how many edges serve the release of the origin, and which is the slowest', async () => {
     const { origin, upstream } = await startOrigin();

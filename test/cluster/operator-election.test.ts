@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { PATIENCE_MS, startFakes, requireOperatorWorld } from '../support/operator-world.ts';
+import { PATIENCE_MS, startFakes, sharedOperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +11,7 @@ const missing = kubeTools('etcd', 'kube-apiserver') === null;
 const FAST = ['--election.leaseSeconds=6', '--election.renewSeconds=4', '--election.retrySeconds=0.5'];
 
 describe.skipIf(missing)('of two operators', () => {
-  const world = sharedFixture(requireOperatorWorld);
+  const world = sharedFixture(sharedOperatorWorld);
 
   interface Scene {
     readonly namespace: string;

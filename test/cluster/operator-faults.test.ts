@@ -4,13 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { startApiProxy, statusObject, type ApiProxy } from '../support/api-proxy.ts';
 import type { FakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import {
-  installDefinition,
-  PATIENCE_MS,
-  startFakes,
-  requireOperatorWorld,
-} from '../support/operator-world.ts';
+import { PATIENCE_MS, startFakes, startOperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
+import { installDefinition } from '../support/operator-plane.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -20,7 +16,7 @@ const SELDOM = '--reconcile.intervalSeconds=3600';
 const CHANNELS = 'releasechannels';
 
 describe.skipIf(missing)('an operator whose API server', () => {
-  const world = sharedFixture(requireOperatorWorld);
+  const world = sharedFixture(startOperatorWorld);
 
   interface Scene {
     readonly namespace: string;

@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { campaignSize } from '../support/long.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { requireOperatorWorld, startFakes } from '../support/operator-world.ts';
+import { sharedOperatorWorld, startFakes } from '../support/operator-world.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
-const COUNT = 1_000;
+const COUNT = campaignSize(200, 1000);
 const SERVERS = 50;
 const MANY_MS = 240_000;
 /** Well above the usual value, so that it fails for a leak and not for a busy machine. */
 const RESIDENT_MAX_MIB = 260;
 
-describe.skipIf(missing)('a thousand ReleaseChannels', () => {
-  const world = sharedFixture(requireOperatorWorld);
+describe.skipIf(missing)(`${COUNT} ReleaseChannels`, () => {
+  const world = sharedFixture(sharedOperatorWorld);
 
   it('converge, each with its schedule once, and are deleted again', async () => {
     const namespace = await world().createNamespace();

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { PATIENCE_MS, requireOperatorWorld } from '../support/operator-world.ts';
+import { PATIENCE_MS, sharedOperatorWorld } from '../support/operator-world.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -28,7 +28,7 @@ async function realSystem(): Promise<TestSystem> {
 }
 
 describe.skipIf(missing)('an operator with a real server and its daemon', () => {
-  const world = sharedFixture(requireOperatorWorld);
+  const world = sharedFixture(sharedOperatorWorld);
 
   it('syncs on request, schedules, reports damage and its repair, and cleans up', async () => {
     const system = await realSystem();

@@ -6,10 +6,10 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parseDevUpstream, upstreamSection } from '../../src/cli/dev/dev-upstream.ts';
+import { parseDevUpstream, upstreamSection } from '../../demo/dev-upstream.ts';
 import { runImport } from '../../src/cli/bundle/import.ts';
-import { createUpstreamAdapter } from '../../src/daemon/upstream/adapters/create-upstream-adapter.ts';
-import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
+import { createUpstreamAdapter } from '../../src/upstream/adapters/connect-upstream.ts';
+import { upstreamConfigurationSchema } from '../../src/upstream/upstream-config.ts';
 import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../src/mirror/accept-origin.ts';
 import { readManifest } from '../../src/mirror/read-manifest.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
@@ -175,7 +175,7 @@ describe.skipIf(tools === null)('a bundle in a registry', () => {
     onTestFinished(async () => await adapter.close());
     const upstream = adapter.attested ?? unreachable();
     const { source } = upstream;
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(290_000);
     const state = (await source.current(null, signal)) ?? unreachable();
     const accepted = acceptOrigin(state.envelope, await upstream.trustedKeys(), NO_ORIGIN_MEMORY, Date.now());
     if (!accepted.ok) throw accepted.error;

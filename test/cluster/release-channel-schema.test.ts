@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { kubeTools } from '../support/kube-tools.ts';
-import { requireOperatorWorld } from '../support/operator-world.ts';
+import { sharedOperatorWorld } from '../support/operator-world.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver') === null;
 
 describe.skipIf(missing)('the definition of ReleaseChannel', () => {
-  const world = sharedFixture(requireOperatorWorld);
+  const world = sharedFixture(sharedOperatorWorld);
 
   /** The error of the API server for a spec; empty when it accepts the spec. */
   async function refusal(spec: object, name = 'refused'): Promise<string> {

@@ -12,16 +12,17 @@ import {
   IMPATIENT,
   PATIENCE_MS,
   startFakes,
-  requireOperatorWorld,
+  sharedOperatorWorld,
 } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
-import { sharedFixture } from '../support/shared-fixture.ts';
+import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
 
 const missing = kubeTools('etcd', 'kube-apiserver', 'kube-controller-manager') === null;
 
-describe.skipIf(missing)('a ReleaseChannel', () => {
-  const world = sharedFixture(requireOperatorWorld);
+/** The tests wait more than they compute, so they run concurrently; each one registers its own cleanup. */
+describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
+  const world = sharedFixture(sharedOperatorWorld);
 
   interface Scene {
     readonly namespace: string;
@@ -31,18 +32,20 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   }
 
   /** A namespace with a server of some pods, and an operator that watches it. */
-  async function scene(pods = 1, args: readonly string[] = []): Promise<Scene> {
+  async function scene(atEnd: AtEnd, pods = 1, args: readonly string[] = []): Promise<Scene> {
     const namespace = await world().createNamespace();
-    const fakes = await startFakes(pods);
+    const fakes = await startFakes(pods, atEnd);
     await world().expose(namespace, 'slipway', fakes);
-    const operator = await world().startOperator(namespace, { args });
+    const operator = await world().startOperator(namespace, { args, atEnd });
     return { namespace, fakes, first: fakes[0]!, operator };
   }
 
   const ids = (fake: FakeSlipway): string[] => [...fake.schedules.keys()].sort();
 
-  it('becomes Ready, with its schedules in place, in one status patch of one owner', async () => {
-    const { namespace, first } = await scene();
+  it('becomes Ready, with its schedules in place, in one status patch of one owner', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'official', {
       sync: { interval: '15m' },
       verify: { interval: '1h30m' },
@@ -78,27 +81,32 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(object?.metadata.finalizers).toBeUndefined();
   });
 
-  it.each([
+  it.for([
     ['AttestationExpired', { Attested: 'False', SnapshotBound: 'Unknown', Represented: 'Unknown' }],
     ['ReleaseNotAuthorized', { Attested: 'False', SnapshotBound: 'Unknown', Represented: 'Unknown' }],
     ['ManifestDamaged', { Attested: 'True', SnapshotBound: 'False', Represented: 'Unknown' }],
     ['EntryDamaged', { Attested: 'True', SnapshotBound: 'True', Represented: 'False' }],
-  ] as const)('copies %s of a verdict unchanged, at its stage, and recovers', async (reason, stages) => {
-    const { namespace, first } = await scene();
-    first.setVerdict('official', reason);
-    await world().apply(namespace, 'official');
-    const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
-    const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
-    expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
-    expect(status.pods).toMatchObject([
-      { serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) },
-    ]);
-    first.setVerdict('official', null);
-    await world().untilCondition(namespace, 'official', 'Ready', 'True');
-  });
+  ] as const)(
+    'copies %s of a verdict unchanged, at its stage, and recovers',
+    async ([reason, stages], { onTestFinished }) => {
+      const { namespace, first } = await scene(onTestFinished);
+      first.setVerdict('official', reason);
+      await world().apply(namespace, 'official');
+      const status = await world().untilCondition(namespace, 'official', 'Ready', 'False', reason);
+      const found = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
+      expect(found).toMatchObject({ ...stages, Serving: 'False', Stalled: 'False', Reconciling: 'True' });
+      expect(status.pods).toMatchObject([
+        { serving: 'False', reason, message: expect.stringContaining(`because of ${reason}`) },
+      ]);
+      first.setVerdict('official', null);
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    },
+  );
 
-  it('says which release each pod serves, and is Ready only when all serve the same', async () => {
-    const { namespace, fakes } = await scene(3, IMPATIENT);
+  it('says which release each pod serves, and is Ready only when all serve the same', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, fakes } = await scene(onTestFinished, 3, IMPATIENT);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     fakes[1]!.setVerdict('official', null, 'r2');
@@ -118,8 +126,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods[2]).toMatchObject({ name: 'slipway-pod-2', serving: 'Unknown' });
   });
 
-  it('does not trust old evidence: without an answer everything becomes Unknown', async () => {
-    const { namespace, first } = await scene(1, IMPATIENT);
+  it('does not trust old evidence: without an answer everything becomes Unknown', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished, 1, IMPATIENT);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     first.setSilent(true);
@@ -131,15 +141,15 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
 
-  it('follows the pods of its Service', async () => {
-    const { namespace } = await scene();
+  it('follows the pods of its Service', async ({ onTestFinished }) => {
+    const { namespace } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
     await world().plane.request('DELETE', `${slices}/slipway-0`);
     const none = await world().untilCondition(namespace, 'official', 'Ready', 'False', 'NoPods');
     expect(none.servingPods).toBe('0/0');
-    const [other] = await startFakes(1);
+    const [other] = await startFakes(1, onTestFinished);
     await world().plane.request('POST', slices, {
       body: endpointSlice(namespace, 'slipway', 7, other!.port),
     });
@@ -147,8 +157,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(status.pods.map(({ name }) => name)).toEqual(['slipway-pod-7']);
   });
 
-  it('says what a client of the Service gets, although every pod calls itself sound', async () => {
-    const { namespace } = await scene();
+  it('says what a client of the Service gets, although every pod calls itself sound', async ({
+    onTestFinished,
+  }) => {
+    const { namespace } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
@@ -178,8 +190,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
   });
 
-  it('never reports a Service without pods while its pods change', async () => {
-    const { namespace, operator } = await scene();
+  it('never reports a Service without pods while its pods change', async ({ onTestFinished }) => {
+    const { namespace, operator } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/slipway-0`;
@@ -198,8 +210,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(changes.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(['Distributable']);
   });
 
-  it('stalls with the reason, without a hot loop, and recovers when the cause is fixed', async () => {
-    const { namespace, first, operator } = await scene();
+  it('stalls with the reason, without a hot loop, and recovers when the cause is fixed', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first, operator } = await scene(onTestFinished);
     const secrets = `/api/v1/namespaces/${namespace}/secrets`;
     await world().apply(namespace, 'official', { serverRef: { name: 'slipway', port: 81 } });
     await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'PortNotFound');
@@ -234,7 +248,7 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => first.requests.length > before, PATIENCE_MS);
     const [begin, count] = [performance.now(), first.requests.length];
     await until(() => first.requests.length > count + 6, PATIENCE_MS);
-    // One check a second makes two requests each; a hot loop makes thousands.
+    // Two checks a second make two requests each; a hot loop makes thousands.
     expect(performance.now() - begin).toBeGreaterThan(1_000);
     await world().plane.request('PATCH', `${secrets}/admin`, {
       contentType: 'application/merge-patch+json',
@@ -257,8 +271,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(written).not.toContain(world().operatorToken);
   });
 
-  it('stalls behind an older object for the same channel of the same server, and takes over from it', async () => {
-    const { namespace, first } = await scene();
+  it('stalls behind an older object for the same channel of the same server, and takes over from it', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     const spec = (interval: string): object => ({ sync: { interval } });
     await world().apply(namespace, 'zz-older', spec('10m'));
     const { metadata } = (await world().get(namespace, 'zz-older'))!;
@@ -279,8 +295,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => ids(first).join() === `relch:${namespace}:younger:sync`, PATIENCE_MS);
   });
 
-  it('for a localized channel without any release is neither a failure nor Ready', async () => {
-    const { namespace, first } = await scene();
+  it('for a localized channel without any release is neither a failure nor Ready', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'localized', { channel: 'localized' });
     const status = await world().untilCondition(
       namespace,
@@ -315,8 +333,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('for a localized channel that a rollback has withdrawn rests without a warning, and publishes when it is resumed', async () => {
-    const { namespace, first } = await scene();
+  it('for a localized channel that a rollback has withdrawn rests without a warning, and publishes when it is resumed', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     const told = (code: DaemonConditionCode): DaemonCondition => ({
       code,
       message: `told: ${code}`,
@@ -378,8 +398,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     ]);
   });
 
-  it('for a localized channel shows its base, coverage, staleness and blockers, in conditions and columns', async () => {
-    const { namespace, first } = await scene();
+  it('for a localized channel shows its base, coverage, staleness and blockers, in conditions and columns', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     first.current.localized = 'l1';
     first.setVerdict('localized', null);
     first.translation = translationStatus({
@@ -445,8 +467,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(await cells()).toMatchObject({ Base: 'r1', Coverage: '100%' });
   });
 
-  it('for a localized channel runs its jobs on every pod, and none that publishes while a release is pinned', async () => {
-    const { namespace, first } = await scene();
+  it('for a localized channel runs its jobs on every pod, and none that publishes while a release is pinned', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     const schedules = [
       { action: 'worker-run', args: ['provider=fixture'], interval: '1h' },
       { action: 'localized-publish', args: ['from_worker=true'], interval: '24h' },
@@ -476,8 +500,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(first.actions.filter(({ action }) => action === 'schedule-remove')).toHaveLength(2);
   });
 
-  it('shows how syncs go, and records an event and counts it when they begin to fail', async () => {
-    const { namespace, first, operator } = await scene();
+  it('shows how syncs go, and records an event and counts it when they begin to fail', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first, operator } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const at = 1_780_000_000;
@@ -537,8 +563,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     }, PATIENCE_MS);
   });
 
-  it('stays Ready while only the daemon is silent', async () => {
-    const { namespace, first } = await scene();
+  it('stays Ready while only the daemon is silent', async ({ onTestFinished }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     first.refuse({ status: 503, code: 'backend_unavailable' });
@@ -554,8 +580,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
   });
 
-  it('stays Ready while a daemon is in a crash loop, and names it, also between its lives', async () => {
-    const { namespace, fakes } = await scene(2);
+  it('stays Ready while a daemon is in a crash loop, and names it, also between its lives', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, fakes } = await scene(onTestFinished, 2);
     const second = fakes[1]!;
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
@@ -584,8 +612,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
   });
 
-  it('keeps its schedules equal to the spec, despite changes by others, and leaves other schedules alone', async () => {
-    const { namespace, first } = await scene();
+  it('keeps its schedules equal to the spec, despite changes by others, and leaves other schedules alone', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'official', {
       sync: { interval: '15m' },
       verify: { interval: '24h' },
@@ -606,8 +636,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => ids(first).join() === ['mine', sync].join(), PATIENCE_MS);
   });
 
-  it('that is suspended keeps its schedules disabled and still reports', async () => {
-    const { namespace, first } = await scene();
+  it('that is suspended keeps its schedules disabled and still reports', async ({ onTestFinished }) => {
+    const { namespace, first } = await scene(onTestFinished);
     const sync = `relch:${namespace}:official:sync`;
     await world().apply(namespace, 'official', { sync: { interval: '15m' }, suspend: true });
     const status = await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'Suspended');
@@ -617,8 +647,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     await until(() => first.schedules.get(sync)?.enabled, PATIENCE_MS);
   });
 
-  it('publishes, rolls back, waits and stalls for a pinned localized release', async () => {
-    const { namespace, first } = await scene();
+  it('publishes, rolls back, waits and stalls for a pinned localized release', async ({ onTestFinished }) => {
+    const { namespace, first } = await scene(onTestFinished);
     first.taskStatus = 'queued';
     const pin = { channel: 'localized', release: 'l1' };
     await world().apply(namespace, 'localized', pin);
@@ -665,8 +695,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     ]);
   });
 
-  it('waits with a pinned localized release for its texts, and stalls when the official one has moved on', async () => {
-    const { namespace, first } = await scene();
+  it('waits with a pinned localized release for its texts, and stalls when the official one has moved on', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     first.translation = translationStatus({ base: null, blockers: [['tasks_not_built', 1]] });
     await world().apply(namespace, 'localized', { channel: 'localized', release: 'l1' });
     await world().untilCondition(namespace, 'localized', 'Reconciling', 'True', 'TextsNotReady');
@@ -680,8 +712,10 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(first.actions).toHaveLength(1);
   });
 
-  it('holds syncs back while a pinned official release is current, and stalls for others', async () => {
-    const { namespace, first } = await scene();
+  it('holds syncs back while a pinned official release is current, and stalls for others', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
     const sync = `relch:${namespace}:official:sync`;
     await world().apply(namespace, 'official', { sync: { interval: '15m' }, release: 'r9' });
     await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'ReleaseUnknown');
@@ -695,8 +729,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(first.schedules.get(sync)?.enabled).toBe(false);
   });
 
-  it('is reconciled, and synced once, when the annotation requests it', async () => {
-    const { namespace, first } = await scene();
+  it('is reconciled, and synced once, when the annotation requests it', async ({ onTestFinished }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const handled = async (value: string): Promise<void> => {
@@ -712,8 +746,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     expect(new Set(first.actions.map(({ key }) => key)).size).toBe(2);
   });
 
-  it('takes its status back from another field manager', async () => {
-    const { namespace } = await scene();
+  it('takes its status back from another field manager', async ({ onTestFinished }) => {
+    const { namespace } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels/official/status`;
@@ -733,8 +767,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
     );
   });
 
-  it('reports a change exactly once', async () => {
-    const { namespace, first } = await scene();
+  it('reports a change exactly once', async ({ onTestFinished }) => {
+    const { namespace, first } = await scene(onTestFinished);
     await world().apply(namespace, 'official');
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     first.setVerdict('official', 'EntryDamaged');
@@ -752,8 +786,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
   });
 
   describe('that is deleted', () => {
-    it('deletes its schedules too', async () => {
-      const { namespace, first } = await scene();
+    it('deletes its schedules too', async ({ onTestFinished }) => {
+      const { namespace, first } = await scene(onTestFinished);
       await world().apply(namespace, 'official', { sync: { interval: '15m' }, verify: { interval: '24h' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await world().remove(namespace, 'official');
@@ -761,8 +795,8 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await until(() => ids(first).length === 0, PATIENCE_MS);
     });
 
-    it('is removed immediately when its Service is gone', async () => {
-      const { namespace } = await scene();
+    it('is removed immediately when its Service is gone', async ({ onTestFinished }) => {
+      const { namespace } = await scene(onTestFinished);
       await world().apply(namespace, 'official', { sync: { interval: '15m' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await world().plane.request('DELETE', `/api/v1/namespaces/${namespace}/services/slipway`);
@@ -771,11 +805,16 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
     });
 
-    it('is removed immediately when its server does not answer, and names the schedules that are left there later', async () => {
+    it('is removed immediately when its server does not answer, and names the schedules that are left there later', async ({
+      onTestFinished,
+    }) => {
       const namespace = await world().createNamespace();
-      const [fake] = await startFakes(1);
+      const [fake] = await startFakes(1, onTestFinished);
       await world().expose(namespace, 'slipway', [fake!]);
-      await world().startOperator(namespace, { args: ['--reconcile.finalizeSeconds=2'] });
+      await world().startOperator(namespace, {
+        args: ['--reconcile.finalizeSeconds=2'],
+        atEnd: onTestFinished,
+      });
       await world().apply(namespace, 'official', { sync: { interval: '15m' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await fake!.close();
@@ -788,43 +827,24 @@ describe.skipIf(missing)('a ReleaseChannel', () => {
       expect(left.note).toContain(`relch:${namespace}:official:sync`);
     });
 
-    it('with its whole namespace is gone, although no operator runs and its permissions are deleted', async () => {
-      const { namespace, operator, first } = await scene();
+    it('with its whole namespace is gone, although no operator runs and its permissions are deleted', async ({
+      onTestFinished,
+    }) => {
+      const { namespace, operator, first } = await scene(onTestFinished);
       await world().apply(namespace, 'official', { sync: { interval: '15m' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       await operator.kill();
       await first.close();
-      startKubeControllers(world().plane, ['namespace-controller']);
+      startKubeControllers(world().plane, ['namespace-controller'], onTestFinished);
       const path = `/api/v1/namespaces/${namespace}`;
       await world().plane.request('DELETE', path);
       await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
     });
 
-    it('loses the finalizer of earlier operators first', async () => {
-      const { namespace } = await scene();
-      await world().apply(namespace, 'official');
-      await world().untilCondition(namespace, 'official', 'Ready', 'True');
-      const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels/official`;
-      const { status } = await world().plane.request('PATCH', path, {
-        contentType: 'application/merge-patch+json',
-        body: { metadata: { finalizers: ['slipway.dev/schedules', 'example.org/other'] } },
-      });
-      expect(status).toBe(200);
-      await until(
-        async () =>
-          (await world().get(namespace, 'official'))?.metadata.finalizers?.join() === 'example.org/other',
-        PATIENCE_MS,
-      );
-      await world().plane.request('PATCH', path, {
-        contentType: 'application/merge-patch+json',
-        body: { metadata: { finalizers: ['slipway.dev/schedules'] } },
-      });
-      await world().remove(namespace, 'official');
-      await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
-    });
-
-    it('while no operator runs loses its schedules when another object of its server is reconciled', async () => {
-      const { namespace, first } = await scene();
+    it('while no operator runs loses its schedules when another object of its server is reconciled', async ({
+      onTestFinished,
+    }) => {
+      const { namespace, first } = await scene(onTestFinished);
       await world().apply(namespace, 'official', { sync: { interval: '15m' } });
       await world().untilCondition(namespace, 'official', 'Ready', 'True');
       const own = `relch:${namespace}:official:sync`;

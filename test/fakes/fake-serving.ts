@@ -176,9 +176,17 @@ export function fakeRelease(options: {
   readonly channel?: Channel;
   readonly role?: ServedRelease['role'];
   readonly createdAt?: number;
+  readonly currentSince?: number;
   readonly entries: readonly ManifestEntry[];
 }): ServedRelease {
-  const { releaseId, channel = 'official', role = 'current', createdAt = 1_760_000_000, entries } = options;
+  const {
+    releaseId,
+    channel = 'official',
+    role = 'current',
+    createdAt = 1_760_000_000,
+    currentSince = createdAt,
+    entries,
+  } = options;
   const index = fakeManifestIndex(releaseId, channel, entries);
   const { header, snapshotId } = index;
   const attested: AttestedRelease = {
@@ -190,6 +198,16 @@ export function fakeRelease(options: {
     verified_at: createdAt,
     verification: 'full',
     result: 'PASSED',
+    server_info: null,
   };
-  return { channel, role, releaseId: header.release_id, snapshotId, attested, document: null, index };
+  return {
+    channel,
+    role,
+    releaseId: header.release_id,
+    snapshotId,
+    attested,
+    currentSince: role === 'current' ? currentSince : null,
+    document: null,
+    index,
+  };
 }

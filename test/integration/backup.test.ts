@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
+import type { Schedule } from '../../src/engine/schedules/schedule.ts';
 import { addRows, countRows, damagePages, isWhole, NAMES } from '../support/backups.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { until } from '../support/until.ts';
@@ -34,7 +34,7 @@ async function backUpOnce(system: TestSystem, id: string): Promise<string> {
     const { items } = (await answer.json()) as { items: Schedule[] };
     const status = items[0]?.last_status ?? '';
     return ['succeeded', 'failed'].includes(status) ? status : null;
-  }, 60_000);
+  });
 }
 
 async function checkOf(system: TestSystem): Promise<{ readonly status: string; readonly message: string }> {

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createRandom, type Random } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom, type Random } from '../../demo/game/seeded-random.ts';
 import { crc64Decimal } from '../support/crc64-decimal.ts';
 import { BYTE_PATHS } from '../support/byte-path.ts';
 import { startChopper, type Chopper, type Cut } from '../support/chopper.ts';
@@ -91,7 +91,84 @@ async function downloadAll(
   throw new Error(`${client.name} is not done after ${MAX_ATTEMPTS} attempts`);
 }
 
+/** Clients that send the date of their file, and how each is asked to bring a file up to date. */
+const DATED_CLIENTS: ReadonlyArray<
+  readonly [tool: string, argumentsFor: (url: string, file: string) => readonly string[]]
+> = [
+  ['wget', (url, file) => ['-q', '-N', `--directory-prefix=${dirname(file)}`, url]],
+  ['curl', (url, file) => ['-sS', '--fail', '-R', '-z', file, '-o', file, url]],
+  [
+    'aria2c',
+    (url, file) => [
+      '-q',
+      '--no-conf=true',
+      '--conditional-get=true',
+      '--allow-overwrite=true',
+      '--remote-time=true',
+      `--dir=${dirname(file)}`,
+      `--out=${basename(file)}`,
+      url,
+    ],
+  ],
+];
+
 describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
+  describe.each(DATED_CLIENTS)('%s, which compares dates,', (tool, argumentsFor) => {
+    it.skipIf(!hasTool(tool))('follows a switch and a switch back, and completes half a file', async () => {
+      const name = 'TableBundles/Excel.zip';
+      const [first, second] = [createRandom(SEED + 3).bytes(5000), createRandom(SEED + 4).bytes(5000)];
+      const served = await startServedProcess({
+        fastPath,
+        release: { releaseId: 'r1', files: { [name]: first } },
+        attest: false,
+      });
+      const next = await served.store.addRelease({ releaseId: 'r2', files: { [name]: second } });
+      const file = join(await temporaryDirectory(), basename(name));
+      const url = `http://127.0.0.1:${served.port}${served.target(name)}`;
+      const update = async (): Promise<Buffer> => {
+        await run(tool, argumentsFor(url, file));
+        return await readFile(file);
+      };
+      const before = Math.floor(Date.now() / 1000) - 1000;
+      for (const [official, bytes, seconds] of [
+        [served.release, first, 0],
+        [next, second, 100],
+        [served.release, first, 200],
+      ] as const) {
+        served.attest({ official: { ...official, current_since: before + seconds } });
+        await served.untilReady(true, official.release_id);
+        expect((await update()).equals(bytes)).toBe(true);
+      }
+      const sent = await served.metric('slipway_cdn_sent_bytes_total');
+      expect((await update()).equals(first)).toBe(true);
+      expect(await served.metric('slipway_cdn_sent_bytes_total')).toBe(sent);
+      // curl also compares dates itself, and drops an answer that is older than its file.
+      if (tool === 'curl') return;
+      // As after a kill: the rest is missing, and the time is that of the last write.
+      await writeFile(file, first.subarray(0, 2500));
+      expect((await update()).equals(first)).toBe(true);
+    });
+  });
+
+  it.skipIf(!hasTool('zsync'))('zsync completes a file from an older one', async () => {
+    const old = createRandom(SEED + 5).bytes(MIB);
+    const bytes = Buffer.from(old);
+    for (let at = 10_000; at < bytes.length; at += 100_000) bytes.fill(at % 251, at, at + 5000);
+    const served = await startServedProcess({
+      fastPath,
+      release: { releaseId: 'r1', files: { [NEWER]: bytes } },
+    });
+    const cwd = await temporaryDirectory();
+    await writeFile(join(cwd, 'whole'), bytes);
+    await writeFile(join(cwd, 'old'), old);
+    const url = `http://127.0.0.1:${served.port}${served.target(NEWER, 'r1')}`;
+    await run('zsyncmake', ['-u', url, '-o', 'whole.zsync', 'whole'], { cwd });
+    // One that does not understand the answers asks for ever.
+    await run('zsync', ['-q', '-i', 'old', '-o', 'result', 'whole.zsync'], { cwd, timeout: 170_000 });
+    expect((await readFile(join(cwd, 'result'))).equals(bytes)).toBe(true);
+    expect(await served.metric('slipway_cdn_sent_bytes_total')).toBeLessThan(bytes.length / 2);
+  });
+
   it.skipIf(!hasTool('nginx'))('a cache that requests slice by slice never mixes two releases', async () => {
     const old = createRandom(SEED + 1).bytes(20 * MIB);
     const served = await startServedProcess({
@@ -128,6 +205,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       expect(await fetchInto(served.release.created_at)).toBe('304');
       expect(await fetchInto(served.release.created_at - 60)).toBe('200');
       expect((await readFile(file)).equals(FILES[NEWER]!)).toBe(true);
+      // The server sends the file, and curl takes its date for a reason to drop it.
       expect(await fetchInto(served.release.created_at + 60)).toBe('304');
     });
 

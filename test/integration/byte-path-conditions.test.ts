@@ -81,6 +81,19 @@ describeBytePaths((served) => {
     expect(unchanged.headers['content-type']).toBeUndefined();
   });
 
+  it('R29: If-Modified-Since gives 304 for exactly the date that was sent', async () => {
+    for (const target of [served().target(SMALL), served().target(SMALL, 'r1')]) {
+      for (const method of ['GET', 'HEAD']) {
+        const asked = async (date: string): Promise<number> =>
+          (await ask(served().port, method, target, [['If-Modified-Since', date]])).status;
+        expect(await asked(MODIFIED)).toBe(304);
+        for (const date of [EARLIER, LATER, renderHttpDate(Math.floor(Date.now() / 1000))]) {
+          expect([date, await asked(date)]).toEqual([date, 200]);
+        }
+      }
+    }
+  });
+
   it('R26: OPTIONS ignores preconditions', async () => {
     const fields: RequestFields = [
       ['If-Match', '"x"'],

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { BYTE_PATHS, etagOf, SMALL } from '../support/byte-path.ts';
 import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
 import { canInjectFaults, injectFaults } from '../support/inject-faults.ts';
@@ -51,11 +51,12 @@ async function expectRecovery(
   }
 }
 
-function expectRefused(answer: RawAnswer, code: string, reason?: string): void {
-  expect(answer.status).toBe(503);
-  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-  expect(answer.headers['cache-control']).toBe('no-store');
-  expect(JSON.parse(answer.body.toString())).toMatchObject({
+/** @param where is shown when the answer is another one */
+function expectRefused(answer: RawAnswer, code: string, reason?: string, where?: string): void {
+  expect(answer.status, where).toBe(503);
+  expect(Number(answer.headers['retry-after']), where).toBeGreaterThan(0);
+  expect(answer.headers['cache-control'], where).toBe('no-store');
+  expect(JSON.parse(answer.body.toString()), where).toMatchObject({
     code,
     ...(reason === undefined ? {} : { reason }),
   });
@@ -98,7 +99,7 @@ const REPLACEMENTS: ReadonlyArray<readonly [string, (path: string, bytes: Buffer
     async (path, bytes) => await writeFile(path, flipped(bytes, 4000)),
   ],
 ];
-/** One file each, so that the server has no state of it yet. */
+/** One file each, so that a server has no state of it yet. */
 const REPLACED = Object.fromEntries(REPLACEMENTS.map(([what]) => [what, random.bytes(5000)]));
 
 function flipped(bytes: Buffer, position: number): Buffer {
@@ -161,23 +162,22 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     });
   });
 
-  describe('a file that is', () => {
-    it.for(REPLACEMENTS)(
-      '%s is refused before the head, and served again after the repair',
-      async ([what, replace], { onTestFinished }) => {
-        const served = await serve(fastPath, onTestFinished, REPLACED);
-        const bytes = REPLACED[what]!;
-        const path = served.store.pathOf(bytes);
-        await rm(path);
-        await replace(path, bytes);
-        const reason = what.startsWith('of the right size') ? 'EntryDamaged' : 'EntryMissing';
-        expectRefused(await get(served, what), 'not_distributable', reason);
-        expect((await ask(served.port, 'HEAD', served.target(what))).status).toBe(503);
-        expect((await served.untilReady(false)).reason).toBe(reason);
-        await repair(path, bytes);
-        await expectRecovery(served, { [what]: bytes });
-      },
-    );
+  it('a file that is not what the manifest says is refused before the head, and served again after the repair', async ({
+    onTestFinished,
+  }) => {
+    const served = await serve(fastPath, onTestFinished, REPLACED);
+    for (const [what, replace] of REPLACEMENTS) {
+      const bytes = REPLACED[what]!;
+      const path = served.store.pathOf(bytes);
+      await rm(path);
+      await replace(path, bytes);
+      const reason = what.startsWith('of the right size') ? 'EntryDamaged' : 'EntryMissing';
+      expectRefused(await get(served, what), 'not_distributable', reason, what);
+      expect((await ask(served.port, 'HEAD', served.target(what))).status, what).toBe(503);
+      expect((await served.untilReady(false)).reason, what).toBe(reason);
+      await repair(path, bytes);
+      await expectRecovery(served, { [what]: bytes });
+    }
   });
 
   describe('while a file is being sent', () => {
@@ -286,37 +286,39 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     });
 
     it('fails in the middle of a file cuts the connection', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished);
-      const path = served.store.pathOf(large);
+      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+      const path = served.store.pathOf(huge);
+      const download = await startSlowDownload(served.port, served.target(HUGE));
       const faults = await injectFaults(
         { pid: served.process.pid, path, atEnd: onTestFinished },
-        'pread64:error=EIO:when=40+',
+        'pread64:error=EIO',
       );
-      const answer = await get(served, LARGE);
+      const answer = await download.finish();
       expect([answer.status, answer.wasCut]).toEqual([200, true]);
-      expect(answer.body.equals(large.subarray(0, answer.body.length))).toBe(true);
+      expect(answer.body.equals(huge.subarray(0, answer.body.length))).toBe(true);
       await served.untilReady(false);
       await faults.end();
-      await expectRecovery(served);
+      await expectRecovery(served, HUGE_FILES);
     });
 
-    it.for(['EMFILE', 'ENFILE', 'ENOMEM'])(
-      'cannot open for %s means that this server is overloaded, not damage',
-      async (error, { onTestFinished }) => {
-        const served = await serve(fastPath, onTestFinished);
-        const path = served.store.pathOf(small);
+    it('cannot open for a limit means that this server is overloaded, not damage', async ({
+      onTestFinished,
+    }) => {
+      const served = await serve(fastPath, onTestFinished);
+      const path = served.store.pathOf(small);
+      for (const error of ['EMFILE', 'ENFILE', 'ENOMEM']) {
         const faults = await injectFaults(
           { pid: served.process.pid, path, atEnd: onTestFinished },
           `openat:error=${error}`,
         );
-        expectRefused(await get(served, SMALL), 'overloaded');
-        expect(faults.injected).toBeGreaterThan(0);
+        expectRefused(await get(served, SMALL), 'overloaded', undefined, error);
+        expect(faults.injected, error).toBeGreaterThan(0);
         // The release itself is not affected.
-        expect((await fetch(`${served.url}/readyz`)).status).toBe(200);
+        expect((await fetch(`${served.url}/readyz`)).status, error).toBe(200);
         await faults.end();
-        expect((await get(served, SMALL)).body.equals(small)).toBe(true);
-      },
-    );
+      }
+      expect((await get(served, SMALL)).body.equals(small)).toBe(true);
+    });
 
     it('denies access to a file means that this entry is missing', async ({ onTestFinished }) => {
       const served = await serve(fastPath, onTestFinished);

@@ -1,13 +1,18 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { BYTE_PATHS, SMALL } from '../support/byte-path.ts';
 import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
 import { campaignSize } from '../support/long.ts';
 import { processFigures } from '../support/process-figures.ts';
 import { openSocket } from '../support/raw-http.ts';
-import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
+import {
+  startServedProcess,
+  type ServedProcess,
+  type ServedProcessOptions,
+} from '../support/served-process.ts';
+import { reusedFixture } from '../support/shared-fixture.ts';
 import { startSlowDownload, type SlowDownload } from '../support/slow-download.ts';
 import { hasTool } from '../support/tools.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +26,7 @@ const block = random.bytes(MIB);
 /** More than the system buffers for a client that does not read. */
 const huge = random.bytes(20 * MIB + 5);
 
-const ABORTS = campaignSize(2000, 10_000);
+const ABORTS = campaignSize(1500, 10_000);
 const ABORTS_AT_ONCE = 32;
 const STALLED = 150;
 /** The extra memory that a serving process may hold: buffers in flight, and garbage that is not collected yet. */
@@ -32,13 +37,14 @@ const DESCRIPTOR_SLACK = 12;
 async function serve(
   fastPath: boolean,
   config: Readonly<Record<string, unknown>> = {},
-  wrapper?: readonly string[],
+  { wrapper, atEnd }: Pick<ServedProcessOptions, 'wrapper' | 'atEnd'> = {},
 ): Promise<ServedProcess> {
   return await startServedProcess({
     fastPath,
     release: { releaseId: 'r1', files: { [SMALL]: small, [BLOCK]: block, [HUGE]: huge } },
     config: { cache: { blockBytes: 8 * MIB }, ...config },
     ...(wrapper === undefined ? {} : { wrapper }),
+    ...(atEnd === undefined ? {} : { atEnd }),
   });
 }
 
@@ -91,8 +97,11 @@ async function abortStorm(served: ServedProcess, count: number): Promise<void> {
 }
 
 describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
+  /** Each test waits until its connections are gone. */
+  const reused = reusedFixture(async (atEnd) => await serve(fastPath, {}, { atEnd }));
+
   it('thousands of clients that disconnect leave nothing behind', async () => {
-    const served = await serve(fastPath);
+    const served = await reused();
     await abortStorm(served, 500);
     await expectServing(served);
     const before = await processFigures(served.process.pid);
@@ -105,7 +114,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   });
 
   it('clients that do not read cost little, and delay nobody', async () => {
-    const served = await serve(fastPath);
+    const served = await reused();
     await expectServing(served);
     const before = await processFigures(served.process.pid);
     const stalled: SlowDownload[] = [];
@@ -162,7 +171,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   it.skipIf(!hasTool('prlimit'))(
     'without descriptors it keeps serving open connections, and accepts new ones when descriptors are free again',
     async () => {
-      const served = await serve(fastPath, {}, ['prlimit', '--nofile=100:100']);
+      const served = await serve(fastPath, {}, { wrapper: ['prlimit', '--nofile=100:100'] });
       const early = await HttpConnection.open(served.port);
       early.send(renderRequest('GET', served.target(SMALL)));
       expect((await early.answer()).status).toBe(200);
@@ -180,7 +189,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   );
 
   it('clients that are refused are disconnected, even if they stay', async () => {
-    const served = await serve(fastPath);
+    const served = await reused();
     await expectServing(served);
     const before = await descriptorsOf(served);
     const refused = [
@@ -198,7 +207,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   });
 
   it('two thousand idle connections are held without harm', async () => {
-    const served = await serve(fastPath);
+    const served = await reused();
     await expectServing(served);
     const before = await processFigures(served.process.pid);
     const connections: HttpConnection[] = [];

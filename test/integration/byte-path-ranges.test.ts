@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { renderHttpDate } from '../../src/domain/http/http-date.ts';
 import {
   BYTE_FILES,

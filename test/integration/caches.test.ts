@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { etagOf } from '../support/byte-path.ts';
 import { CACHES, startCache } from '../support/caches.ts';
 import { startServedProcess } from '../support/served-process.ts';

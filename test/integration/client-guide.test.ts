@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
 import { hasTool } from '../support/tools.ts';

@@ -120,3 +120,58 @@ admin: { tokenFiles: [${token}] }
     ]);
   });
 });
+
+describe('a limit of open files', () => {
+  it.each([
+    ['server', 72],
+    ['daemon', 152],
+  ] as const)(
+    'below what the %s needs stops the start with 78, and names the need',
+    async (program, need) => {
+      const directory = await temporaryDirectory();
+      await makeKeys(join(directory, 'keys'));
+      const file = join(directory, `${program}.yaml`);
+      await writeFile(
+        file,
+        program === 'server'
+          ? `
+listen: { host: 127.0.0.1, port: 0 }
+metrics: { host: 127.0.0.1, port: 0 }
+publicBaseUrl: https://resources.test.invalid
+snapshot: { root: ${directory} }
+attestation: { publicKeyFiles: [${join(directory, 'keys/signing.pub')}] }
+`
+          : `
+listen: { port: 0 }
+data: { dir: ${join(directory, 'data')} }
+snapshot: { root: ${join(directory, 'store')} }
+attestation: { signingKeyFiles: [${join(directory, 'keys/signing.key')}] }
+`,
+      );
+      const limited = (files: number): Promise<unknown> =>
+        startSlipway(program, ['--config', file], {
+          wrapper: ['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh'],
+        }).then(
+          async (started) => {
+            await started.kill();
+            return { lines: started.lines.filter((line) => line.includes('open files: the limit is')) };
+          },
+          (error: unknown) => {
+            if (error instanceof StartError) return error.failed;
+            throw error;
+          },
+        );
+      expect(await limited(64)).toEqual({
+        code: 78,
+        lines: [
+          expect.stringContaining(
+            `open files: the limit is 64 (ulimit -Hn), and this program needs at least ${need}`,
+          ),
+        ],
+      });
+      expect(await limited(need + 100)).toEqual({
+        lines: [expect.stringContaining(`open files: the limit is ${need + 100}`)],
+      });
+    },
+  );
+});

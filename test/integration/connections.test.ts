@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { BYTE_PATHS, SMALL } from '../support/byte-path.ts';
 import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
 import { parseAnswer } from '../support/raw-http.ts';

@@ -179,7 +179,7 @@ async function endOf({ world }: Place, taskId: string): Promise<unknown> {
     ({ status } = (await world.report('task.status', { task_id: taskId }))['task'] as { status: string });
     return status !== 'queued' && status !== 'running';
     // It waits for the hundred verifications of `schedule-run`, which a busy machine runs slowly.
-  }, 150_000);
+  });
   return status;
 }
 

@@ -12,6 +12,7 @@ import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { HealthRead } from '../../src/contract/schemas/answers/health.ts';
 import { startFakeCluster } from '../support/fake-cluster.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -27,16 +28,17 @@ interface Ended {
 }
 
 /** A system with an admin token, over a release that is not synced yet. */
-async function operatedSystem(): Promise<
-  TestSystem & { readonly tokenFile: string; readonly upstream: string }
-> {
-  const upstream = await temporaryDirectory();
+async function operatedSystem(
+  atEnd: AtEnd = onTestFinished,
+): Promise<TestSystem & { readonly tokenFile: string; readonly upstream: string }> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-  const tokenFile = await writeTokenFile(ADMIN_TOKEN);
+  const tokenFile = await writeTokenFile(ADMIN_TOKEN, atEnd);
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { sync: { onStart: false } },
     server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+    atEnd,
   });
   return { ...system, tokenFile, upstream };
 }
@@ -165,8 +167,11 @@ describe('slipway ctl in front of a real service', () => {
     expect((await ctl('tasks')).code).toBe(3);
   });
 
+  /** What these tests ask for changes nothing in the service. */
+  const unchanged = reusedFixture(operatedSystem);
+
   it('as a plugin of kubectl connects through the API server, and takes the token from a Secret', async () => {
-    const system = await operatedSystem();
+    const system = await unchanged();
     const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
     const plugin = async (...argv: string[]): Promise<Ended> =>
       await run(
@@ -199,7 +204,7 @@ describe('slipway ctl in front of a real service', () => {
   });
 
   it('ends the forwarding on Ctrl-C, and says why it cannot forward', async () => {
-    const system = await operatedSystem();
+    const system = await unchanged();
     const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
     const token = { SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
     const child = spawn(process.execPath, [join(ROOT, 'cmd/slipway.ts'), 'ctl', '--kubectl', 'logs', '-f'], {
@@ -226,7 +231,7 @@ describe('slipway ctl in front of a real service', () => {
   });
 
   it('reaches a pod that is not ready, so that it can say why', async () => {
-    const system = await operatedSystem();
+    const system = await unchanged();
     // A server that starts before the daemon has made the volume misses it for a moment, and the doctor fails with it.
     await until(async () => (await stateOf(system)) === 'unpublished');
     const cluster = await startFakeCluster({
@@ -246,7 +251,7 @@ describe('slipway ctl in front of a real service', () => {
   });
 
   it('loads the Kubernetes library only for a cluster', async () => {
-    const system = await operatedSystem();
+    const system = await unchanged();
     const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
     const recorder = join(ROOT, 'test/support/record-modules-child.ts');
     const loads = async (...argv: string[]): Promise<boolean> => {

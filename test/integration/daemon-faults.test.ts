@@ -16,6 +16,7 @@ async function servedSystem(
   const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
+    measuresMemory: true,
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { attestation: { ttlSeconds } },
     server: { daemon: { timeoutMs: 1500 }, ...server },
@@ -127,9 +128,7 @@ describe('a daemon that fails', () => {
     expect(report.status).toBe(503);
     expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
     system.daemon.signal('SIGCONT');
-    await expect
-      .poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status, { timeout: 60_000 })
-      .toBe(200);
+    await expect.poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status).toBe(200);
   });
 });
 
@@ -145,7 +144,7 @@ describe.each([
     const system = await servedSystem(600, { server: { admin, daemon } });
     await system.daemon.kill();
     await startImpostorDaemon(system, listener);
-    await until(async () => (await refreshFailures(system)) > 1, 60_000);
+    await until(async () => (await refreshFailures(system)) > 1);
     const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -171,11 +170,11 @@ describe('a daemon that fails', () => {
       expect(report.headers.get('content-type')).toContain('application/problem+json');
       expect((await fetch(`${system.serverUrl}/readyz`)).status).toBe(200);
       expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
-      await until(async () => (await refreshFailures(system)) > 0, 60_000);
+      await until(async () => (await refreshFailures(system)) > 0);
       expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);
       await endImpostor();
       await system.startDaemon();
-      await until(async () => (await refreshFailures(system)) === 0, 60_000);
+      await until(async () => (await refreshFailures(system)) === 0);
     },
   );
 });

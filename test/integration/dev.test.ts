@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { expectedChanges, type DemoReleaseId } from '../../src/cli/dev/demo/demo-story.ts';
-import { DEMO_BUNDLE } from '../../src/cli/dev/demo/demo-work.ts';
+import { expectedChanges, type DemoReleaseId } from '../../demo/game/demo-story.ts';
+import { DEMO_BUNDLE } from '../../demo/game/demo-work.ts';
 import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { runImport } from '../../src/cli/bundle/import.ts';
 import { exportBundle, makeAttestedStore, runBundleCommand } from '../support/bundles.ts';
@@ -14,6 +14,7 @@ import { makeCheckout, type Checkout } from '../support/checkout.ts';
 import { generateGameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
 import { expectPatchedObjects, type PeerBundle } from '../support/peer-fields.ts';
+import { writeReleaseTree } from '../support/release-tree.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 import { askUnityPeer, unityPeer } from '../support/unity-peer.ts';
@@ -72,8 +73,11 @@ async function startDev(checkout: Checkout, data: string): Promise<DevRun> {
   return await untilServed(spawnDev(checkout, data), data);
 }
 
+/** Three releases are synced, indexed and translated before the demo is served. */
+const DEMO_MS = 400_000;
+
 async function untilServed(dev: DevProcess, data: string): Promise<DevRun> {
-  await until(() => dev.output().includes('Press Ctrl-C to stop') || dev.exitCode() !== null, 90_000);
+  await until(() => dev.output().includes('Press Ctrl-C to stop') || dev.exitCode() !== null, DEMO_MS);
   return { ...dev, summary: await readSummary(data) };
 }
 
@@ -152,7 +156,7 @@ async function expectTranslations(summary: DevSummary): Promise<void> {
       publish_blockers: readonly { code: string }[];
     };
     return report.publish_blockers.some(({ code }) => code === 'tasks_not_built') ? null : report;
-  }, 60_000);
+  });
   const { blocked, stale, draft = 0, translated = 0, proofread = 0 } = coverage.by_state;
   expect({ blocked, stale }).toEqual({ blocked: 1, stale: 2 });
   // Lines that are said in many scenes are translated with the first of them.
@@ -186,6 +190,135 @@ async function answers(url: string): Promise<boolean> {
   );
 }
 
+/** How `slipway dev next` ended, and all that it printed. */
+interface Played {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+async function playNext({ directory, env }: Checkout, data: string): Promise<Played> {
+  const argv = ['dev', 'next', '--data', data];
+  const { stdout, stderr, code } = await run(join(directory, 'bin/slipway'), argv, {
+    cwd: directory,
+    env,
+  }).then(
+    (done) => ({ ...done, code: 0 }),
+    (error: { stdout: string; stderr: string; code: number }) => error,
+  );
+  return { code, output: stdout + stderr };
+}
+
+/** Checks the addresses and the files that the start of the demo tells. */
+async function expectAnswers({ summary }: DevRun, data: string): Promise<void> {
+  expect((await fetch(`${summary.server_url}/v1/bootstrap`)).status).toBe(200);
+  expect((await fetch(summary.metrics_url)).status).toBe(200);
+  const daemonMetrics = await fetch(summary.daemon_metrics_url);
+  expect(await daemonMetrics.text()).toMatch(
+    /^slipway_daemon_tasks_total\{kind="sync",outcome="succeeded"\} [1-9]/mu,
+  );
+  expect((await readFile(summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
+  expect((await fetch(`${summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
+  expect((await stat(summary.daemon_token_file)).mode & 0o777).toBe(0o600);
+  expect((await stat(data)).mode & 0o777).toBe(0o700);
+}
+
+/** Pastes the lines that the start of the demo prints, and checks what each of them shows. */
+async function expectPastedLines(checkout: Checkout, first: DevRun, data: string): Promise<void> {
+  const printed = await pasteLines(checkout, first.output());
+  expect([...printed.keys()]).toEqual([
+    expect.stringMatching(/^curl .*readyz/),
+    expect.stringMatching(/^curl .*distribution/),
+    expect.stringMatching(/^curl .* -r 0-99/),
+    expect.stringMatching(/^bin\/slipway ctl .* status$/),
+    expect.stringMatching(/^bin\/slipway ctl .* tasks$/),
+    expect.stringMatching(/^bin\/slipway ctl .* run sync --wait$/),
+    expect.stringMatching(/^bin\/slipway ctl .* report parse.status$/),
+    expect.stringMatching(/^bin\/slipway ctl .* report parse.text_units limit=2$/),
+    expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
+    expect.stringMatching(/^bin\/slipway ctl .* texts diff \S+-r89_demo \S+-r90_demo$/),
+    expect.stringMatching(/^bin\/slipway ctl .* translations status$/),
+    expect.stringMatching(
+      /^bin\/slipway ctl .* translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
+    ),
+    expect.stringMatching(/^curl .*r90_demo-l\d+\/TableBundles\/Localize000\.csv' \| grep 老师$/),
+    expect.stringMatching(/^curl .*\.bundle' && bin\/slipway parse .*patched\.bundle\S* --limit 3$/),
+    expect.stringMatching(/^bin\/slipway verify /),
+  ]);
+  expect(first.output()).toContain(
+    'It also serves the localized release 1.67.412528-r90_demo-l1. Its texts are at least `translated` (localized.minState).\n',
+  );
+  const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
+  const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(
+    ({ translation }) => translation?.target_text ?? '',
+  );
+  expect(table.filter((line) => !targets.some((target) => line.includes(target)))).toEqual([]);
+  await expectPatchedBundle(
+    first.summary,
+    await readFile(join(data, 'patched.bundle')),
+    printedBy(printed, 'slipway parse'),
+  );
+}
+
+/** Checks what playing the third demo release prints and changes. */
+async function expectThirdPlayed(
+  checkout: Checkout,
+  dev: DevRun,
+  played: Played,
+  data: string,
+): Promise<void> {
+  expect(played.code).toBe(0);
+  expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
+  expect(played.output).toContain(
+    'The localized release 1.67.412528-r91_demo-l1 has followed automatically.',
+  );
+  expect(played.output).toMatch(
+    /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,
+  );
+  expect(played.output).toMatch(/^removed +Scenario\/Scene0042\.json$/m);
+  expect(played.output).toMatch(/^renamed +Windows_PatchPack\/scenario-chapter5_assets_all_\*\.bundle$/m);
+  const counts = countsOf('1.67.412528-r91_demo');
+  expect(await carryOver(dev.summary)).toMatchObject(counts);
+  expect(played.output).toContain(`${counts.changed} changed, ${counts.new} new, ${counts.removed} removed`);
+  expect((await pasteLines(checkout, played.output)).size).toBe(2);
+  const ready = (await (await fetch(`${dev.summary.server_url}/readyz`)).json()) as { release_id: string };
+  expect(ready.release_id).toBe('1.67.412528-r91_demo');
+  expect(await readSummary(data)).toEqual({ ...dev.summary, release_id: '1.67.412528-r91_demo' });
+}
+
+/** Starts a second one on the folder, which must change nothing there. */
+async function expectRefused(checkout: Checkout, first: DevRun, data: string): Promise<void> {
+  const configuration = await readFile(join(data, 'daemon.yaml'), 'utf8');
+  const second = spawnDev(checkout, data, ['--upstream', 'http://127.0.0.1:1/info.json']);
+  await until(() => second.exitCode() !== null);
+  expect(second.exitCode()).toBe(1);
+  expect(second.output()).toBe(
+    `slipway dev: already running at ${first.summary.server_url}, pid ${first.summary.pid}; ` +
+      'stop it, or use another folder (make run DATA=DIR, or --data DIR)\n',
+  );
+  expect(await readSummary(data)).toEqual(first.summary);
+  expect(await readFile(join(data, 'daemon.yaml'), 'utf8')).toBe(configuration);
+}
+
+/** Kills the daemon, and expects another one while the server serves. */
+async function expectDaemonStartedAgain(dev: DevRun): Promise<void> {
+  const bootOf = async (): Promise<string | null> =>
+    await fetch(`${dev.summary.daemon_url}/healthz`).then(
+      async (answer) => ((await answer.json()) as { boot_id: string }).boot_id,
+      () => null,
+    );
+  const boot = await bootOf();
+  const [, pid] = [...dev.output().matchAll(/daemon_pid=(\d+)/gu)].at(-1) ?? [];
+  process.kill(Number(pid), 'SIGKILL');
+  const next = await until(async () => {
+    const other = await bootOf();
+    return other === boot ? null : other;
+  });
+  expect(next).not.toBeNull();
+  expect(dev.output()).toContain('the daemon died; starting it again');
+  expect(dev.exitCode()).toBeNull();
+  expect((await fetch(`${dev.summary.server_url}/v1/bootstrap`)).status).toBe(200);
+}
+
 /** An upstream of a game whose catalog root is closed. */
 async function closedUpstream(): Promise<UpstreamServer> {
   const root = generateGameRoot('dev', ['Android', 'iOS']);
@@ -199,127 +332,60 @@ async function closedUpstream(): Promise<UpstreamServer> {
 }
 
 describe('slipway dev', () => {
-  it('serves the demo release, serves immediately at a second start, and ends both processes on Ctrl-C', async () => {
-    const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
-    const data = join(await temporaryDirectory(), "the user's data");
-    const first = await startDev(checkout, data);
-    expect(first.summary.release_id).toBe('1.67.412528-r90_demo');
-    expect((await fetch(`${first.summary.server_url}/v1/bootstrap`)).status).toBe(200);
-    expect((await fetch(first.summary.metrics_url)).status).toBe(200);
-    const daemonMetrics = await fetch(first.summary.daemon_metrics_url);
-    expect(await daemonMetrics.text()).toMatch(
-      /^slipway_daemon_tasks_total\{kind="sync",outcome="succeeded"\} [1-9]/mu,
-    );
-    expect((await readFile(first.summary.admin_token_file, 'utf8')).trim().length).toBeGreaterThanOrEqual(32);
-    expect((await fetch(`${first.summary.daemon_url}/v1/reports/task.list`)).status).toBe(401);
-    expect((await stat(first.summary.daemon_token_file)).mode & 0o777).toBe(0o600);
-    expect((await stat(data)).mode & 0o777).toBe(0o700);
-    const printed = await pasteLines(checkout, first.output());
-    expect([...printed.keys()]).toEqual([
-      expect.stringMatching(/^curl .*readyz/),
-      expect.stringMatching(/^curl .*distribution/),
-      expect.stringMatching(/^curl .* -r 0-99/),
-      expect.stringMatching(/^bin\/slipway ctl .* status$/),
-      expect.stringMatching(/^bin\/slipway ctl .* tasks$/),
-      expect.stringMatching(/^bin\/slipway ctl .* run sync --wait$/),
-      expect.stringMatching(/^bin\/slipway ctl .* report parse.status$/),
-      expect.stringMatching(/^bin\/slipway ctl .* report parse.text_units limit=2$/),
-      expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
-      expect.stringMatching(/^bin\/slipway ctl .* texts diff \S+-r89_demo \S+-r90_demo$/),
-      expect.stringMatching(/^bin\/slipway ctl .* translations status$/),
-      expect.stringMatching(
-        /^bin\/slipway ctl .* translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
-      ),
-      expect.stringMatching(/^curl .*r90_demo-l\d+\/TableBundles\/Localize000\.csv' \| grep 老师$/),
-      expect.stringMatching(/^curl .*\.bundle' && bin\/slipway parse .*patched\.bundle\S* --limit 3$/),
-      expect.stringMatching(/^bin\/slipway verify /),
-    ]);
-    expect(first.output()).toContain(
-      'It also serves the localized release 1.67.412528-r90_demo-l1. Its texts are at least `translated` (localized.minState).\n',
-    );
-    const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
-    const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(
-      ({ translation }) => translation?.target_text ?? '',
-    );
-    expect(table.filter((line) => !targets.some((target) => line.includes(target)))).toEqual([]);
-    await expectPatchedBundle(
-      first.summary,
-      await readFile(join(data, 'patched.bundle')),
-      printedBy(printed, 'slipway parse'),
-    );
-    expect(first.output()).not.toMatch(/INFO {2}request method=/);
-    expect(first.output()).not.toMatch(/ 0 %/);
-    expect(complaintsOf(first.output())).toEqual([]);
-    expect(await first.stop('SIGINT')).toBe(0);
-    const stops = first.output().matchAll(/ (server|daemon) INFO {2}(shutting down|stopped) /g);
-    expect([...stops].map(([, name, event]) => `${name} ${event}`)).toEqual([
-      'server shutting down',
-      'server stopped',
-      'daemon shutting down',
-      'daemon stopped',
-    ]);
-    expect(await answers(first.summary.server_url)).toBe(false);
-    expect(await answers(first.summary.daemon_url)).toBe(false);
-
-    const second = await startDev(checkout, data);
-    expect(second.summary.release_id).toBe(first.summary.release_id);
-    expect(complaintsOf(second.output())).toEqual([]);
-    expect(await second.stop('SIGTERM')).toBe(0);
-  });
-
-  it('plays the first demo release and then the second, and the third one on demand', async () => {
-    const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
-    const data = join(await temporaryDirectory(), 'data');
-    const next = async (): Promise<{ readonly code: number | null; readonly output: string }> => {
-      const { stdout, stderr, code } = await run(
-        join(checkout.directory, 'bin/slipway'),
-        ['dev', 'next', '--data', data],
-        { cwd: checkout.directory, env: checkout.env },
-      ).then(
-        (done) => ({ ...done, code: 0 }),
-        (error: { stdout: string; stderr: string; code: number }) => error,
+  it(
+    'plays two demo releases, ends both processes on Ctrl-C, serves immediately at a second start, and plays the third one on demand',
+    { timeout: 600_000 },
+    async () => {
+      const checkout = await makeCheckout({ prepared: true, sources: 'copied' });
+      const data = join(await temporaryDirectory(), "the user's data");
+      const next = async (): Promise<Played> => await playNext(checkout, data);
+      expect(await next()).toEqual({
+        code: 1,
+        output: expect.stringContaining('nothing runs on the folder'),
+      });
+      const first = await startDev(checkout, data);
+      expect(first.summary.release_id).toBe('1.67.412528-r90_demo');
+      expect(first.output()).toContain(
+        'Slipway serves release 1.67.412528-r89_demo. Playing the work of its translators.',
       );
-      return { code, output: stdout + stderr };
-    };
-    expect(await next()).toEqual({ code: 1, output: expect.stringContaining('nothing runs on the folder') });
-    const dev = await startDev(checkout, data);
-    expect(dev.output()).toContain(
-      'Slipway serves release 1.67.412528-r89_demo. Playing the work of its translators.',
-    );
-    expect(dev.output()).toContain('Playing 1.67.412528-r90_demo, the next demo release.');
-    expect(dev.output()).toContain(`in a second terminal: make run-next DATA=${data}`);
-    expect(await carryOver(dev.summary)).toMatchObject(countsOf('1.67.412528-r90_demo'));
-    await expectTranslations(dev.summary);
+      expect(first.output()).toContain('Playing 1.67.412528-r90_demo, the next demo release.');
+      expect(first.output()).toContain(
+        `in a second terminal: make run-next DATA='${data.replace("'", String.raw`'\''`)}'`,
+      );
+      expect(await carryOver(first.summary)).toMatchObject(countsOf('1.67.412528-r90_demo'));
+      await expectTranslations(first.summary);
+      await expectAnswers(first, data);
+      await expectPastedLines(checkout, first, data);
+      expect(first.output()).not.toMatch(/INFO {2}request method=/);
+      expect(first.output()).not.toMatch(/ 0 %/);
+      expect(complaintsOf(first.output())).toEqual([]);
+      expect(await first.stop('SIGINT')).toBe(0);
+      const stops = first.output().matchAll(/ (server|daemon) INFO {2}(shutting down|stopped) /g);
+      expect([...stops].map(([, name, event]) => `${name} ${event}`)).toEqual([
+        'server shutting down',
+        'server stopped',
+        'daemon shutting down',
+        'daemon stopped',
+      ]);
+      expect(await answers(first.summary.server_url)).toBe(false);
+      expect(await answers(first.summary.daemon_url)).toBe(false);
 
-    const played = await next();
-    expect(played.code).toBe(0);
-    expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
-    expect(played.output).toContain('The localized release 1.67.412528-r91_demo-l1 has followed by itself.');
-    expect(played.output).toMatch(
-      /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,
-    );
-    expect(played.output).toMatch(/^removed +Scenario\/Scene0042\.json$/m);
-    expect(played.output).toMatch(/^renamed +Windows_PatchPack\/scenario-chapter5_assets_all_\*\.bundle$/m);
-    const counts = countsOf('1.67.412528-r91_demo');
-    expect(await carryOver(dev.summary)).toMatchObject(counts);
-    expect(played.output).toContain(
-      `${counts.changed} changed, ${counts.new} new, ${counts.removed} removed`,
-    );
-    expect((await pasteLines(checkout, played.output)).size).toBe(2);
-    const ready = (await (await fetch(`${dev.summary.server_url}/readyz`)).json()) as { release_id: string };
-    expect(ready.release_id).toBe('1.67.412528-r91_demo');
-    expect(await readSummary(data)).toEqual({ ...dev.summary, release_id: '1.67.412528-r91_demo' });
-
-    expect(complaintsOf(dev.output() + played.output)).toEqual([]);
-    expect(await next()).toEqual({ code: 1, output: expect.stringContaining('is the last demo release') });
-  });
+      const second = await startDev(checkout, data);
+      expect(second.summary.release_id).toBe(first.summary.release_id);
+      const played = await next();
+      await expectThirdPlayed(checkout, second, played, data);
+      expect(complaintsOf(second.output() + played.output)).toEqual([]);
+      expect(await next()).toEqual({ code: 1, output: expect.stringContaining('is the last demo release') });
+      expect(await second.stop('SIGTERM')).toBe(0);
+    },
+  );
 
   it('stays up, unready, while upstream is closed, says why, and serves once a sync succeeds', async () => {
     const upstream = await closedUpstream();
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
     const data = join(await temporaryDirectory(), 'data');
     const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
-    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null, 90_000);
+    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null);
     expect(dev.output()).toContain('The sync failed: upstream_closed: the catalog root');
     expect(dev.exitCode()).toBeNull();
     const [, url = ''] = /stays up at (\S+)\. /.exec(dev.output()) ?? [];
@@ -343,7 +409,7 @@ describe('slipway dev', () => {
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
     const data = join(await temporaryDirectory(), 'data');
     const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
-    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null, 90_000);
+    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null);
     upstream.closed.clear();
     const { summary } = await untilServed(dev, data);
     expect(summary.release_id).toBe('r90_dev');
@@ -378,55 +444,32 @@ describe('slipway dev', () => {
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
     const data = join(await temporaryDirectory(), 'data');
     const dev = spawnDev(checkout, data, ['--upstream', 'http://127.0.0.1:1/info.json']);
-    await until(() => dev.output().includes('upstream_unreachable') || dev.exitCode() !== null, 90_000);
+    await until(() => dev.output().includes('upstream_unreachable') || dev.exitCode() !== null);
     expect(dev.exitCode()).toBeNull();
     expect(await dev.stop('SIGTERM')).toBe(0);
   });
 
-  it('starts a daemon that was killed again, while the server serves', async () => {
+  it('refuses a data folder that it already runs on, starts a killed daemon again, and leaves nothing behind when it is killed', async () => {
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const upstream = await temporaryDirectory();
+    await writeReleaseTree(upstream, { id: 'r1', files: new Map([['a.bin', Buffer.from('a')]]) });
     const data = join(await temporaryDirectory(), 'data');
-    const dev = await startDev(checkout, data);
-    const bootOf = async (): Promise<string | null> =>
-      await fetch(`${dev.summary.daemon_url}/healthz`).then(
-        async (answer) => ((await answer.json()) as { boot_id: string }).boot_id,
-        () => null,
-      );
-    const boot = await bootOf();
-    const [, pid] = [...dev.output().matchAll(/daemon_pid=(\d+)/gu)].at(-1) ?? [];
-    process.kill(Number(pid), 'SIGKILL');
-    const next = await until(async () => {
-      const other = await bootOf();
-      return other === boot ? null : other;
-    }, 30_000);
-    expect(next).not.toBeNull();
-    expect(dev.output()).toContain('the daemon died; starting it again');
-    expect(dev.exitCode()).toBeNull();
-    expect((await fetch(`${dev.summary.server_url}/v1/bootstrap`)).status).toBe(200);
-  });
-
-  it('refuses a data folder that it already runs on, and changes nothing there', async () => {
-    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
-    const data = join(await temporaryDirectory(), 'data');
-    const first = await startDev(checkout, data);
-    const configuration = await readFile(join(data, 'daemon.yaml'), 'utf8');
-    const second = spawnDev(checkout, data, ['--upstream', 'http://127.0.0.1:1/info.json']);
-    await until(() => second.exitCode() !== null, 30_000);
-    expect(second.exitCode()).toBe(1);
-    expect(second.output()).toBe(
-      `slipway dev: already running at ${first.summary.server_url}, pid ${first.summary.pid}; ` +
-        'stop it, or use another folder (make run DATA=DIR, or --data DIR)\n',
-    );
-    expect(await readSummary(data)).toEqual(first.summary);
-    expect(await readFile(join(data, 'daemon.yaml'), 'utf8')).toBe(configuration);
+    const dev = await untilServed(spawnDev(checkout, data, ['--upstream', upstream]), data);
+    await expectRefused(checkout, dev, data);
 
     // The daemon of another folder on the same volume waits as a standby: Ctrl-C ends it.
     const other = join(await temporaryDirectory(), 'other');
     await mkdir(other);
     for (const name of ['snapshot', 'keys']) await symlink(join(data, name), join(other, name));
-    const standby = spawnDev(checkout, other);
-    await until(() => standby.output().includes('this daemon is a standby'), 30_000);
+    const standby = spawnDev(checkout, other, ['--upstream', upstream]);
+    await until(() => standby.output().includes('this daemon is a standby'));
     expect(await standby.stop('SIGINT')).toBe(0);
+
+    await expectDaemonStartedAgain(dev);
+    await dev.stop('SIGKILL');
+    await until(
+      async () => !(await answers(dev.summary.server_url)) && !(await answers(dev.summary.daemon_url)),
+    );
   });
 
   it.each(['/missing/folder', 'no-folder', 'ftp://example.test/x'])(
@@ -435,7 +478,7 @@ describe('slipway dev', () => {
       const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
       const directory = await temporaryDirectory();
       const dev = spawnDev(checkout, join(directory, 'data'), ['--upstream', upstream]);
-      await until(() => dev.exitCode() !== null, 30_000);
+      await until(() => dev.exitCode() !== null);
       expect(dev.exitCode()).toBe(2);
       expect(dev.output()).toMatch(
         new RegExp(`^slipway dev: --upstream ${upstream}: .*use a folder or an http\\(s\\) URL`),
@@ -443,16 +486,4 @@ describe('slipway dev', () => {
       expect(await readdir(directory)).toEqual([]);
     },
   );
-
-  it('does not leave its processes behind when it is killed', async () => {
-    const dev = await startDev(
-      await makeCheckout({ prepared: true, sources: 'linked' }),
-      join(await temporaryDirectory(), 'data'),
-    );
-    await dev.stop('SIGKILL');
-    await until(
-      async () => !(await answers(dev.summary.server_url)) && !(await answers(dev.summary.daemon_url)),
-      30_000,
-    );
-  });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
-import { campaignSize } from '../support/long.ts';
+import { campaignSize, campaignTimeout } from '../support/long.ts';
 import type { ReleaseFiles } from '../support/release-tree.ts';
 import { spin } from '../support/spin.ts';
 import type { TestSystem } from '../support/system.ts';
 
-const ROUNDS = campaignSize(5, 50);
+const ROUNDS = campaignSize(3, 50);
 const FILES = 60;
 /** Files that are on their way at the same time. */
 const CONCURRENCY = 2;
@@ -44,7 +44,7 @@ function sentWhole({ proxy }: OriginWithEdges): ReadonlyMap<string, number> {
 describe('an edge whose processes are killed at random while it follows its origin', () => {
   it(
     `serves only whole releases, never an older one, and fetches what it has only once, ${ROUNDS} times`,
-    { timeout: ROUNDS * 40_000 },
+    { timeout: campaignTimeout(ROUNDS, 40_000) },
     async () => {
       const world = await startOrigin({ id: 'r0', files: releaseFiles(0) });
       const edge = await world.startEdge({ daemon: { upstream: { concurrency: CONCURRENCY } } });

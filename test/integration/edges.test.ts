@@ -1,24 +1,29 @@
 import { execFile } from 'node:child_process';
+import { sign } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { preAuthenticationEncoding } from '../../src/attestation/dsse.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { objectPath } from '../../src/snapshot/volume/layout.ts';
+import { createKeyPair } from '../support/attestations.ts';
 import { bytesOf, publicKeyOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
 import { sampleFiles } from '../support/release-tree.ts';
-import type { TestSystem } from '../support/system.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
+import { CDN_HOST, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
+const EXCEL = 'TableBundles/Excel.zip';
 const MOVIE = 'MediaResources/Movie/Opening.mp4';
 const SERVER_INFO = { AddressablesCatalogUrlRoot: 'https://upstream.example/a' };
 const FILES = sampleFiles(1);
 /** The same release with one other file, and one more file with the bytes of another. */
 const NEXT = new Map([
   ...FILES,
-  ['TableBundles/Excel.zip', Buffer.from('new excel')],
+  [EXCEL, Buffer.from('new excel')],
   ['TableBundles/Copy.zip', Buffer.from('new excel')],
 ]);
 
@@ -47,11 +52,53 @@ function asBuffer(bytes: Buffer | number): Buffer {
   return typeof bytes === 'number' ? Buffer.alloc(0) : bytes;
 }
 
+/** An origin with edges that several tests share. Each publishes releases of its own, and leaves all of them whole. */
+interface SharedWorld {
+  readonly world: OriginWithEdges;
+  /** It looks at the origin each second. */
+  readonly edge: TestSystem;
+  /** It syncs only when it is asked to. */
+  readonly quiet: TestSystem;
+}
+
+let releases = 0;
+
+/** The id of a release that no test has published yet. */
+function newId(): string {
+  releases += 1;
+  return `r${releases}`;
+}
+
+async function startShared(atEnd: AtEnd): Promise<SharedWorld> {
+  const first = { id: newId(), files: FILES, serverInfo: SERVER_INFO };
+  const world = await startOrigin(first, { attestation: { ttlSeconds: 3600 } }, {}, atEnd);
+  const [edge, quiet] = await Promise.all([
+    world.startEdge({ atEnd, daemon: { sync: { intervalSeconds: 0 } } }),
+    world.startEdge({ atEnd, slipway: { pollSeconds: 3600 }, daemon: { sync: { intervalSeconds: 0 } } }),
+  ]);
+  return { world, edge, quiet };
+}
+
+/** Publishes a release that the edge serves, and forgets what the tests before did. */
+async function begin(
+  { world, ...edges }: SharedWorld,
+  files: ReadonlyMap<string, Buffer> = FILES,
+  follower: 'edge' | 'quiet' = 'edge',
+): Promise<string> {
+  Object.assign(world.proxy, { change: null, isDown: false });
+  const id = newId();
+  await world.publish(id, files);
+  if (follower === 'quiet') await edges.quiet.succeed('sync');
+  await untilServed(edges[follower], id);
+  world.proxy.seen.length = 0;
+  return id;
+}
+
 const PATCHED = Buffer.from('{"TextJp":"老师"}');
 const PATCHED_FILE = 'Windows_PatchPack/日本語.json';
 
-/** Publishes a localized release of r1 at the origin, whose only patched file is {@link PATCHED_FILE}. */
-async function publishLocalized({ origin }: OriginWithEdges): Promise<void> {
+/** Publishes a localized release at the origin, whose only patched file is {@link PATCHED_FILE}. */
+async function publishLocalized({ origin }: OriginWithEdges, base: string): Promise<string> {
   const exchange = join(origin.directory, 'data', 'exchange');
   await mkdir(exchange, { recursive: true });
   await writeFile(join(exchange, 'patched.json'), PATCHED);
@@ -61,20 +108,33 @@ async function publishLocalized({ origin }: OriginWithEdges): Promise<void> {
     blake3: blake3Hex(PATCHED),
     size: PATCHED.length,
   };
-  const manifest = { base_release_id: 'r1', entries: [entry] };
+  const manifest = { base_release_id: base, entries: [entry] };
   await writeFile(join(exchange, 'patches.json'), JSON.stringify(manifest));
   await origin.succeed('localized-publish', {
     patch_manifest: 'patches.json',
-    localized_release_id: 'r1-l1',
+    localized_release_id: `${base}-l1`,
     reviewer: 'Rin',
+    // A test before can have withdrawn the channel.
+    args: ['resume=true'],
   });
+  return `${base}-l1`;
 }
 
 /** Changes the bytes of an object on the volume of a system, and lets its daemon find that. */
 async function damage(system: TestSystem, bytes: Buffer): Promise<void> {
+  await rewrite(system, bytes, Buffer.from(bytes).fill(1, 0, 10));
+}
+
+/** Takes the damage back. */
+async function heal(system: TestSystem, bytes: Buffer): Promise<void> {
+  await rewrite(system, bytes, bytes);
+}
+
+async function rewrite(system: TestSystem, bytes: Buffer, content: Buffer): Promise<void> {
   const path = objectPath(system.snapshotRoot, blake3Hex(bytes));
   await chmod(path, 0o644);
-  await writeFile(path, (await readFile(path)).fill(1, 0, 10));
+  await writeFile(path, content);
+  await chmod(path, 0o444);
   await system.run('verify', { force: true });
 }
 
@@ -93,6 +153,16 @@ async function expectSame(
   }
 }
 
+/** The `Last-Modified` of a file under the current path of each system, milliseconds. */
+async function datesOf(...systems: readonly TestSystem[]): Promise<readonly number[]> {
+  return await Promise.all(
+    systems.map(async ({ serverUrl }) => {
+      const { headers } = await fetch(`${serverUrl}/${CDN_HOST}/TableBundles/Excel.zip`, { method: 'HEAD' });
+      return Date.parse(headers.get('last-modified') ?? '');
+    }),
+  );
+}
+
 /** Waits until an edge without a localized release says that it copies the channel, and why there is none. */
 async function untilToldOfCopy(edge: TestSystem, why: string): Promise<void> {
   await until(async () => {
@@ -106,15 +176,23 @@ async function untilToldOfCopy(edge: TestSystem, why: string): Promise<void> {
   });
 }
 
+const shared = reusedFixture(startShared);
+
 describe('an edge', () => {
   it('copies the release of its origin byte for byte, follows a switch with the missing files only, and idles cheaply', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES, serverInfo: SERVER_INFO });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    await expectSame(edge, world.origin, FILES);
+    const parts = await shared();
+    const { world, edge } = parts;
+    await begin(parts);
+    const files = sampleFiles(2);
+    const first = newId();
+    await world.publish(first, files);
+    await untilServed(edge, first);
+    await expectSame(edge, world.origin, files);
     const document = await ask<Record<string, unknown>>(edge, '/v1/server-info');
     expect(document['AddressablesCatalogUrlRoot']).toMatch(`${edge.serverUrl}/`);
-    expect(filesAsked(world)).toHaveLength(FILES.size);
+    // Of the files that do not depend on the seed, it has the objects.
+    const changed = [...files].filter(([name, bytes]) => FILES.get(name)?.equals(bytes) !== true);
+    expect(filesAsked(world)).toHaveLength(changed.length);
 
     // While nothing changes, each look is one small request, whose answer has no body.
     const before = world.proxy.seen.length;
@@ -124,74 +202,59 @@ describe('an edge', () => {
     expect(world.proxy.seen.slice(before).every(({ path }) => path === '/v1/release')).toBe(true);
 
     world.proxy.seen.length = 0;
-    await world.publish('r2', NEXT);
-    const looks = world.proxy.seen.length;
-    await untilServed(edge, 'r2');
+    const next = new Map([
+      ...files,
+      [EXCEL, Buffer.from('newer excel')],
+      ['TableBundles/Copy.zip', Buffer.from('newer excel')],
+    ]);
+    const second = newId();
+    await world.publish(second, next);
+    const switchedAt = performance.now();
+    await untilServed(edge, second);
     // No look after the switch finds nothing: the edge is late by the interval and the transfer, and not by more.
     const late = world.proxy.seen
-      .slice(looks)
+      .filter(({ arrivedAt }) => arrivedAt >= switchedAt)
       .map(({ path, status }) => ({ isFile: !path.startsWith('/v1/'), status }));
     const copied = late.findLastIndex(({ isFile }) => isFile);
     expect(late.slice(0, copied + 1).filter(({ status }) => status === 304)).toEqual([]);
-    await expectSame(edge, world.origin, NEXT);
+    await expectSame(edge, world.origin, next);
     // Two destinations, one object.
     expect(filesAsked(world)).toHaveLength(1);
-    expect(await bytesOf(edge, 'r1', 'TableBundles/Excel.zip')).toEqual(FILES.get('TableBundles/Excel.zip'));
+    expect(await bytesOf(edge, first, EXCEL)).toEqual(files.get(EXCEL));
   });
 
   it('continues an interrupted file where it stopped', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
+    const parts = await shared();
+    const { world, edge } = parts;
+    await begin(parts);
     world.proxy.change = (answer) => {
       if (!answer.path.includes('Opening')) return;
       answer.cutAfter = 3 * 1024 * 1024;
       world.proxy.change = null;
     };
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    expect(await bytesOf(edge, 'r1', MOVIE)).toEqual(FILES.get(MOVIE));
+    const files = sampleFiles(3);
+    const id = newId();
+    await world.publish(id, files);
+    await untilServed(edge, id);
+    expect(await bytesOf(edge, id, MOVIE)).toEqual(files.get(MOVIE));
     const [cut, continued, ...more] = world.proxy.seen.filter(({ path }) => path.includes('Opening'));
     expect([cut?.status, continued?.status, more]).toEqual([200, 206, []]);
-    expect(continued?.bytes).toBeLessThan(FILES.get(MOVIE)?.length ?? 0);
-  });
-
-  it('serves without its origin for as long as it may, and not longer', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES }, { attestation: { ttlSeconds: 3600 } });
-    const edge = await world.startEdge({
-      slipway: { maxAttestationAgeSeconds: 15 },
-      daemon: { attestation: { ttlSeconds: 10 } },
-    });
-    await untilServed(edge, 'r1');
-    world.proxy.isDown = true;
-    const { attestation } = await ask<{ attestation: { payload: string } }>(world.origin, '/v1/release');
-    const issuedAt = (
-      JSON.parse(Buffer.from(attestation.payload, 'base64').toString()) as {
-        predicate: { issued_at: number };
-      }
-    ).predicate.issued_at;
-    await until(async () => {
-      const response = await fetch(`${edge.serverUrl}/readyz`);
-      const isOver = Date.now() / 1000 >= issuedAt + 15;
-      // It may end late by the granularity of seconds, but never early.
-      if (!isOver && response.status !== 200) throw new Error('it stopped too early');
-      return response.status === 503;
-    }, 90_000);
-    expect(Date.now() / 1000 - issuedAt).toBeGreaterThanOrEqual(15);
-    world.proxy.isDown = false;
-    await world.origin.run('refresh');
-    await untilServed(edge, 'r1');
+    expect(continued?.bytes).toBeLessThan(files.get(MOVIE)?.length ?? 0);
   });
 
   it('copies the localized channel, follows its withdrawal, and makes no localized release itself', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    await publishLocalized(world);
+    const parts = await shared();
+    const { world, edge } = parts;
+    const id = await begin(parts);
+    const localizedId = await publishLocalized(world, id);
     await until(
-      async () => Buffer.compare(PATCHED, asBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE))) === 0,
+      async () => Buffer.compare(PATCHED, asBuffer(await bytesOf(edge, localizedId, PATCHED_FILE))) === 0,
     );
-    expect(await bytesOf(edge, 'r1-l1', MOVIE)).toEqual(FILES.get(MOVIE));
-    expect(filesAsked(world).filter((path) => path.includes('r1-l1'))).toHaveLength(1);
-    await expect(edge.control('localized-publish', { reviewer: 'Rin' })).rejects.toThrow('channel_mirrored');
+    expect(await bytesOf(edge, localizedId, MOVIE)).toEqual(FILES.get(MOVIE));
+    expect(filesAsked(world).filter((path) => path.includes(localizedId))).toHaveLength(1);
+    await expect(edge.control('localized-publish', { reviewer: 'Rin', from_worker: true })).rejects.toThrow(
+      'channel_mirrored',
+    );
     const texts = await edge.askDaemon('/v1/reports/translation.status');
     // The tasks that are never built here would be another one.
     expect(await texts.json()).toMatchObject({
@@ -211,30 +274,30 @@ describe('an edge', () => {
     await world.origin.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
     await until(async () => (await localized(world.origin)) === 409);
     await until(async () => (await localized(edge)) === 409);
-    await untilServed(edge, 'r1');
+    await untilServed(edge, id);
     // The release that was taken back is of an earlier official one now, and none replaces it.
-    await world.offer('r2', NEXT);
-    await world.origin.succeed('sync');
-    await untilServed(edge, 'r2');
+    await begin(parts, NEXT);
     await untilToldOfCopy(edge, ', which offers no release of it');
   });
 
   it('speaks of the origin while the localized release is damaged there, and repairs its own copy from there', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
+    const parts = await shared();
+    const { world, edge } = parts;
+    const id = await begin(parts);
     await untilToldOfCopy(edge, ', which offers no release of it');
-    await publishLocalized(world);
-    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE)));
+    const localizedId = await publishLocalized(world, id);
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, localizedId, PATCHED_FILE)));
     await damage(edge, PATCHED);
     const copy = objectPath(edge.snapshotRoot, blake3Hex(PATCHED));
     await until(async () => (await readFile(copy)).equals(PATCHED));
-    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1-l1', PATCHED_FILE)));
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, localizedId, PATCHED_FILE)));
 
     await damage(world.origin, PATCHED);
     const late = await world.startEdge();
-    await untilServed(late, 'r1');
-    await untilToldOfCopy(late, '; the origin has damaged files of localized release r1-l1');
+    await untilServed(late, id);
+    await untilToldOfCopy(late, `; the origin has damaged files of localized release ${localizedId}`);
+    await heal(world.origin, PATCHED);
+    await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'the end of the test' });
   });
 
   it('has the bytes of an announced release before it becomes current, and switches at the stated time', async () => {
@@ -252,33 +315,41 @@ describe('an edge', () => {
     const { announced } = await ask<Announcing>(world.origin, '/v1/release');
     const currentAt = announced?.current_at ?? 0;
     await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced?.current_at === currentAt);
-    const bytes = await bytesOf(edge, 'r2', 'TableBundles/Excel.zip');
+    const bytes = await bytesOf(edge, 'r2', EXCEL);
     const { release } = await ask<CurrentRelease>(edge, '/v1/release');
     // On a machine that stood still meanwhile, the time has come.
     if (Date.now() / 1000 < currentAt) expect(release.release_id).toBe('r1');
-    expect(bytes).toEqual(NEXT.get('TableBundles/Excel.zip'));
+    expect(bytes).toEqual(NEXT.get(EXCEL));
     // An edge needs no answer of its origin for the switch.
     world.proxy.isDown = true;
     await untilServed(edge, 'r2');
     expect(Date.now() / 1000).toBeGreaterThanOrEqual(currentAt);
     await untilServed(world.origin, 'r2');
     world.proxy.isDown = false;
-    expect(await bytesOf(edge, 'r1', 'TableBundles/Excel.zip')).toEqual(FILES.get('TableBundles/Excel.zip'));
+    expect(await bytesOf(edge, 'r1', EXCEL)).toEqual(FILES.get(EXCEL));
   });
 
   it('follows its origin back to an earlier release without fetching anything', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    await world.publish('r2', NEXT);
-    await untilServed(edge, 'r2');
+    const parts = await shared();
+    const { world, edge } = parts;
+    const [first, second] = [await begin(parts), newId()];
+    const dates = [await datesOf(world.origin, edge)];
+    await world.publish(second, NEXT);
+    await untilServed(edge, second);
+    dates.push(await datesOf(world.origin, edge));
     const fetched = filesAsked(world).length;
-    await world.publish('r1', FILES);
-    await untilServed(edge, 'r1');
+    await world.publish(first, FILES);
+    await untilServed(edge, first);
     await expectSame(edge, world.origin, FILES);
+    dates.push(await datesOf(world.origin, edge));
+    // Clients that compare dates follow both switches, at the origin and at the edge.
+    for (const system of [0, 1]) {
+      const own = dates.map((each) => each[system] ?? 0);
+      expect(own).toEqual([...new Set(own)].toSorted((left, right) => left - right));
+    }
     expect(filesAsked(world)).toHaveLength(fetched);
     // Clients that learned of the other one finish with it.
-    expect(await bytesOf(edge, 'r2', 'TableBundles/Copy.zip')).toEqual(Buffer.from('new excel'));
+    expect(await bytesOf(edge, second, 'TableBundles/Copy.zip')).toEqual(Buffer.from('new excel'));
   });
 
   it('takes an announcement back when its origin does', async () => {
@@ -291,41 +362,37 @@ describe('an edge', () => {
     await world.offer('r1', FILES);
     await world.origin.run('sync');
     await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced === null);
-    await until(async () => (await bytesOf(edge, 'r2', 'TableBundles/Excel.zip')) === 404);
+    await until(async () => (await bytesOf(edge, 'r2', EXCEL)) === 404);
     await untilServed(edge, 'r1');
-  });
-
-  it('copies the earlier releases that its origin retains', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    await world.publish('r2', NEXT);
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r2');
-    const excel = 'TableBundles/Excel.zip';
-    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1', excel)));
-    expect(await bytesOf(edge, 'r1', excel)).toEqual(FILES.get(excel));
-    // The two releases share all other objects.
-    expect(filesAsked(world)).toHaveLength(FILES.size + 1);
-    const none = await world.startEdge({ daemon: { retention: { retainedCount: 0, retainedSeconds: 0 } } });
-    await untilServed(none, 'r2');
-    expect(await bytesOf(none, 'r1', excel)).toBe(404);
   });
 
   it('does not copy damage of the disk of its origin', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    await damage(world.origin, FILES.get(MOVIE) ?? Buffer.alloc(0));
+    const parts = await shared();
+    const { world, edge } = parts;
+    const id = await begin(parts);
+    const movie = FILES.get(MOVIE) ?? Buffer.alloc(0);
+    await damage(world.origin, movie);
     await world.origin.untilReady(false);
     const before = world.proxy.seen.length;
     await until(() => world.proxy.seen.slice(before).some(({ status }) => status === 200));
     await until(() => world.proxy.seen.length >= before + 3);
-    await untilServed(edge, 'r1');
-    expect(await bytesOf(edge, 'r1', MOVIE)).toEqual(FILES.get(MOVIE));
+    await untilServed(edge, id);
+    expect(await bytesOf(edge, id, MOVIE)).toEqual(movie);
+    await heal(world.origin, movie);
+    await untilServed(world.origin, id);
   });
 });
 
 /** The attestation in the answer of `/v1/release`. */
 type Envelope = Readonly<Record<'payload' | 'payloadType', string>>;
+
+/** The same statement, with the signature of a key that no edge trusts. */
+function signedByAnother({ payload, payloadType }: Envelope): object {
+  const { signing } = createKeyPair();
+  const signed = preAuthenticationEncoding(payloadType, Buffer.from(payload, 'base64'));
+  const signature = sign(null, signed, signing.privateKey).toString('base64');
+  return { payload, payloadType, signatures: [{ keyid: signing.keyId, sig: signature }] };
+}
 
 /** Changes JSON answers whose path begins like this. */
 function changingJson(
@@ -342,13 +409,16 @@ function changingJson(
 }
 
 describe('a new edge', () => {
+  const origin = reusedFixture(async (atEnd) => await startOrigin({ id: 'r1', files: FILES }, {}, {}, atEnd));
+
   it('is not ready, and serves nothing, until it is whole', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
+    const world = await origin();
+    // A refusal, which is not tried again.
     world.proxy.change = (answer) => {
-      if (answer.path.includes('Opening')) answer.status = 500;
+      if (answer.path.includes('Opening')) answer.status = 400;
     };
     const edge = await world.startEdge();
-    await until(() => world.proxy.seen.filter(({ status }) => status === 500).length >= 3);
+    await until(() => world.proxy.seen.some(({ status }) => status === 400));
     // Everything else is here.
     expect((await edge.run('sync')).failure_code).toBe('upstream_status');
     const ready = await fetch(`${edge.serverUrl}/readyz`);
@@ -363,6 +433,22 @@ describe('a new edge', () => {
     expect((await fetch(`${edge.serverUrl}/readyz`)).status).toBe(200);
     await expectSame(edge, world.origin, FILES);
     await expectVerified(world, edge);
+  });
+
+  it('copies the earlier releases that its origin retains', async () => {
+    const world = await origin();
+    Object.assign(world.proxy, { change: null });
+    await world.publish('r2', NEXT);
+    world.proxy.seen.length = 0;
+    const edge = await world.startEdge();
+    await untilServed(edge, 'r2');
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1', EXCEL)));
+    expect(await bytesOf(edge, 'r1', EXCEL)).toEqual(FILES.get(EXCEL));
+    // The two releases share all other objects.
+    expect(filesAsked(world)).toHaveLength(FILES.size + 1);
+    const none = await world.startEdge({ daemon: { retention: { retainedCount: 0, retainedSeconds: 0 } } });
+    await untilServed(none, 'r2');
+    expect(await bytesOf(none, 'r1', EXCEL)).toBe(404);
   });
 });
 
@@ -414,31 +500,29 @@ describe('an edge of an origin that wants a token', () => {
 
 describe('an origin that lies', () => {
   it('is refused with a named code, and none of it is ever served', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge({ slipway: { pollSeconds: 3600 } });
-    await untilServed(edge, 'r1');
+    const parts = await shared();
+    const { world, quiet: edge } = parts;
+    const [first, second, third] = [await begin(parts, FILES, 'quiet'), newId(), newId()];
     const older = await ask<{ attestation: Envelope }>(world.origin, '/v1/release');
-    await world.publish('r2', NEXT);
+    await world.publish(second, new Map([...NEXT, [EXCEL, Buffer.from('second')]]));
     const refused = async (): Promise<string | null> => {
       const { failure_code: code } = await edge.run('sync');
-      await untilServed(edge, 'r1');
-      expect(await bytesOf(edge, 'r2', 'TableBundles/Excel.zip')).toBe(404);
+      await untilServed(edge, first);
+      expect(await bytesOf(edge, second, EXCEL)).toBe(404);
       return code;
     };
 
     world.proxy.change = (answer) => {
-      if (answer.path.includes('Excel.zip') || answer.path.includes('Copy.zip')) {
-        answer.body = Buffer.from('new exceL');
-      }
+      if (answer.path.includes('Excel.zip')) answer.body = Buffer.from('seconD');
     };
     expect(await refused()).toBe('digest_mismatch');
-    const other = await startOrigin({ id: 'r9', files: FILES });
-    const foreign = await ask<{ attestation: Envelope }>(other.origin, '/v1/release');
-    changingJson(world, '/v1/release', (body) => (body['attestation'] = foreign.attestation));
+    changingJson(world, '/v1/release', (body) => {
+      body['attestation'] = signedByAnother(body['attestation'] as Envelope);
+    });
     expect(await refused()).toBe('origin_untrusted');
 
     // From here on the manifest must be read again: the edge keeps the one that it has checked.
-    await world.publish('r3', new Map([...NEXT, ['TableBundles/Excel.zip', Buffer.from('third')]]));
+    await world.publish(third, new Map([...NEXT, [EXCEL, Buffer.from('third')]]));
     changingJson(world, '/v1/distribution', (page) => {
       page['snapshot_id'] = `blake3:${'a'.repeat(64)}`;
     });
@@ -451,30 +535,32 @@ describe('an origin that lies', () => {
 
     world.proxy.change = null;
     await edge.succeed('sync');
-    await untilServed(edge, 'r3');
+    await untilServed(edge, third);
     changingJson(world, '/v1/release', (body) => (body['attestation'] = older.attestation));
     expect((await edge.run('sync')).failure_code).toBe('origin_rolled_back');
-    await untilServed(edge, 'r3');
+    await untilServed(edge, third);
   });
 
   it('makes the edge tell a failed sync only until it can be followed again', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    const other = await startOrigin({ id: 'r9', files: FILES });
-    const foreign = Buffer.from(JSON.stringify(await ask(other.origin, '/v1/release')));
+    const parts = await shared();
+    const { world, edge } = parts;
+    await begin(parts);
+    const current = await ask<{ attestation: Envelope }>(world.origin, '/v1/release');
+    const foreign = { ...current, attestation: signedByAnother(current.attestation) };
+    const body = Buffer.from(JSON.stringify(foreign));
     world.proxy.change = (answer) => {
-      if (answer.path === '/v1/release') Object.assign(answer, { status: 200, body: foreign });
+      if (answer.path === '/v1/release') Object.assign(answer, { status: 200, body });
     };
-    expect((await edge.run('sync')).failure_code).toBe('origin_untrusted');
+    // The first one can join a sync that began before.
+    await until(async () => (await edge.run('sync')).failure_code === 'origin_untrusted');
     const reason = async (): Promise<string | null> =>
       (await ask<{ service: { reason: string | null } }>(edge, '/healthz')).service.reason;
     await until(async () => (await reason()) === 'SyncFailed');
     const looks = world.proxy.seen.length;
     await until(() => world.proxy.seen.length > looks + 1);
     world.proxy.change = null;
-    // The next scheduled sync is minutes away.
-    await until(async () => (await reason()) === null, 20_000);
+    // No sync is scheduled.
+    await until(async () => (await reason()) === null);
   });
 
   it('is refused when it mixes the pages of two releases', async () => {
@@ -483,22 +569,22 @@ describe('an origin that lies', () => {
       Array.from({ length: 1005 }, (_, at) => [`data/${String(at).padStart(4, '0')}`, Buffer.from('same')]),
     );
     const last = 'data/1004';
-    const world = await startOrigin({ id: 'r1', files });
-    const edge = await world.startEdge({ slipway: { pollSeconds: 3600 } });
-    await untilServed(edge, 'r1');
+    const parts = await shared();
+    const { world, quiet: edge } = parts;
+    const [first, second] = [await begin(parts, files, 'quiet'), newId()];
     const pageOf = async (id: string): Promise<Record<string, unknown>> =>
       await ask(world.origin, `/v1/distribution?release_id=${id}&offset=1000&limit=1000`);
-    const older = await pageOf('r1');
-    await world.publish('r2', new Map([...files, [last, Buffer.from('other')]]));
-    const newer = await pageOf('r2');
+    const older = await pageOf(first);
+    await world.publish(second, new Map([...files, [last, Buffer.from('other')]]));
+    const newer = await pageOf(second);
     expect(older['items']).not.toEqual(newer['items']);
-    const refused = async (second: object): Promise<string | null> => {
+    const refused = async (page: object): Promise<string | null> => {
       world.proxy.change = (answer) => {
-        if (answer.path.includes('offset=1000')) answer.body = Buffer.from(JSON.stringify(second));
+        if (answer.path.includes('offset=1000')) answer.body = Buffer.from(JSON.stringify(page));
       };
       const { failure_code: code } = await edge.run('sync');
-      await untilServed(edge, 'r1');
-      expect(await bytesOf(edge, 'r2', last)).toBe(404);
+      await untilServed(edge, first);
+      expect(await bytesOf(edge, second, last)).toBe(404);
       return code;
     };
     expect(await refused(older)).toBe('origin_pages_mixed');
@@ -506,7 +592,39 @@ describe('an origin that lies', () => {
     expect(await refused({ ...newer, items: older['items'] })).toBe('origin_manifest_differs');
     world.proxy.change = null;
     await edge.succeed('sync');
-    await untilServed(edge, 'r2');
-    expect(await bytesOf(edge, 'r2', last)).toEqual(Buffer.from('other'));
+    await untilServed(edge, second);
+    expect(await bytesOf(edge, second, last)).toEqual(Buffer.from('other'));
+  });
+});
+
+// The last one: the shared edge then waits before it asks the origin again.
+describe('an edge without its origin', () => {
+  it('serves for as long as it may, and not longer', async () => {
+    const parts = await shared();
+    const { world } = parts;
+    const id = await begin(parts);
+    const edge = await world.startEdge({
+      slipway: { maxAttestationAgeSeconds: 15 },
+      daemon: { attestation: { ttlSeconds: 10 } },
+    });
+    await untilServed(edge, id);
+    world.proxy.isDown = true;
+    const { attestation } = await ask<{ attestation: { payload: string } }>(world.origin, '/v1/release');
+    const issuedAt = (
+      JSON.parse(Buffer.from(attestation.payload, 'base64').toString()) as {
+        predicate: { issued_at: number };
+      }
+    ).predicate.issued_at;
+    await until(async () => {
+      const response = await fetch(`${edge.serverUrl}/readyz`);
+      const isOver = Date.now() / 1000 >= issuedAt + 15;
+      // It may end late by the granularity of seconds, but never early.
+      if (!isOver && response.status !== 200) throw new Error('it stopped too early');
+      return response.status === 503;
+    });
+    expect(Date.now() / 1000 - issuedAt).toBeGreaterThanOrEqual(15);
+    world.proxy.isDown = false;
+    await world.origin.run('refresh');
+    await untilServed(edge, id);
   });
 });

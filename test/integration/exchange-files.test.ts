@@ -185,7 +185,7 @@ describe('a daemon that is killed during an import', () => {
     await until(async () => {
       const { code } = await run('report', 'translation.memory.summary');
       return code === 0 && (await task())['status'] === 'succeeded';
-    }, 60_000);
+    });
     const { counts: outcomes, ...result } = (await task())['result'] as {
       counts: { added: number; unchanged: number };
     };

@@ -182,7 +182,7 @@ describe('from upstream to client', () => {
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
     await system.succeed('sync');
     const path = `${system.serverUrl}/${CDN_HOST}/TableBundles/Excel.zip`;
-    await expect.poll(async () => await (await fetch(path)).text(), { timeout: 60_000 }).toBe('new bytes');
+    await expect.poll(async () => await (await fetch(path)).text()).toBe('new bytes');
     const retained = await fetch(old);
     expect(retained.status).toBe(200);
     expect(Buffer.from(await retained.arrayBuffer()).equals(files.get('TableBundles/Excel.zip')!)).toBe(true);
@@ -202,9 +202,7 @@ describe('from upstream to client', () => {
       `${system.serverUrl}/${CDN_HOST}/r90_one`,
     );
     await expect
-      .poll(async () => (await (await fetch(`${system.serverUrl}/v1/server-info`)).text()) === text, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await (await fetch(`${system.serverUrl}/v1/server-info`)).text()) === text)
       .toBe(true);
     const after = await system.untilReady(true);
     expect([after.release_id, after.snapshot_id]).toEqual([before.release_id, before.snapshot_id]);

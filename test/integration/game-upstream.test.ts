@@ -101,7 +101,7 @@ describe('an upstream of game clients', () => {
     });
     const served = async (): Promise<string> =>
       await (await fetch(`${system.serverUrl}/v1/server-info`)).text();
-    await expect.poll(async () => (await served()).includes(notes), { timeout: 30_000 }).toBe(true);
+    await expect.poll(async () => (await served()).includes(notes)).toBe(true);
     expect(await system.untilReady(true)).toMatchObject({
       release_id: 'r90_one',
       snapshot_id: first.snapshot_id,

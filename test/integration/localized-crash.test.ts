@@ -2,16 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { watch, type FSWatcher } from 'node:fs';
-import { cp, readdir, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { LOCALIZED_FAILPOINTS } from '../../src/daemon/localized/publish/localized-failpoints.ts';
-import { ROLLBACK_FAILPOINTS } from '../../src/daemon/localized/rollback/rollback-task.ts';
-import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/jobs/release-failpoints.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
+import { LOCALIZED_FAILPOINTS, ROLLBACK_FAILPOINTS } from '../../src/localization/localized/channel.ts';
+import { RELEASE_FAILPOINTS } from '../../src/releases/jobs/release-failpoints.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { attestedFiles, type AttestedFiles } from '../support/attested-files.ts';
@@ -22,7 +21,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/localized-daemon-child.ts');
 /** Rounds of one campaign. Each campaign has a seed, a folder and a time limit of its own. */
-const ROUNDS = 20;
+const ROUNDS = campaignSize(10, 20);
 const SEEDS = Array.from({ length: campaignSize(1, 10) }, (_, at) => 16 + at);
 /** Failpoints that a job reaches, and changes of files that it makes, roughly: some rounds end without a kill. */
 const MOST = {
@@ -43,8 +42,9 @@ function filesOf(version: number, official: Readonly<Record<string, string>> = O
   );
 }
 
-/** A job of the child, and where it is killed. */
+/** Jobs of the child, and where the last one is killed. */
 interface Job {
+  /** Names of jobs with commas between them. */
   readonly kind: string;
   /** A failpoint, or the number of failpoints after which the child kills itself. */
   readonly place?: string;
@@ -54,11 +54,13 @@ interface Job {
 
 interface Run {
   readonly signal: NodeJS.Signals | null;
-  /** Attested after the recovery, after the job that a kill had interrupted, and after the job of this process. */
+  /** Attested after the recovery, after the job that a kill had interrupted, and after each job of this process. */
   readonly statements: readonly AttestationStatement[];
+  /** What is in the temporary folder of the store after the job that a kill had interrupted. */
+  readonly temporary: readonly string[];
 }
 
-/** Writes the texts of a version, and runs a job. */
+/** Writes the texts of a version, and runs jobs. */
 async function run(folder: string, version: number, { kind, place = '', changes }: Job): Promise<Run> {
   const translations = {
     'a.csv': { こんにちは: `你好 ${version}` },
@@ -70,15 +72,17 @@ async function run(folder: string, version: number, { kind, place = '', changes 
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const statements: AttestationStatement[] = [];
+  let temporary: readonly string[] = [];
   let watcher: FSWatcher | null = null;
   for await (const line of createInterface({ input: child.stdout })) {
     if (line === 'armed' && changes !== undefined) watcher = killAfter(changes, folder, child);
+    else if (line.startsWith('tmp ')) temporary = JSON.parse(line.slice(4)) as string[];
     else if (line.startsWith('{')) statements.push(JSON.parse(line) as AttestationStatement);
   }
   const [code, signal] = await exited;
   watcher?.close();
   if (signal === null) expect(code).toBe(0);
-  return { signal, statements };
+  return { signal, statements, temporary };
 }
 
 /** Kills a process after a number of changes in its folder. The place depends on the machine, and the expectations do not. */
@@ -109,115 +113,141 @@ function expectRising(statements: readonly (AttestationStatement | undefined)[],
 }
 
 /** A folder with two localized releases, of versions 1 and 2. */
-async function publishTwo(atEnd: AtEnd): Promise<{ folder: string; version: number }> {
+async function publishTwo(atEnd: AtEnd): Promise<Folder> {
   const folder = await temporaryDirectory(atEnd);
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   await writeFile(join(folder, 'key.pem'), pem, { mode: 0o600 });
-  const files = new Map(Object.entries(OFFICIAL).map(([name, content]) => [name, Buffer.from(content)]));
-  await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files });
+  await offer(folder, 'r1', OFFICIAL);
   await writeFile(join(folder, 'texts.json'), '{}');
-  await run(folder, 1, { kind: 'sync' });
-  await run(folder, 1, { kind: 'localized-publish' });
+  await run(folder, 1, { kind: 'sync,localized-publish' });
   const last = (await run(folder, 2, { kind: 'localized-publish' })).statements.at(-1);
   expect(last?.localized).toMatchObject({ release_id: 'r1-l2', result: 'PASSED' });
   return { folder, version: last?.version ?? 0 };
 }
 
-const MOVED_ON = { ...OFFICIAL, 'c.bin': 'other' };
+/** A folder of a daemon, and the newest version that was attested in it. */
+interface Folder {
+  readonly folder: string;
+  readonly version: number;
+}
 
-/** A folder whose official release has moved on since its localized one. */
-async function moveOn(atEnd: AtEnd): Promise<{ folder: string; version: number }> {
-  const { folder } = await publishTwo(atEnd);
-  const files = new Map(Object.entries(MOVED_ON).map(([name, content]) => [name, Buffer.from(content)]));
-  await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files });
-  const last = (await run(folder, 2, { kind: 'sync' })).statements.at(-1);
-  expect(last).toMatchObject({ official: { release_id: 'r2' }, localized: null });
-  return { folder, version: last?.version ?? 0 };
+async function copyOf({ folder, version }: Folder): Promise<Folder> {
+  const copy = await temporaryDirectory();
+  await cp(folder, copy, { recursive: true });
+  return { folder: copy, version };
+}
+
+async function offer(folder: string, id: string, content: Readonly<Record<string, string>>): Promise<void> {
+  const files = new Map(Object.entries(content).map(([name, text]) => [name, Buffer.from(text)]));
+  await writeReleaseTree(join(folder, 'upstream'), { id, files });
 }
 
 const SWITCH = ['release.attestation.signed', 'release.attestation.published', 'release.database.current'];
 
-const PLACES: readonly (readonly [string, string])[] = [
-  ...[...LOCALIZED_FAILPOINTS, ...RELEASE_FAILPOINTS].map((name) => [name, 'localized-publish'] as const),
-  ...[...ROLLBACK_FAILPOINTS, ...SWITCH].map((name) => [name, 'localized-rollback'] as const),
-];
+/** Publishes and rollbacks that are killed at every failpoint that they reach. They alternate while there are rollbacks. */
+function killsAtEveryPlace(): readonly Job[] {
+  const kills = (kind: string, places: readonly string[]): Job[] => places.map((place) => ({ kind, place }));
+  const publishes = kills('localized-publish', [...LOCALIZED_FAILPOINTS, ...RELEASE_FAILPOINTS]);
+  const rollbacks = kills('localized-rollback', [...ROLLBACK_FAILPOINTS, ...SWITCH]);
+  return publishes.flatMap((publish, at) => [publish, ...rollbacks.slice(at, at + 1)]);
+}
 
-describe('a daemon killed with SIGKILL', () => {
+/** Publishes and rollbacks that are killed inside at any failpoint, and from outside at any moment. */
+function killsAtRandom(seed: number): readonly Job[] {
+  const random = createRandom(seed);
+  return Array.from({ length: ROUNDS }, (_, at) => {
+    const kind = random.below(3) === 0 ? 'localized-rollback' : 'localized-publish';
+    return at % 2 === 1
+      ? { kind, changes: 1 + random.below(MOST[kind].changes) }
+      : { kind, place: String(1 + random.below(MOST[kind].failpoints)) };
+  });
+}
+
+/**
+ * Runs jobs in a folder with two localized releases. Each process first recovers from the kill of the one before, and the last
+ * one has no job.
+ *
+ * @returns whether each job was killed
+ */
+async function runJobs({ folder, version }: Folder, jobs: readonly Job[]): Promise<readonly boolean[]> {
+  const history = new History([1, 2]);
+  const killed: boolean[] = [];
+  let last = version;
+  let interrupted: Step | null = null;
+  for (const [at, job] of [...jobs, { kind: 'none' }].entries()) {
+    const { signal, statements, temporary } = await run(folder, 3 + at, job);
+    const [recovered, settled, ended] = statements;
+    const where = `after job ${at}, ${JSON.stringify(jobs[at - 1])}`;
+    const expected = [history.files(), ...(interrupted === null ? [] : [interrupted.files])];
+    expect(expected, `recovered ${where}`).toContainEqual(await localizedFiles(folder, recovered));
+    const after = await localizedFiles(folder, settled);
+    expect(expected, `settled ${where}`).toContainEqual(after);
+    expect(temporary, where).toEqual([]);
+    // A process that is killed at a failpoint has recorded its task, which continues.
+    if (interrupted !== null && !interrupted.mayBeLost) {
+      expect(after, where).toEqual(interrupted.files);
+      expect(recovered?.version, where).toBeGreaterThan(last);
+    }
+    if (interrupted !== null && isDeepStrictEqual(after, interrupted.files)) interrupted.take();
+    last = expectRising(statements, last);
+    if (job.kind === 'none') break;
+    killed.push(signal === 'SIGKILL');
+    const step = history.step(job.kind, 3 + at, job.changes !== undefined);
+    if (ended !== undefined) {
+      expect(await localizedFiles(folder, ended)).toEqual(step.files);
+      step.take();
+    }
+    interrupted = ended === undefined ? step : null;
+  }
+  return killed;
+}
+
+describe('a daemon killed with SIGKILL', { timeout: 600_000 }, () => {
   const two = sharedFixture(publishTwo);
 
-  it.each(PLACES)(
-    'at %s of a %s offers the old or the new release, whole, and continues',
-    async (place, kind) => {
-      const folder = await temporaryDirectory();
-      await cp(two().folder, folder, { recursive: true });
-      expect((await run(folder, 3, { kind, place })).signal).toBe('SIGKILL');
-      const [recovered, settled] = (await run(folder, 3, { kind: 'none' })).statements;
-      const wanted = filesOf(kind === 'localized-publish' ? 3 : 1);
-      expect([filesOf(2), wanted]).toContainEqual(await localizedFiles(folder, recovered));
-      expect(await localizedFiles(folder, settled)).toEqual(wanted);
-      expectRising([recovered, settled], two().version + 1);
-      expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
-    },
-  );
+  it('at every failpoint of a publish and of a rollback offers the old or the new release, whole, and continues', async () => {
+    const jobs = killsAtEveryPlace();
+    const killed = await runJobs(await copyOf(two()), jobs);
+    expect(jobs.filter((_, at) => killed[at] !== true)).toEqual([]);
+  });
 
-  const moved = sharedFixture(moveOn);
-
-  it.each([...LOCALIZED_FAILPOINTS, ...SWITCH])(
-    'at %s of a release that follows by itself offers none or the new one, whole, and continues',
-    async (place) => {
-      const folder = await temporaryDirectory();
-      await cp(moved().folder, folder, { recursive: true });
-      expect((await run(folder, 3, { kind: 'localized-follow', place })).signal).toBe('SIGKILL');
-      const [recovered, settled] = (await run(folder, 3, { kind: 'none' })).statements;
-      const wanted = filesOf(3, MOVED_ON);
-      expect([null, wanted]).toContainEqual(await localizedFiles(folder, recovered, 'r2'));
-      expect(await localizedFiles(folder, settled, 'r2')).toEqual(wanted);
-      expectRising([recovered, settled], moved().version + 1);
-      expect(await readdir(join(folder, 'store/tmp'))).toEqual([]);
-    },
-  );
+  it('at every failpoint of a release that follows automatically offers none or the new one, whole, and continues', async () => {
+    const { folder, version } = await copyOf(two());
+    const official = (round: number): Record<string, string> => ({ ...OFFICIAL, 'c.bin': `other ${round}` });
+    const places = [...LOCALIZED_FAILPOINTS, ...SWITCH];
+    let last = version;
+    for (let round = 3; round <= 3 + places.length; round += 1) {
+      const place = places[round - 3];
+      await offer(folder, `r${round}`, official(round));
+      const job = place === undefined ? { kind: 'none' } : { kind: 'sync,localized-follow', place };
+      const { signal, statements, temporary } = await run(folder, round, job);
+      const [recovered, settled, moved] = statements;
+      if (round > 3) {
+        const [id, wanted, where] = [
+          `r${round - 1}`,
+          filesOf(round - 1, official(round - 1)),
+          places[round - 4],
+        ];
+        expect([null, wanted], where).toContainEqual(await localizedFiles(folder, recovered, id));
+        expect(await localizedFiles(folder, settled, id), where).toEqual(wanted);
+        expect(recovered?.version, where).toBeGreaterThan(last);
+        expect(temporary, where).toEqual([]);
+      }
+      last = expectRising(statements, last);
+      if (place === undefined) break;
+      expect(signal, place).toBe('SIGKILL');
+      expect(moved).toMatchObject({ official: { release_id: `r${round}` }, localized: null });
+    }
+  });
 
   it.each(SEEDS)(
     'at random places of publishes and rollbacks never offers anything else (seed %d)',
-    // Each round starts a process twice.
-    { timeout: 600_000 },
     async (seed) => {
-      const folder = await temporaryDirectory();
-      await cp(two().folder, folder, { recursive: true });
-      const random = createRandom(seed);
-      const history = new History([1, 2]);
-      let version = two().version;
-      let interrupted: Step | null = null;
-      const kills = { inside: 0, outside: 0 };
-      for (let round = 3; round < 3 + ROUNDS; round += 1) {
-        const kind = random.below(3) === 0 ? 'localized-rollback' : 'localized-publish';
-        const isOutside = round % 2 === 0;
-        const job = isOutside
-          ? { kind, changes: 1 + random.below(MOST[kind].changes) }
-          : { kind, place: String(1 + random.below(MOST[kind].failpoints)) };
-        const { signal, statements } = await run(folder, round, job);
-        const [recovered, settled, ended] = statements;
-        const expected = [history.files(), ...(interrupted === null ? [] : [interrupted.files])];
-        expect(expected, `recovered in round ${round}`).toContainEqual(
-          await localizedFiles(folder, recovered),
-        );
-        const after = await localizedFiles(folder, settled);
-        expect(expected, `settled in round ${round}`).toContainEqual(after);
-        // A process that is killed at a failpoint has recorded its task, which continues.
-        if (interrupted !== null && !interrupted.mayBeLost) expect(after).toEqual(interrupted.files);
-        if (interrupted !== null && isDeepStrictEqual(after, interrupted.files)) interrupted.take();
-        version = expectRising(statements, version);
-        const step = history.step(kind, round, isOutside);
-        if (ended !== undefined) {
-          expect(await localizedFiles(folder, ended)).toEqual(step.files);
-          step.take();
-        }
-        if (signal === 'SIGKILL') kills[isOutside ? 'outside' : 'inside'] += 1;
-        interrupted = ended === undefined ? step : null;
-      }
-      expect(kills.inside).toBeGreaterThan(ROUNDS / 5);
-      expect(kills.outside).toBeGreaterThan(ROUNDS / 5);
+      const killed = await runJobs(await copyOf(two()), killsAtRandom(seed));
+      const inside = killed.filter((isKilled, at) => isKilled && at % 2 === 0);
+      expect(inside.length).toBeGreaterThan(ROUNDS / 5);
+      expect(killed.filter(Boolean).length - inside.length).toBeGreaterThan(ROUNDS / 5);
     },
   );
 });

@@ -207,9 +207,6 @@ async function ended(localization: TranslationSystem, taskId: string): Promise<v
     .poll(
       async () =>
         ((await localization.report('task.status', { task_id: taskId }))['task'] as Fields)['status'],
-      {
-        timeout: 30_000,
-      },
     )
     .toMatch(/succeeded|failed/);
 }

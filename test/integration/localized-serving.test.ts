@@ -4,7 +4,7 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { objectPath } from '../../src/snapshot/volume/layout.ts';

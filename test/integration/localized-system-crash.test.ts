@@ -3,8 +3,8 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LOCALIZED_FAILPOINTS } from '../../src/daemon/localized/publish/localized-failpoints.ts';
-import { ROLLBACK_FAILPOINTS } from '../../src/daemon/localized/rollback/rollback-task.ts';
+import { LOCALIZED_FAILPOINTS } from '../../src/localization/localized/channel.ts';
+import { ROLLBACK_FAILPOINTS } from '../../src/localization/localized/channel.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { attestedFiles, statementOf, type AttestedFiles } from '../support/attested-files.ts';
 import { campaignSize } from '../support/long.ts';
@@ -263,9 +263,8 @@ async function untilSettled(localization: TranslationSystem): Promise<void> {
 describe('a daemon killed with SIGKILL, with its translations, its processes and its catalogs', () => {
   const two = sharedFixture(publishTwo);
 
-  it.each(PLACES.slice(0, campaignSize(5, PLACES.length)))(
+  it.each(PLACES.slice(0, campaignSize(3, PLACES.length)))(
     'at %s of %s has files, holds and marks of before or after it, and continues',
-    { timeout: 120_000 },
     async (place, name) => {
       const operation = OPERATIONS[name];
       if (operation === undefined) throw new Error(`no operation ${name}`);

@@ -97,7 +97,7 @@ describe('the localized channel of a running system', () => {
         {
           code: 'release_rolled_back',
           message:
-            'the channel is withdrawn since localized release r1-l1 was rolled back; mend the cause, then publish with args=resume=true',
+            'the channel is withdrawn since localized release r1-l1 was rolled back; fix the cause, then publish with args=resume=true',
         },
         { code: 'untranslated' },
       ],

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createMemoryFiles } from '../../src/daemon/memory/store/memory-files.ts';
+import { createMemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { proposal, trust } from '../support/memory-records.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';

@@ -8,13 +8,13 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { DialogRow } from '../../src/cli/dev/demo/dialog-row.ts';
-import { flatBuffersTable, flatBuffersTableSchema } from '../../src/cli/dev/demo/flatbuffers-table.ts';
-import { writeSqliteTable } from '../../src/cli/dev/demo/sqlite-table.ts';
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
-import { createStringCodec } from '../../src/daemon/formats/codecs/string-codec.ts';
+import type { DialogRow } from '../../demo/game/dialog-row.ts';
+import { flatBuffersTable, flatBuffersTableSchema } from '../../demo/game/flatbuffers-table.ts';
+import { writeSqliteTable } from '../../demo/game/sqlite-table.ts';
+import { stringTable } from '../../demo/game/unity/string-table.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
+import { createStringCodec } from '../../src/formats/codecs/string-codec.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { LARGE_PATH_ID } from '../support/unity-samples.ts';
@@ -235,7 +235,7 @@ describe('slipway parse', () => {
     expect(out.replace(/\d+\.\d s/, 'N s').split('\n')).toEqual([
       'dialog.csv',
       '  FIELD           FORMAT  SPEAKER  TEXT',
-      '  row[0].Speaker  csv     ホシノ      ホシノ',
+      '  row[0].Speaker  csv     ホシノ   ホシノ',
       '  parsed, format csv, 2 units; skipped: 1 no_source_script',
       '',
       'skipped no_source_script (1): The string has no character of the source script (`parse.sourceScript`).',

@@ -1,12 +1,13 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { stringTable } from '../../demo/game/unity/string-table.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
 import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { ctl } from '../support/ctl.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -59,14 +60,16 @@ interface World {
 async function world(
   files: ReadonlyMap<string, Buffer>,
   daemon: Record<string, object> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<World> {
-  const tokenFile = await writeTokenFile(TOKEN);
-  const upstream = join(await temporaryDirectory(), 'upstream');
+  const tokenFile = await writeTokenFile(TOKEN, atEnd);
+  const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: 'r1', files });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     daemon,
     server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+    atEnd,
   });
   const report: World['report'] = async (path) => {
     const response = await fetch(`${system.serverUrl}/admin/parse/${path}`, {
@@ -91,8 +94,12 @@ interface ParseRun {
 }
 
 describe('the text of a release', () => {
+  const unchanged = reusedFixture(async (atEnd) => await world(OLD, {}, atEnd));
+  /** Each test waits until the index is whole again. */
+  const healed = reusedFixture(async (atEnd) => await world(OLD, {}, atEnd));
+
   it('is indexed after a sync, and shown by the reports with exact ids', async () => {
-    const { report, untilIndexed, system } = await world(OLD);
+    const { report, untilIndexed, system } = await unchanged();
     await untilIndexed('r1');
     expect(await report('status')).toMatchObject({
       containers: 4,
@@ -215,7 +222,7 @@ describe('the text of a release', () => {
   });
 
   it('is made again when the index is deleted or damaged', async () => {
-    const { report, untilIndexed, system } = await world(OLD);
+    const { report, untilIndexed, system } = await healed();
     await untilIndexed('r1');
     const index = join(system.directory, 'data', 'index.db');
     for (const damage of [
@@ -237,7 +244,7 @@ describe('the text of a release', () => {
   });
 
   it('is made again by itself when the index is deleted or damaged while the daemon runs', async () => {
-    const { report, untilIndexed, system } = await world(OLD);
+    const { report, untilIndexed, system } = await healed();
     await untilIndexed('r1');
     const index = join(system.directory, 'data', 'index.db');
     for (const lose of [
@@ -313,7 +320,7 @@ describe('the text of a release', () => {
   });
 
   it('refuses a wrong query with the name of the field', async () => {
-    const { system } = await world(new Map([['a.txt', Buffer.from('あ')]]));
+    const { system } = await unchanged();
     const ask = async (query: string): Promise<string> => {
       const response = await fetch(`${system.serverUrl}/admin/parse/text-units?${query}`, {
         headers: { authorization: `Bearer ${TOKEN}` },

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoContainers } from '../../src/cli/dev/demo/demo-containers.ts';
-import { demoParseSection } from '../../src/cli/dev/demo/demo-parse-section.ts';
-import { DEMO_RELEASE_IDS } from '../../src/cli/dev/demo/demo-story.ts';
-import { flatBuffersTableSchema } from '../../src/cli/dev/demo/flatbuffers-table.ts';
-import { createContainerPatcher } from '../../src/daemon/localized/patch/create-container-patcher.ts';
-import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
+import { demoContainers } from '../../demo/game/demo-containers.ts';
+import { demoParseSection } from '../../demo/game/demo-parse-section.ts';
+import { DEMO_RELEASE_IDS } from '../../demo/game/demo-story.ts';
+import { flatBuffersTableSchema } from '../../demo/game/flatbuffers-table.ts';
+import { createContainerPatcher } from '../../src/localization/localized/patch/container-patcher.ts';
+import type { ParsedUnit } from '../../src/localization/parse/container/parsed-container.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { editLines, editOf } from '../support/frozen-edits.ts';
 import { loadedRules, parseBytes } from '../support/parse-bytes.ts';
@@ -75,7 +75,7 @@ beforeAll(async () => {
   } finally {
     patcher.close();
   }
-}, 120_000);
+});
 
 const withExtension = (extension: string): readonly Patched[] =>
   all.filter(({ destination }) => destination.endsWith(extension));

@@ -1,28 +1,30 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { RETAINED_MAX_OF_CHANNEL } from '../../src/releases/records/retention-rules.ts';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
-import { openDatabase } from '../../src/daemon/database/database.ts';
-import { EVENT_FAILPOINTS } from '../../src/daemon/events/release-events.ts';
-import { RELEASE_FAILPOINTS } from '../../src/daemon/releases/jobs/release-failpoints.ts';
+import { EVENT_FAILPOINTS } from '../../src/engine/events/release-events.ts';
+import { RELEASE_FAILPOINTS } from '../../src/releases/jobs/release-failpoints.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
 import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
 import { SNAPSHOT_FAILPOINTS, STAGING_FAILPOINT } from '../../src/snapshot/volume/snapshot-failpoints.ts';
 import { crashFiles } from '../support/crash-files.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
-import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts');
 
+/** A failpoint, and the phase of the process in which it kills. */
+type Place = readonly [failpoint: string, phase: 'recovery' | 'sync'];
+
 /** Another test kills at the store's own failpoints. These are the failpoints that involve the daemon's database. */
-const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
+const PLACES: readonly Place[] = [
   ...[...RELEASE_FAILPOINTS, ...EVENT_FAILPOINTS].map((name) => [name, 'sync'] as const),
   ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
     (name) => [name, 'sync'] as const,
@@ -32,99 +34,127 @@ const PLACES: readonly (readonly [string, 'recovery' | 'sync'])[] = [
   ['release.attestation.published', 'recovery'],
 ];
 
-interface Run {
-  readonly signal: NodeJS.Signals | null;
-  /** Attested after the recovery, and after the sync. */
-  readonly statements: readonly AttestationStatement[];
+interface Left {
+  /** The temporary files of the store. */
+  readonly temporary: readonly string[];
+  /** The releases for which the subscribed job was queued, in the order of its tasks, and their status. */
+  readonly notes: readonly (readonly [releaseId: string, status: string])[];
 }
 
-async function run(folder: string, ...place: readonly string[]): Promise<Run> {
-  const child = spawn(process.execPath, [CHILD, folder, ...place], {
+interface Run {
+  readonly signal: NodeJS.Signals | null;
+  /** Attested after the recovery, after the sync that a kill had interrupted, and after the sync of the next release. */
+  readonly statements: readonly AttestationStatement[];
+  /** What is there after the interrupted sync; `null` when the process was killed before. */
+  readonly left: Left | null;
+}
+
+async function run(folder: string, place?: Place): Promise<Run> {
+  const child = spawn(process.execPath, [CHILD, folder, ...(place ?? [])], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const output = text(child.stdout);
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   if (signal === null) expect(code).toBe(0);
-  const statements = (await output).split('\n').filter((line) => line !== '');
-  return { signal, statements: statements.map((line) => JSON.parse(line) as AttestationStatement) };
+  const lines = (await output).split('\n');
+  const statements = lines.filter((line) => line.startsWith('{'));
+  const left = lines.find((line) => line.startsWith('left '));
+  return {
+    signal,
+    statements: statements.map((line) => JSON.parse(line) as AttestationStatement),
+    left: left === undefined ? null : (JSON.parse(left.slice('left '.length)) as Left),
+  };
 }
 
-/** Hashes everything that an attestation offers. */
+/** One thread for all checks; an idle pool does not keep the process alive. */
+const pool = createHashPool({ threads: 1 });
+
+/** Hashes the current release of an attestation and the two before it. A round before has hashed the others. */
 async function checkOffered(root: string, statement: AttestationStatement | undefined): Promise<void> {
   if (statement?.official === null || statement?.official === undefined)
     throw new Error('nothing is offered');
-  const pool = createHashPool({ threads: 1 });
-  try {
-    for (const { snapshot_id: snapshotId, result } of [statement.official, ...statement.retained]) {
-      expect(result).toBe('PASSED');
-      const { index } = await loadManifest({ root, snapshotId, checkObjects: false });
-      expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
-    }
-  } finally {
-    await pool.close();
+  for (const { snapshot_id: snapshotId, result } of [statement.official, ...statement.retained.slice(0, 2)]) {
+    expect(result).toBe('PASSED');
+    const { index } = await loadManifest({ root, snapshotId, checkObjects: false });
+    expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
   }
 }
 
-/** The releases for which the subscribed job has run, in the order of its tasks. */
-function noted(folder: string): unknown[] {
-  const database = openDatabase(join(folder, 'main.db'));
-  try {
-    return database
-      .prepare("SELECT args_json, status FROM task WHERE kind = 'note' ORDER BY seq")
-      .all()
-      .map(({ args_json: args, status }) => [
-        (JSON.parse(String(args)) as { release_id: string }).release_id,
-        status,
-      ]);
-  } finally {
-    database.close();
-  }
-}
-
-/** A folder with the first release synced, and its attestation. */
-interface FirstRelease {
-  readonly folder: string;
-  readonly statement: AttestationStatement;
-}
-
-async function syncFirstRelease(atEnd: AtEnd): Promise<FirstRelease> {
-  const folder = await temporaryDirectory(atEnd);
+/** A folder with a key, and without a release. */
+async function emptyFolder(): Promise<string> {
+  const folder = await temporaryDirectory();
   const { privateKey } = generateKeyPairSync('ed25519');
-  await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-    mode: 0o600,
-  });
-  await writeReleaseTree(join(folder, 'upstream'), { id: 'r1', files: crashFiles(1) });
-  const statement = (await run(folder)).statements.at(-1);
-  expect(statement?.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
-  return { folder, statement: statement! };
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  await writeFile(join(folder, 'key.pem'), pem, { mode: 0o600 });
+  return folder;
 }
 
-describe('a daemon killed with SIGKILL', () => {
-  const first = sharedFixture(syncFirstRelease);
+async function offer(folder: string, round: number): Promise<void> {
+  await writeReleaseTree(join(folder, 'next'), { id: `r${round}`, files: crashFiles(round) });
+}
 
-  it.each(PLACES)(
-    'at %s in the %s offers the old or the new release, whole, and queues the job of each switch once',
-    async (...place) => {
-      const folder = await temporaryDirectory();
-      const root = join(folder, 'store');
-      await cp(first().folder, folder, { recursive: true });
-      await writeReleaseTree(join(folder, 'upstream'), { id: 'r2', files: crashFiles(2) });
-      expect((await run(folder, ...place)).signal).toBe('SIGKILL');
+/** What a process must find of the ones before it. */
+interface Expected {
+  /** The number of the release whose sync was interrupted by a kill; the one before is current. */
+  readonly round: number;
+  /** The newest version of an attestation. */
+  readonly version: number;
+}
 
-      const again = await run(folder);
-      const [recovered, synced] = again.statements;
-      expect(['r1', 'r2']).toContain(recovered?.official?.release_id);
-      expect(recovered?.version).toBeGreaterThan(first().statement.version);
-      expect(synced?.version).toBeGreaterThan(recovered?.version ?? 0);
-      expect(synced?.official).toMatchObject({ release_id: 'r2', result: 'PASSED' });
-      expect(synced?.retained.map((release) => release.release_id)).toEqual(['r1']);
-      await checkOffered(root, recovered);
-      await checkOffered(root, synced);
-      expect(await readdir(join(root, 'tmp'))).toEqual([]);
-      expect(noted(folder)).toEqual([
-        ['r1', 'succeeded'],
-        ['r2', 'succeeded'],
-      ]);
-    },
-  );
-});
+/**
+ * Checks that a process offers the old or the new release after its recovery, and the new one after the interrupted sync.
+ *
+ * @param where is shown when it does not
+ * @returns the newest version of an attestation
+ */
+async function checkContinued(
+  root: string,
+  { statements, left }: Run,
+  { round, version }: Expected,
+  where: string,
+): Promise<number> {
+  const [recovered, settled] = statements;
+  expect([`r${round - 1}`, `r${round}`], where).toContain(recovered?.official?.release_id);
+  expect(recovered?.version, where).toBeGreaterThan(version);
+  expect(settled?.version, where).toBeGreaterThanOrEqual(recovered?.version ?? 0);
+  expect(settled?.official, where).toMatchObject({ release_id: `r${round}`, result: 'PASSED' });
+  const rounds = Array.from({ length: round }, (_, index) => `r${index + 1}`);
+  const retained = settled?.retained.map((release) => release.release_id) ?? [];
+  expect(rounds.slice(0, -1), where).toEqual(expect.arrayContaining(retained));
+  expect(retained, where).toHaveLength(Math.min(round - 1, RETAINED_MAX_OF_CHANNEL));
+  expect(retained, where).toContain(`r${round - 1}`);
+  await checkOffered(root, recovered);
+  await checkOffered(root, settled);
+  expect(left, where).toEqual({ temporary: [], notes: rounds.map((id) => [id, 'succeeded']) });
+  return settled?.version ?? version;
+}
+
+/** All processes share one folder: each recovers from the kill of the one before, and is then killed in its turn. */
+it(
+  'a daemon killed with SIGKILL at any place offers the old or the new release, whole, and queues the job of each switch once',
+  { timeout: 600_000 },
+  async () => {
+    const folder = await emptyFolder();
+    await offer(folder, 1);
+    const first = (await run(folder)).statements.at(-1);
+    expect(first?.official).toMatchObject({ release_id: 'r1', result: 'PASSED' });
+    await offer(folder, 2);
+    const [begin, ...places] = PLACES;
+    expect((await run(folder, begin)).signal).toBe('SIGKILL');
+    let [round, version] = [2, first?.version ?? 0];
+    for (const [at, place] of [...places, null].entries()) {
+      // A process that is killed in its recovery leaves it for the next one.
+      await offer(folder, round + 1);
+      const continued = await run(folder, place ?? undefined);
+      expect(continued.signal, place?.join()).toBe(place === null ? null : 'SIGKILL');
+      if (place?.[1] === 'recovery') continue;
+      const where = `after a kill at ${PLACES[at]?.join(' in the ')}`;
+      version = await checkContinued(join(folder, 'store'), continued, { round, version }, where);
+      round += 1;
+      if (place !== null) continue;
+      const synced = continued.statements.at(-1);
+      expect(synced?.version).toBeGreaterThan(version);
+      expect(synced?.official).toMatchObject({ release_id: `r${round}`, result: 'PASSED' });
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { SMALL } from '../support/byte-path.ts';
 import { runKeepAliveClient, type ClientCounts } from '../support/keep-alive-client.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
@@ -40,7 +40,7 @@ it(`keep-alive clients lose none of ${REQUESTS} requests in ${UPGRADES} upgrades
   for (let upgrade = 0; upgrade < UPGRADES; upgrade += 1) {
     const before = counts.requests;
     const next = await start();
-    await until(() => counts.requests > before + REQUESTS / (UPGRADES * 4), 60_000);
+    await until(() => counts.requests > before + REQUESTS / (UPGRADES * 4));
     balancer.setTargets([current.port, next.port]);
     current.process.signal('SIGTERM');
     // The endpoint goes when the server is not ready, as in Kubernetes.

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { openDatabase } from '../../src/daemon/database/database.ts';
-import type { Schedule } from '../../src/daemon/schedules/schedule.ts';
-import { campaignSize } from '../support/long.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
+import { openDatabase } from '../../src/engine/database/database.ts';
+import type { Schedule } from '../../src/engine/schedules/schedule.ts';
+import { campaignSize, campaignTimeout } from '../support/long.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
@@ -17,13 +18,14 @@ import { until } from '../support/until.ts';
 const CHILD = resolve(import.meta.dirname, '../support/schedule-daemon-child.ts');
 const KILLS = campaignSize(3, 50);
 
-async function scheduledSystem(): Promise<TestSystem> {
-  const upstream = await temporaryDirectory();
+async function scheduledSystem(atEnd: AtEnd = onTestFinished): Promise<TestSystem> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r1', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { sync: { onStart: false } },
     startNothing: true,
+    atEnd,
   });
   await system.startDaemon();
   return system;
@@ -56,7 +58,7 @@ function stored(system: TestSystem, id: string): { readonly runs: number; readon
 describe('a schedule of a real daemon', () => {
   it(
     `runs every second, and no run is lost or repeated over ${KILLS} kills`,
-    { timeout: KILLS * 60_000 },
+    { timeout: campaignTimeout(KILLS, 60_000) },
     async () => {
       const system = await scheduledSystem();
       const random = createRandom(7);
@@ -72,7 +74,7 @@ describe('a schedule of a real daemon', () => {
         const { run_count: seen } = await until(async () => {
           const schedule = await scheduleOf(system, 'tick');
           return schedule.run_count > before && schedule.last_status === 'succeeded' ? schedule : null;
-        }, 30_000);
+        });
         // The next run is about to begin, begins, or has begun when the process dies.
         const at = Date.now() + 1000 - (Date.now() % 1000) + random.below(30);
         while (Date.now() < at) await new Promise((wake) => setImmediate(wake));
@@ -86,7 +88,7 @@ describe('a schedule of a real daemon', () => {
       const after = await until(async () => {
         const schedule = await scheduleOf(system, 'tick');
         return schedule.run_count > before && schedule.last_status === 'succeeded' ? schedule : null;
-      }, 30_000);
+      });
       expect(after.next_run_unix_seconds).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + 1);
       expect(await system.daemon.stop()).toBe(0);
       const { runs, tasks } = stored(system, 'tick');
@@ -112,13 +114,15 @@ describe('a schedule of a real daemon', () => {
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     expect(stored(system, 'once')).toEqual({ runs: 0, tasks: 0 });
     await system.startDaemon();
-    await until(async () => (await scheduleOf(system, 'once')).last_status === 'succeeded', 30_000);
+    await until(async () => (await scheduleOf(system, 'once')).last_status === 'succeeded');
     expect(await system.daemon.stop()).toBe(0);
     expect(stored(system, 'once')).toEqual({ runs: 1, tasks: 1 });
   });
 
+  const unchanged = reusedFixture(scheduledSystem);
+
   it('is there without any call, and follows the configuration at a reload', async () => {
-    const system = await scheduledSystem();
+    const system = await unchanged();
     expect(await scheduleOf(system, 'configured:sync')).toMatchObject({
       origin: 'configured',
       enabled: true,
@@ -133,10 +137,12 @@ describe('a schedule of a real daemon', () => {
     await expect(system.control('schedule-remove', { id: 'configured:sync' })).rejects.toThrow(
       'sync.intervalSeconds',
     );
+    await writeFile(system.daemonConfiguration, text);
+    await system.run('reload');
   });
 
   it('is refused in the words of the contract', async () => {
-    const system = await scheduledSystem();
+    const system = await unchanged();
     const refusal = async (action: string, body: object): Promise<unknown> => {
       const answer = await system.askDaemon(`/v1/control/${action}`, {
         method: 'POST',
@@ -164,5 +170,6 @@ describe('a schedule of a real daemon', () => {
       [400, 'invalid_request'],
       [400, 'invalid_request'],
     ]);
+    await system.control('schedule-remove', { id: 'a' });
   });
 });

@@ -1,8 +1,9 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ctl } from '../support/ctl.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { createTranscript } from '../support/transcript.ts';
@@ -12,6 +13,9 @@ import { until } from '../support/until.ts';
 const OLD = 'r90_one';
 const NEW = 'r91_two';
 const ONLY_NEW = 'TableBundles/OnlyNew.zip';
+/** Like it, for other tests on the same system: files that are asked for often are served from memory, damaged or not. */
+const SECOND_NEW = 'TableBundles/SecondNew.zip';
+const THIRD_NEW = 'TableBundles/ThirdNew.zip';
 const UPSTREAM = { maxAttempts: 1, backoffBaseMs: 5, backoffCapMs: 5 };
 
 /** The messages and fields of the logs that the transcript shows. */
@@ -31,18 +35,24 @@ interface Served {
   readonly tokenFile: string;
 }
 
-/** A system that serves two releases: a retained one, and a current one with one file more. */
-async function servedSystem(options: { readonly automatic?: boolean } = {}): Promise<Served> {
-  const tokenFile = await writeTokenFile('self-repair-token-4711');
-  const upstream = join(await temporaryDirectory(), 'upstream');
+/** A system that serves two releases: a retained one, and a current one with three files more. */
+async function servedSystem(atEnd: AtEnd, automatic = true): Promise<Served> {
+  const tokenFile = await writeTokenFile('self-repair-token-4711', atEnd);
+  const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, { id: OLD, files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, ...UPSTREAM },
-    daemon: { repair: { automatic: options.automatic ?? true } },
+    daemon: { repair: { automatic } },
     server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+    atEnd,
   });
   await system.untilReady(true);
-  const files = new Map([...sampleFiles(), [ONLY_NEW, Buffer.from('only in the new release')]]);
+  const files = new Map([
+    ...sampleFiles(),
+    [ONLY_NEW, Buffer.from('only in the new release')],
+    [SECOND_NEW, Buffer.from('the second one')],
+    [THIRD_NEW, Buffer.from('the third one')],
+  ]);
   await writeReleaseTree(upstream, { id: NEW, files });
   await system.succeed('sync');
   await until(async () => (await system.untilReady(true)).release_id === NEW);
@@ -109,8 +119,11 @@ async function verification({ system }: Served): Promise<Doctor['checks'][number
   return ((await response.json()) as Doctor).checks.find(({ id }) => id === 'verification');
 }
 
+/** Each test waits until its damage is repaired. */
+const repairing = reusedFixture(servedSystem);
+
 it('repairs a flipped bit that a request finds, and serves the other release all the time', async () => {
-  const served = await servedSystem();
+  const served = await repairing();
   const { system } = served;
   const url = urlOf(served, NEW, ONLY_NEW);
   const others = [...sampleFiles().keys()].slice(0, 3).map((each) => watch(urlOf(served, OLD, each)));
@@ -137,8 +150,8 @@ function shownLine(program: string, line: string, sinceMs: number): string | nul
   return `${(ms / 1000).toFixed(3).padStart(6)} s  ${program.padEnd(6)}  ${msg}${shown.join('')}`;
 }
 
-it('heals a damaged release within seconds, and status, tasks and log tell it', async () => {
-  const served = await servedSystem();
+it('repairs a damaged release automatically, and status, tasks and log show it', async () => {
+  const served = await repairing();
   const { system, tokenFile } = served;
   const transcript = createTranscript(process.env['SELF_REPAIR_TRANSCRIPT'], {
     [system.serverUrl]: 'http://slipway.example',
@@ -151,7 +164,7 @@ it('heals a damaged release within seconds, and status, tasks and log tell it', 
     transcript.command(`slipway ctl ${typed}`, out.trimEnd());
     return out;
   };
-  const url = urlOf(served, NEW, ONLY_NEW);
+  const url = urlOf(served, NEW, SECOND_NEW);
   const ask = async (asked: string): Promise<number> => {
     const response = await fetch(asked);
     const body = await response.text();
@@ -166,19 +179,17 @@ it('heals a damaged release within seconds, and status, tasks and log tell it', 
   expect(await ask(url)).toBe(200);
 
   transcript.part('One bit of an object flips on the volume');
-  const path = await objectPath(served, ONLY_NEW);
+  const path = await objectPath(served, SECOND_NEW);
   const other = watch(urlOf(served, OLD, 'TableBundles/Excel.zip'));
   await flipBit(path);
   const flippedAt = Date.now();
   transcript.command(`flip-one-bit ${path}`, '');
   expect(await ask(url)).toBe(503);
   await until(() => isServed(url));
-  const seconds = (Date.now() - flippedAt) / 1000;
   await system.untilReady(true);
   expect(await ask(url)).toBe(200);
   const { requests, failures } = await other.stop();
   expect(failures).toEqual([]);
-  expect(seconds).toBeLessThan(30);
 
   transcript.part('The log of daemon and server');
   const told = await until(() => {
@@ -200,37 +211,37 @@ it('heals a damaged release within seconds, and status, tasks and log tell it', 
 });
 
 it('repairs a release whose folder of objects is lost', async () => {
-  const served = await servedSystem();
+  const served = await repairing();
   await rm(join(served.system.snapshotRoot, 'objects'), { recursive: true });
   await until(async () => !(await isServed(urlOf(served, NEW, ONLY_NEW))));
-  for (const destination of [...sampleFiles().keys(), ONLY_NEW]) {
-    await until(() => isServed(urlOf(served, NEW, destination)), 30_000);
+  for (const destination of [...sampleFiles().keys(), ONLY_NEW, SECOND_NEW, THIRD_NEW]) {
+    await until(() => isServed(urlOf(served, NEW, destination)));
   }
-  await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')), 30_000);
+  await until(() => isServed(urlOf(served, OLD, 'TableBundles/Excel.zip')));
   await served.system.succeed('verify', { force: true });
 });
 
 it('waits for an upstream that is down, says so, and repairs when it is back', async () => {
-  const served = await servedSystem();
+  const served = await repairing();
   const { system, upstream } = served;
-  const url = urlOf(served, NEW, ONLY_NEW);
+  const url = urlOf(served, NEW, THIRD_NEW);
   await rename(upstream, `${upstream}-away`);
-  await flipBit(await objectPath(served, ONLY_NEW));
+  await flipBit(await objectPath(served, THIRD_NEW));
   expect((await fetch(url)).status).toBe(503);
   const doctor = await until(async () => {
     const found = await verification(served);
     return /The last repair of .* failed/.test(found?.message ?? '') ? found : null;
   });
   expect(doctor.status).toBe('failing');
-  expect(doctor.message).toContain(ONLY_NEW);
+  expect(doctor.message).toContain(THIRD_NEW);
   expect(await system.untilReady(false)).toMatchObject({ reason: 'EntryDamaged' });
   expect(await isServed(urlOf(served, OLD, 'TableBundles/Excel.zip'))).toBe(true);
   await rename(`${upstream}-away`, upstream);
-  await until(() => isServed(url), 30_000);
+  await until(() => isServed(url));
 });
 
 it('repairs lost manifests that a server finds when it starts', async () => {
-  const served = await servedSystem();
+  const served = await repairing();
   const { system } = served;
   expect(await system.server.stop()).toBe(0);
   await rm(join(system.snapshotRoot, 'manifests'), { recursive: true });
@@ -241,7 +252,7 @@ it('repairs lost manifests that a server finds when it starts', async () => {
 });
 
 it('serves right bytes from memory, withdraws them when verify finds damage, and verify fails', async () => {
-  const served = await servedSystem({ automatic: false });
+  const served = await servedSystem(onTestFinished, false);
   const { system } = served;
   const url = urlOf(served, NEW, ONLY_NEW);
   for (let round = 0; round < 3; round += 1)

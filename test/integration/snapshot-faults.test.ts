@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -158,9 +158,7 @@ describe('damage on the volume', () => {
     const [name] = await readdir(directory);
     await flipBit(join(directory, name!), 200);
     await system.startServer();
-    await expect
-      .poll(async () => (await system.untilReady(false)).reason, { timeout: 60_000 })
-      .toBe('ManifestDamaged');
+    await expect.poll(async () => (await system.untilReady(false)).reason).toBe('ManifestDamaged');
     await system.succeed('repair');
     await system.untilReady(true);
   });
@@ -172,9 +170,7 @@ describe('damage on the volume', () => {
     const [name] = await readdir(directory);
     await rm(join(directory, name!));
     await system.startServer();
-    await expect
-      .poll(async () => (await system.untilReady(false)).reason, { timeout: 60_000 })
-      .toBe('SnapshotMissing');
+    await expect.poll(async () => (await system.untilReady(false)).reason).toBe('SnapshotMissing');
     await system.succeed('repair');
     await system.untilReady(true);
   });

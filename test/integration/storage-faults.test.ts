@@ -2,31 +2,40 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEditSpool } from '../../src/daemon/localized/freeze/edit-spool.ts';
+import { createEditSpool } from '../../src/localization/localized/freeze/edit-spool.ts';
 import { ctl } from '../support/ctl.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type Readyz, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTranslationSystem, type TranslationSystem } from '../support/translation-system.ts';
 import { canMount, fill, mountTmpfs, tmpfs } from '../support/tmpfs.ts';
 import { until } from '../support/until.ts';
 
+interface OnTmpfs {
+  readonly system: TestSystem;
+  readonly upstream: string;
+  readonly files: Map<string, Buffer>;
+}
+
 /** A system whose volume is a file system of this size, with a first release upstream. */
 async function systemOnTmpfs(
   size: string,
   daemon: Readonly<Record<string, object>> = {},
   server: Readonly<Record<string, object>> = {},
-): Promise<{ system: TestSystem; upstream: string; files: Map<string, Buffer> }> {
-  const upstream = await temporaryDirectory();
+  atEnd: AtEnd = onTestFinished,
+): Promise<OnTmpfs> {
+  const upstream = await temporaryDirectory(atEnd);
   const files = sampleFiles();
   await writeReleaseTree(upstream, { id: 'r90_one', files });
-  const snapshotRoot = await tmpfs(size);
+  const snapshotRoot = await tmpfs(size, atEnd);
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot,
     daemon,
     server,
+    atEnd,
   });
   return { system, upstream, files };
 }
@@ -71,6 +80,8 @@ function versionOnVolume(system: TestSystem): number {
 
 /** The daemon renews every 3.3 s. */
 const SHORT = { attestation: { ttlSeconds: 10 }, metrics: { host: '127.0.0.1', port: 0 } };
+/** They take longer than an attestation is valid. */
+const RENEWALS = 4;
 
 /** Waits for longer than an attestation is valid, and expects the server to be ready all the time. */
 async function expectRenewals(system: TestSystem): Promise<number> {
@@ -82,15 +93,18 @@ async function expectRenewals(system: TestSystem): Promise<number> {
     ).json()) as Readyz;
     if (!distributable) outages.push(reason);
     const version = attestation?.version ?? 0;
-    return version >= since + 5 ? version : null;
-  }, 60_000);
+    return version >= since + RENEWALS ? version : null;
+  });
   expect(outages).toEqual([]);
   return reached;
 }
 
 describe.skipIf(!canMount())('the volume', () => {
+  /** For syncs that fail, and leave the system as it was. */
+  const small = reusedFixture(async (atEnd) => await systemOnTmpfs('32m', {}, {}, atEnd));
+
   it('full: the sync fails with the reason and the old release stays served', async () => {
-    const { system, upstream, files } = await systemOnTmpfs('24m');
+    const { system, upstream, files } = await small();
     const before = await system.untilReady(true);
     const next = new Map(files).set('Windows_PatchPack/huge.bundle', Buffer.alloc(40 * 1024 * 1024, 1));
     await writeReleaseTree(upstream, { id: 'r91_two', files: next });
@@ -100,7 +114,7 @@ describe.skipIf(!canMount())('the volume', () => {
   });
 
   it('full although it seemed to have enough space: the same', async () => {
-    const { system, upstream, files } = await systemOnTmpfs('24m');
+    const { system, upstream, files } = await small();
     const before = await system.untilReady(true);
     // Other files on the same volume use up the rest, including the inodes.
     try {
@@ -114,10 +128,11 @@ describe.skipIf(!canMount())('the volume', () => {
     });
     expect(await system.run('sync')).toMatchObject({ status: 'failed', failure_code: 'no_space' });
     expect((await system.untilReady(true)).snapshot_id).toBe(before.snapshot_id);
+    unlinkSync(join(system.snapshotRoot, 'filler'));
   });
 
   it('read-only: the daemon reports it, the server keeps serving, and both recover', async () => {
-    const { system, upstream, files } = await systemOnTmpfs('64m');
+    const { system, upstream, files } = await small();
     await system.untilReady(true);
     execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
     await writeReleaseTree(upstream, {
@@ -128,55 +143,8 @@ describe.skipIf(!canMount())('the volume', () => {
     expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
     execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
     await system.succeed('sync');
-    await expect
-      .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
-      .toBe('r91_two');
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r91_two');
   });
-
-  it.each([
-    ['full', 'no_space'],
-    ['read-only', 'read_only'],
-  ])(
-    '%s: attestations are still renewed, the doctor says that the envelope lags, and no version returns',
-    { timeout: 120_000 },
-    async (state, code) => {
-      const { system } = await systemOnTmpfs('24m', SHORT);
-      await system.untilReady(true);
-      if (state === 'full') fill(system.snapshotRoot);
-      else execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
-      const lagging = versionOnVolume(system);
-      const version = await expectRenewals(system);
-      expect(versionOnVolume(system)).toBe(lagging);
-      expect(await check(system, 'attestation')).toMatchObject({
-        status: 'degraded',
-        message: expect.stringMatching(
-          `envelope on the volume is version ${lagging} and lags: ${code} `,
-        ) as unknown,
-      });
-      expect(await check(system, 'store.writable')).toMatchObject({
-        status: 'failing',
-        message: expect.stringContaining(code) as unknown,
-      });
-      expect(await checkMetrics(system, ['attestation', 'store.writable'])).toEqual([1, 2]);
-      // A full volume needs no space for the lease.
-      const lease = await check(system, 'store.lease');
-      if (state === 'full') expect(lease).toMatchObject({ status: 'ok' });
-
-      // The daemon dies and starts again on the same volume.
-      await system.daemon.kill();
-      await system.startDaemon();
-      await expect
-        .poll(async () => (await system.untilReady(true)).attestation?.version ?? 0, { timeout: 30_000 })
-        .toBeGreaterThan(version);
-      if (state === 'full') unlinkSync(join(system.snapshotRoot, 'filler'));
-      else execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
-      await expect.poll(() => versionOnVolume(system), { timeout: 30_000 }).toBeGreaterThan(version);
-      await expect
-        .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
-        .toBe('ok');
-      expect(await checkMetrics(system, ['attestation'])).toEqual([0]);
-    },
-  );
 
   it('read-only: every surface says so while files are served, and none does a moment after the repair', async () => {
     const tokenFile = join(await temporaryDirectory(), 'admin.token');
@@ -189,16 +157,14 @@ describe.skipIf(!canMount())('the volume', () => {
     execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
     await system.run('refresh');
     await expect
-      .poll(async () => await readService(system), { timeout: 60_000 })
+      .poll(async () => await readService(system))
       .toMatchObject({ state: 'degraded', reason: 'VolumeUnwritable' });
     expect(await ask('status')).toContain('degraded (VolumeUnwritable)');
     for (const id of ['service', 'store.writable', 'attestation'])
       expect(await ask('doctor')).toMatch(new RegExp(`^${id} +(?:failing|degraded) `, 'm'));
     expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
     execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
-    await expect
-      .poll(async () => await readService(system), { timeout: 60_000 })
-      .toMatchObject({ state: 'healthy' });
+    await expect.poll(async () => await readService(system)).toMatchObject({ state: 'healthy' });
     expect(await ask('status')).toMatch(/^state: +healthy$/m);
     const doctor = await ask('doctor');
     for (const id of ['service', 'store.writable', 'attestation'])
@@ -223,7 +189,7 @@ describe.skipIf(!canMount())('the volume', () => {
       expect(message).toContain(advice);
       const options = { full: 'size=16m', 'without inodes': 'nr_inodes=10k', 'read-only': 'rw' }[state];
       execFileSync('mount', ['-o', `remount,${options ?? ''}`, snapshotRoot]);
-      await until(async () => (await check(system, 'store.format'))?.status === 'ok', 30_000);
+      await until(async () => (await check(system, 'store.format'))?.status === 'ok');
     },
   );
 
@@ -259,116 +225,155 @@ describe.skipIf(!canMount())('the volume', () => {
       expect(msg).toContain(advice);
     },
   );
+});
 
-  it(
-    'full data folder: attestations are renewed, also after a crash, and everything else says data_full',
-    { timeout: 120_000 },
-    async () => {
-      const upstream = await temporaryDirectory();
-      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-      const system = await startSystem({
-        upstream: { kind: 'directory', directory: { path: upstream } },
-        daemon: SHORT,
-        startNothing: true,
-      });
-      const data = join(system.directory, 'data');
-      mkdirSync(data);
-      mountTmpfs(data, '100m');
-      await Promise.all([system.startDaemon(), system.startServer()]);
+/** They wait for renewals most of the time, so they run at the same time. */
+describe.skipIf(!canMount())('a volume or a data folder', { concurrent: true }, () => {
+  it.for<readonly [string, string]>([
+    ['full', 'no_space'],
+    ['read-only', 'read_only'],
+  ])(
+    'a %s volume: attestations are still renewed, the doctor says that the envelope lags, and no version returns',
+    async ([state, code], { expect, onTestFinished: atEnd }) => {
+      const { system } = await systemOnTmpfs('24m', SHORT, {}, atEnd);
       await system.untilReady(true);
-      expect(await readService(system)).toMatchObject({ state: 'healthy' });
-      fill(data);
-      // Within seconds, before a task or the doctor notices.
-      await expect
-        .poll(async () => await readService(system), { timeout: 15_000 })
-        .toMatchObject({ state: 'degraded', reason: 'DataVolumeFull' });
-      expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
-      expect(await check(system, 'store.space')).toMatchObject({
-        status: expect.not.stringMatching('failing') as unknown,
-      });
-      // The log of the database has some room left.
-      const refusal = await until(async () => {
-        const answer = await system.askDaemon('/v1/control/verify', { method: 'POST' });
-        return answer.status === 202
-          ? null
-          : { status: answer.status, body: (await answer.json()) as object };
-      }, 60_000);
-      expect(refusal).toMatchObject({ status: 409, body: { code: 'data_full' } });
-      await expectRenewals(system);
+      if (state === 'full') fill(system.snapshotRoot);
+      else execFileSync('mount', ['-o', 'remount,ro', system.snapshotRoot]);
+      const lagging = versionOnVolume(system);
+      const version = await expectRenewals(system);
+      expect(versionOnVolume(system)).toBe(lagging);
       expect(await check(system, 'attestation')).toMatchObject({
         status: 'degraded',
-        message: expect.stringContaining('the database cannot store the envelope: data_full') as unknown,
+        message: expect.stringMatching(
+          `envelope on the volume is version ${lagging} and lags: ${code} `,
+        ) as unknown,
       });
-      expect(await check(system, 'data.writable')).toMatchObject({
+      expect(await check(system, 'store.writable')).toMatchObject({
         status: 'failing',
-        message: expect.stringContaining('data_full') as unknown,
+        message: expect.stringContaining(code) as unknown,
       });
-      // The daemon dies and starts again on the same data folder, with other schedules.
+      expect(await checkMetrics(system, ['attestation', 'store.writable'])).toEqual([1, 2]);
+      // A full volume needs no space for the lease.
+      const lease = await check(system, 'store.lease');
+      if (state === 'full') expect(lease).toMatchObject({ status: 'ok' });
+
+      // The daemon dies and starts again on the same volume.
       await system.daemon.kill();
-      fill(data);
-      writeFileSync(system.daemonConfiguration, 'verify: { intervalSeconds: 7200 }\n', { flag: 'a' });
       await system.startDaemon();
-      // Its start may take longer than the last attestation is valid.
-      await until(async () => (await fetch(`${system.daemonUrl}/readyz`)).ok, 60_000);
-      await expectRenewals(system);
-      expect(await check(system, 'data.writable')).toMatchObject({
-        message: expect.stringContaining('data_full') as unknown,
-      });
-      unlinkSync(join(data, 'filler'));
       await expect
-        .poll(async () => (await check(system, 'attestation'))?.status, { timeout: 30_000 })
-        .toBe('ok');
-      await expect
-        .poll(async () => await (await system.askDaemon('/v1/reports/schedule.list')).text(), {
-          timeout: 30_000,
-        })
-        .toContain('"every_seconds":7200');
-      await system.succeed('verify');
-      await expect
-        .poll(async () => await readService(system), { timeout: 30_000 })
-        .toMatchObject({ state: 'healthy', reason: null });
+        .poll(async () => (await system.untilReady(true)).attestation?.version ?? 0)
+        .toBeGreaterThan(version);
+      if (state === 'full') unlinkSync(join(system.snapshotRoot, 'filler'));
+      else execFileSync('mount', ['-o', 'remount,rw', system.snapshotRoot]);
+      await expect.poll(() => versionOnVolume(system)).toBeGreaterThan(version);
+      await expect.poll(async () => (await check(system, 'attestation'))?.status).toBe('ok');
+      expect(await checkMetrics(system, ['attestation'])).toEqual([0]);
     },
   );
 
-  it(
-    'full data folder: a daemon that stopped cleanly waits for space, and every surface says so',
-    { timeout: 120_000 },
-    async () => {
-      const upstream = await temporaryDirectory();
-      await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
-      const system = await startSystem({
-        upstream: { kind: 'directory', directory: { path: upstream } },
-        startNothing: true,
+  it('a full data folder: attestations are renewed, also after a crash, and everything else says data_full', async ({
+    expect,
+    onTestFinished: atEnd,
+  }) => {
+    const upstream = await temporaryDirectory(atEnd);
+    await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+    const system = await startSystem({
+      upstream: { kind: 'directory', directory: { path: upstream } },
+      daemon: SHORT,
+      startNothing: true,
+      atEnd,
+    });
+    const data = join(system.directory, 'data');
+    mkdirSync(data);
+    mountTmpfs(data, '100m', atEnd);
+    await Promise.all([system.startDaemon(), system.startServer()]);
+    await system.untilReady(true);
+    expect(await readService(system)).toMatchObject({ state: 'healthy' });
+    fill(data);
+    // Within seconds, before a task or the doctor notices, which looks once a minute.
+    await expect
+      .poll(async () => await readService(system))
+      .toMatchObject({ state: 'degraded', reason: 'DataVolumeFull' });
+    expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
+    expect(await check(system, 'store.space')).toMatchObject({
+      status: expect.not.stringMatching('failing') as unknown,
+    });
+    // The log of the database has some room left.
+    const refusal = await until(async () => {
+      const answer = await system.askDaemon('/v1/control/verify', { method: 'POST' });
+      return answer.status === 202 ? null : { status: answer.status, body: (await answer.json()) as object };
+    });
+    expect(refusal).toMatchObject({ status: 409, body: { code: 'data_full' } });
+    await expectRenewals(system);
+    expect(await check(system, 'attestation')).toMatchObject({
+      status: 'degraded',
+      message: expect.stringContaining('the database cannot store the envelope: data_full') as unknown,
+    });
+    expect(await check(system, 'data.writable')).toMatchObject({
+      status: 'failing',
+      message: expect.stringContaining('data_full') as unknown,
+    });
+    // The daemon dies and starts again on the same data folder, with other schedules.
+    await system.daemon.kill();
+    fill(data);
+    writeFileSync(system.daemonConfiguration, 'verify: { intervalSeconds: 7200 }\n', { flag: 'a' });
+    await system.startDaemon();
+    // Its start may take longer than the last attestation is valid.
+    await until(async () => (await fetch(`${system.daemonUrl}/readyz`)).ok);
+    await expectRenewals(system);
+    expect(await check(system, 'data.writable')).toMatchObject({
+      message: expect.stringContaining('data_full') as unknown,
+    });
+    unlinkSync(join(data, 'filler'));
+    await expect.poll(async () => (await check(system, 'attestation'))?.status).toBe('ok');
+    await expect
+      .poll(async () => await (await system.askDaemon('/v1/reports/schedule.list')).text())
+      .toContain('"every_seconds":7200');
+    await system.succeed('verify');
+    await expect
+      .poll(async () => await readService(system))
+      .toMatchObject({ state: 'healthy', reason: null });
+  });
+
+  it('a full data folder: a daemon that stopped cleanly waits for space, and every surface says so', async ({
+    expect,
+    onTestFinished: atEnd,
+  }) => {
+    const upstream = await temporaryDirectory(atEnd);
+    await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
+    const system = await startSystem({
+      upstream: { kind: 'directory', directory: { path: upstream } },
+      startNothing: true,
+      atEnd,
+    });
+    const data = join(system.directory, 'data');
+    mkdirSync(data);
+    mountTmpfs(data, '100m', atEnd);
+    await Promise.all([system.startDaemon(), system.startServer()]);
+    await system.untilReady(true);
+    // Without its log, a database must make a file before it can be read.
+    await system.daemon.stop();
+    fill(data);
+    await system.startDaemon();
+    await expect
+      .poll(async () => await readService(system))
+      .toMatchObject({
+        state: 'degraded',
+        reason: 'DataVolumeFull',
+        next_step: { text: expect.stringContaining('Enlarge the volume of data.dir') as unknown },
       });
-      const data = join(system.directory, 'data');
-      mkdirSync(data);
-      mountTmpfs(data, '100m');
-      await Promise.all([system.startDaemon(), system.startServer()]);
-      await system.untilReady(true);
-      // Without its log, a database must make a file before it can be read.
-      await system.daemon.stop();
-      fill(data);
-      await system.startDaemon();
-      await expect
-        .poll(async () => await readService(system), { timeout: 30_000 })
-        .toMatchObject({
-          state: 'degraded',
-          reason: 'DataVolumeFull',
-          next_step: { text: expect.stringContaining('Enlarge the volume of data.dir') as unknown },
-        });
-      expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
-      expect(await check(system, 'store.lease')).toMatchObject({
-        message: expect.stringMatching(/data.* cannot be used: data_full .*; free space/) as unknown,
-      });
-      expect(system.daemon.lines.join('\n')).toContain('data_full');
-      expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
-      unlinkSync(join(data, 'filler'));
-      await expect
-        .poll(async () => await readService(system), { timeout: 60_000 })
-        .toMatchObject({ state: 'healthy', reason: null });
-      await system.succeed('verify');
-    },
-  );
+    expect(await check(system, 'data.space')).toMatchObject({ status: 'failing' });
+    expect(await check(system, 'store.lease')).toMatchObject({
+      message: expect.stringMatching(/data.* cannot be used: data_full .*; free space/) as unknown,
+    });
+    expect(system.daemon.lines.join('\n')).toContain('data_full');
+    expect((await fetch(system.cdn('TableBundles/Excel.zip'))).status).toBe(200);
+    unlinkSync(join(data, 'filler'));
+    await expect
+      .poll(async () => await readService(system))
+      .toMatchObject({ state: 'healthy', reason: null });
+    await system.succeed('verify');
+  });
 });
 
 describe.skipIf(!canMount())('a publish of translations', () => {
@@ -382,7 +387,6 @@ describe.skipIf(!canMount())('a publish of translations', () => {
     ['data folder', 'dataDirectory', 'data_full', 'free space on the volume of data.dir'],
   ] as const)(
     'on a full %s fails with the cause, the release before it stays, and the next one succeeds',
-    { timeout: 120_000 },
     async (_what, option, code, advice) => {
       const folder = await tmpfs('100m');
       const localization = await startTranslationSystem(
@@ -408,14 +412,14 @@ describe.skipIf(!canMount())('a publish of translations', () => {
       await until(async () => {
         const { status } = await localization.act('localized-publish', { from_worker: true });
         return status === 202;
-      }, 60_000);
+      });
       await untilLocalized(system, '早安');
     },
   );
 
   it('says data_full when its edits do not fit into the data folder', async () => {
     const folder = await tmpfs('1m');
-    const spool = createEditSpool(join(folder, 'edits'), '1');
+    const spool = createEditSpool(join(folder, 'edits'));
     fill(folder);
     const container = {
       position: 1,
@@ -464,7 +468,7 @@ async function untilLocalized({ serverUrl }: TestSystem, text: string): Promise<
     const { release_id: id } = (await answer.json()) as { release_id: string };
     const file = await fetch(`${serverUrl}/${CDN_HOST}/${id}/a.json`);
     return file.ok && (await file.text()).includes(`"${text}"`);
-  }, 60_000);
+  });
 }
 
 /** Why a publish fails: its task, or already its request. */
@@ -475,5 +479,5 @@ async function failureOf(localization: TranslationSystem): Promise<{ code: unkno
     const { task = {} } = await localization.report('task.status', { task_id: String(body['task_id']) });
     const { status: end, failure_code: code, failure_reason: message } = task as Record<string, unknown>;
     return end === 'failed' ? { code, message } : null;
-  }, 60_000);
+  });
 }

@@ -4,7 +4,7 @@ import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { BLOCK_SIZE } from '../../src/domain/release/blocks.ts';
+import { blockListOf } from '../support/block-list-of.ts';
 import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
@@ -40,11 +40,7 @@ async function checkObjects(root: string): Promise<void> {
       if (!name.endsWith('.blocks')) {
         expect(blake3Hex(bytes ?? Buffer.from('absent'))).toBe(`${shard}${name}`);
       } else if (bytes !== null) {
-        const digests: string[] = [];
-        for (let start = 0; start < bytes.length; start += BLOCK_SIZE) {
-          digests.push(blake3Hex(bytes.subarray(start, start + BLOCK_SIZE)));
-        }
-        expect((await readFile(join(root, 'objects', shard, name))).toString('hex')).toBe(digests.join(''));
+        expect((await readFile(join(root, 'objects', shard, name))).equals(blockListOf(bytes))).toBe(true);
       }
     }
   }

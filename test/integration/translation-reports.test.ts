@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseJsonExact } from '../../src/contract/json/json-exact.ts';
 import { REPORTS, type ReportBodyOf, type ReportName } from '../../src/contract/reports/reports.ts';
-import { reportPath } from '../../src/cli/ctl/report-path.ts';
+import { reportPath } from '../../src/cli/ctl/reports.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

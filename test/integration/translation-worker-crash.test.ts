@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { campaignSize } from '../support/long.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
+import { campaignSize, campaignTimeout } from '../support/long.ts';
 import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';
 import { startTranslationSystem, type TranslationSystem } from '../support/translation-system.ts';
 import { until } from '../support/until.ts';
 
-const ROUNDS = campaignSize(20, 200);
+const ROUNDS = campaignSize(4, 200);
 const FILES = 12;
 const UNITS_OF_FILE = 250;
 /** Below this many open units the next release is published, so that every round has work. */
@@ -80,7 +80,7 @@ async function isRunning(world: TranslationSystem, taskId: string): Promise<bool
 describe('the daemon killed at random during a run with 4 workers', () => {
   it(
     `writes no unit twice, loses no stored target and has the whole history, ${ROUNDS} times`,
-    { timeout: 60_000 + ROUNDS * 15_000 },
+    { timeout: campaignTimeout(ROUNDS, 15_000) },
     async () => {
       const server = await startTranslationServer(async (body, response, request) => {
         await delay(ANSWER_MS);
@@ -107,7 +107,7 @@ describe('the daemon killed at random during a run with 4 workers', () => {
       for (let round = 1; round <= ROUNDS; round += 1) {
         // The work decides, not the clock, so that slow machines kill the daemon at work, too.
         const last = server.seen() + random.below(MOST_REQUESTS);
-        await until(async () => server.seen() >= last || !(await isRunning(world, taskId)), 60_000);
+        await until(async () => server.seen() >= last || !(await isRunning(world, taskId)));
         await delay(random.below(2 * ANSWER_MS));
         const reported = await draftsOf(world, `r${generation}`);
         await world.system.daemon.kill();
@@ -131,8 +131,8 @@ describe('the daemon killed at random during a run with 4 workers', () => {
       await until(async () => {
         if (!(await isRunning(world, taskId))) taskId = await start();
         return (await draftsOf(world, `r${generation}`)) === total;
-      }, 120_000);
-      await until(async () => !(await isRunning(world, taskId)), 60_000);
+      });
+      await until(async () => !(await isRunning(world, taskId)));
       await world.system.daemon.stop();
       const stored = readStored(world.system.directory);
       expect([stored.twice, stored.strayTargets, stored.wrongCounts]).toEqual([[], [], []]);

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createMemoryFiles } from '../../src/daemon/memory/store/memory-files.ts';
+import { createMemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { proposal } from '../support/memory-records.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';

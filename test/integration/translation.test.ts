@@ -69,7 +69,7 @@ describe('translation tasks of a running system', () => {
     expect(await tasksOf('r1')).toMatchObject([{ status: 'superseded' }]);
     const { body } = await get('diagnostics');
     expect(body['checks']).toContainEqual(
-      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 3' }),
+      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 4' }),
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
 import { askUnityPeer, peerObjects, unityPeer, variedBundle } from '../support/unity-peer.ts';
 import { LARGE_PATH_ID } from '../support/unity-samples.ts';
 import { textsOfBundle } from '../support/unity-texts.ts';

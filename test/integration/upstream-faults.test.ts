@@ -71,7 +71,7 @@ function servedBy(running: Running): Served {
     expectNextServed: async () => {
       running.generation += 1;
       await expect
-        .poll(async () => (await system.untilReady(true)).release_id, { timeout: 60_000 })
+        .poll(async () => (await system.untilReady(true)).release_id)
         .toBe(`r${running.generation}`);
       await expectServed(system, next);
     },

@@ -1,5 +1,5 @@
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
-import type { AcceptedAction, DefinedAction } from '../../src/daemon/api/define-action.ts';
+import type { AcceptedAction, DefinedAction } from '../../src/engine/define-action.ts';
 
 /** Calls an action as the control route does; its error is thrown. */
 export async function act(

@@ -1,4 +1,4 @@
-import { OPTIONS_TYPE, type CatalogBundle } from '../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { OPTIONS_TYPE, type CatalogBundle } from '../../demo/game/catalogs/addressables-json.ts';
 
 const CORE_ASSEMBLY = 'mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089';
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Agent, request as requestSecure } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { KubeControlPlane } from './kube-control-plane.ts';
+import type { KubeApi } from './kube-control-plane.ts';
 
 /** A request that passes through. */
 export interface PassingRequest {
@@ -38,7 +38,7 @@ export interface ApiProxy {
 }
 
 /** Starts a proxy; it ends with the running test. */
-export async function startApiProxy(plane: Pick<KubeControlPlane, 'url' | 'ca'>): Promise<ApiProxy> {
+export async function startApiProxy(plane: Pick<KubeApi, 'url' | 'ca'>): Promise<ApiProxy> {
   const agent = new Agent({ ca: plane.ca, keepAlive: true });
   const passed: PassingRequest[] = [];
   const watches = new Map<ServerResponse, { frozen: boolean }>();

@@ -1,6 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { keyIdOf, type SigningKey, type TrustedKey } from '../../src/attestation/keys.ts';
-import type { AttestationStatement, AttestedRelease } from '../../src/domain/verdict/attestation.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  CurrentAttestedRelease,
+} from '../../src/domain/verdict/attestation.ts';
 import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/release/digest.ts';
 import { parseReleaseId, type ReleaseId } from '../../src/domain/release/release-id.ts';
 
@@ -24,7 +28,12 @@ export function sampleSnapshotId(digit: string): SnapshotId {
 }
 
 /** A release that passed. */
-export function sampleRelease(id: string, digit: string): AttestedRelease {
+export function sampleRelease(id: string, digit: string): CurrentAttestedRelease {
+  return { ...earlierRelease(id, digit), current_since: 1_763_650_000 };
+}
+
+/** A release that passed, and is not current. */
+export function earlierRelease(id: string, digit: string): AttestedRelease {
   return {
     release_id: releaseIdOf(id),
     snapshot_id: sampleSnapshotId(digit),
@@ -34,6 +43,7 @@ export function sampleRelease(id: string, digit: string): AttestedRelease {
     verified_at: 1_763_680_000,
     verification: 'full',
     result: 'PASSED',
+    server_info: null,
   };
 }
 
@@ -47,7 +57,7 @@ export function sampleStatement(changes: Partial<AttestationStatement> = {}): At
     verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: '01ARYZ6S41ZZZZZZZZZZZZZZZZ' },
     official: sampleRelease('r90_one', 'a'),
     localized: { ...sampleRelease('r90_one-zh.1', 'b'), base_release_id: releaseIdOf('r90_one') },
-    retained: [{ ...sampleRelease('r89_old', 'c'), channel: 'official', retained_until: 1_763_700_000 }],
+    retained: [{ ...earlierRelease('r89_old', 'c'), channel: 'official', retained_until: 1_763_700_000 }],
     previous_payload_sha256: 'd'.repeat(64),
     ...changes,
   };

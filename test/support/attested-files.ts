@@ -5,6 +5,9 @@ import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
 import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
 
+/** One thread for all checks of a test file; an idle pool does not keep the process alive. */
+const pool = createHashPool({ threads: 1 });
+
 /** The BLAKE3 digests of the files of a release by destination; `null`: nothing is offered. */
 export type AttestedFiles = Readonly<Record<string, string>> | null;
 
@@ -31,20 +34,15 @@ export async function attestedFiles(
 ): Promise<AttestedFiles> {
   if (statement === undefined) throw new Error('nothing is attested');
   expect(statement.official).toMatchObject({ release_id: officialId, result: 'PASSED' });
-  const pool = createHashPool({ threads: 1 });
-  try {
-    let found: AttestedFiles = null;
-    for (const release of [statement.official, statement.localized, ...statement.retained]) {
-      if (release === null) continue;
-      expect(release.result).toBe('PASSED');
-      const { index } = await loadManifest({ root, snapshotId: release.snapshot_id, checkObjects: true });
-      expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
-      if (release !== statement.localized) continue;
-      const entries = index.entries(0, index.length);
-      found = Object.fromEntries(entries.map(({ destination, blake3 }) => [destination, blake3]));
-    }
-    return found;
-  } finally {
-    await pool.close();
+  let found: AttestedFiles = null;
+  for (const release of [statement.official, statement.localized, ...statement.retained]) {
+    if (release === null) continue;
+    expect(release.result).toBe('PASSED');
+    const { index } = await loadManifest({ root, snapshotId: release.snapshot_id, checkObjects: true });
+    expect((await verifyRelease({ root, index, pool, concurrency: 2 })).damagedCount).toBe(0);
+    if (release !== statement.localized) continue;
+    const entries = index.entries(0, index.length);
+    found = Object.fromEntries(entries.map(({ destination, blake3 }) => [destination, blake3]));
   }
+  return found;
 }

@@ -6,7 +6,7 @@
  */
 import process from 'node:process';
 import { humanDatabases } from '../../src/daemon/backup/backup.ts';
-import { createCopyThread } from '../../src/daemon/backup/copy-thread.ts';
+import { openCopyThread } from '../../src/daemon/backup/copy-database.ts';
 import { restoreBackup } from '../../src/daemon/backup/restore/restore-backup.ts';
 import { writeBackup } from '../../src/daemon/backup/write-backup.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
@@ -15,7 +15,7 @@ import { systemClock as clock } from '../../src/platform/process/clock.ts';
 const [mode = '', data = '', folder = '', failpoint = '', keep = '1'] = process.argv.slice(2);
 const { signal } = new AbortController();
 const pool = createHashPool({ threads: 1 });
-const thread = createCopyThread();
+const thread = openCopyThread();
 const failpoints = {
   hit: (name: string) => {
     if (name === failpoint) process.kill(process.pid, 'SIGKILL');
@@ -29,7 +29,7 @@ if (mode === 'backup') {
       keep: Number(keep),
       clock,
       failpoints,
-      thread,
+      thread: thread.calls,
       pool,
       pauseMs: 0,
     },
@@ -38,7 +38,7 @@ if (mode === 'backup') {
 } else {
   await restoreBackup(
     { from: folder, data, databases: [], all: true },
-    { pool, thread, now: new Date(), failpoints, signal },
+    { pool, thread: thread.calls, now: new Date(), failpoints, signal },
   );
 }
 throw new Error('the failpoint was not reached');

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { humanDatabases } from '../../src/daemon/backup/backup.ts';
 import { readManifest } from '../../src/daemon/backup/backup-manifest.ts';
-import { createCopyThread } from '../../src/daemon/backup/copy-thread.ts';
+import { openCopyThread } from '../../src/daemon/backup/copy-database.ts';
 import { writeBackup, type BackupOptions, type WrittenBackup } from '../../src/daemon/backup/write-backup.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -63,7 +63,7 @@ export async function backupWorld(rows = 500): Promise<BackupWorld> {
   for (const { path } of databases) addRows(path, rows);
   const clock = new FakeClock();
   const pool = createHashPool({ threads: 1 });
-  const thread = createCopyThread();
+  const thread = openCopyThread();
   onTestFinished(async () => {
     await thread.close();
     await pool.close();
@@ -82,7 +82,7 @@ export async function backupWorld(rows = 500): Promise<BackupWorld> {
           keep: 7,
           clock,
           failpoints: { hit: () => undefined },
-          thread,
+          thread: thread.calls,
           pool,
           pauseMs: 0,
           ...over,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { RawAnswer } from './raw-http.ts';
 import { startServedProcess, type ServedProcess, type ServedProcessOptions } from './served-process.ts';

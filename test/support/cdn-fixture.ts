@@ -5,20 +5,19 @@ import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
-import { blockCount, blockSpan, hasBlockList } from '../../src/domain/release/blocks.ts';
+import { hasBlockList } from '../../src/domain/release/blocks.ts';
 import { RUNBOOK_BASE } from '../../src/contract/problems/problem-links.ts';
 import type { Crc64Decimal } from '../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
-import type { HashPool } from '../../src/platform/hashing/digests.ts';
 import { createLogger, createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { createCdnHandler, type CdnHandler } from '../../src/server/bytes/cdn-handler.ts';
 import { DEFAULT_CDN_LIMITS, type CdnLimits } from '../../src/server/bytes/cdn-limits.ts';
-import type { ObjectSource } from '../../src/server/bytes/object-source.ts';
+import { createObjectSource, type ObjectSource } from '../../src/snapshot/objects/object-source.ts';
 import { blockListPath, objectPath } from '../../src/snapshot/volume/layout.ts';
 import { destinationOf, FakeServing, fakeRelease } from '../fakes/fake-serving.ts';
-import { createBlockHashPool } from '../fakes/block-hash-pool.ts';
+import { blockListOf } from './block-list-of.ts';
 import { rawRequest, type RawAnswer } from './raw-http.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -32,8 +31,8 @@ export interface CdnFixture {
   readonly registry: Registry;
   readonly handler: CdnHandler;
   readonly server: Server;
-  /** `hashBlock` calls so far, as `start-end`. */
-  readonly hashed: string[];
+  /** Reads of the volume so far, as `start-end`. */
+  readonly reads: string[];
   /** Requests `/{cdn_host}/` + path. */
   request(method: string, path: string, fields?: Readonly<Record<string, string>>): Promise<RawAnswer>;
   /** The value of a metric, summed over its labels. */
@@ -71,12 +70,7 @@ export async function storeObject(
     media_type: mediaType,
   };
   if (!hasBlockList(bytes.length)) return entry;
-  const list = Buffer.concat(
-    Array.from({ length: blockCount(bytes.length) }, (_, block) => {
-      const { start, end } = blockSpan(block, bytes.length);
-      return Buffer.from(blake3Hex(bytes.subarray(start, end)), 'hex');
-    }),
-  );
+  const list = blockListOf(bytes);
   await writeFile(blockListPath(root, blake3), list);
   return { ...entry, blocks: blake3Hex(list) };
 }
@@ -87,7 +81,6 @@ export async function startCdn(
     readonly limits?: Partial<CdnLimits>;
     readonly clock?: Clock;
     readonly source?: (root: string) => ObjectSource;
-    readonly pool?: Pick<HashPool, 'hashBlock'>;
     /** Receives each line of the log. */
     readonly onLog?: (line: string) => void;
   } = {},
@@ -95,16 +88,10 @@ export async function startCdn(
   const root = await temporaryDirectory();
   const serving = new FakeServing();
   const registry = new Registry();
-  const pool = options.pool ?? createBlockHashPool();
-  const hashed: string[] = [];
+  const source = (options.source ?? createObjectSource)(root);
+  const reads: string[] = [];
   const handler = createCdnHandler({
     serving,
-    pool: {
-      hashBlock: async (fd, start, end) => {
-        hashed.push(`${start}-${end}`);
-        return await pool.hashBlock(fd, start, end);
-      },
-    },
     root,
     cdnHost: CDN_HOST,
     defaultChannel: 'official',
@@ -118,7 +105,13 @@ export async function startCdn(
     clock: options.clock ?? systemClock,
     createRequestId: () => 'request-id-of-the-test',
     limits: { ...DEFAULT_CDN_LIMITS, ...options.limits },
-    ...(options.source === undefined ? {} : { source: options.source(root) }),
+    source: {
+      ...source,
+      read: async (fd, start, memory) => {
+        reads.push(`${start}-${start + memory.length}`);
+        return await source.read(fd, start, memory);
+      },
+    },
   });
   const server = createServer((request, response) => {
     handler.handle(request, response, request.url ?? '');
@@ -139,7 +132,7 @@ export async function startCdn(
     registry,
     handler,
     server,
-    hashed,
+    reads,
     request: async (method, path, fields) => await rawRequest(port, method, `/${CDN_HOST}/${path}`, fields),
     metric: async (name) => {
       const metric = await registry.getSingleMetric(name)?.get();

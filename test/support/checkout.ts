@@ -14,7 +14,7 @@ const CONSOLE = [
   'scripts/node-tools.sh',
   '.console',
 ];
-const SOURCES = ['cmd', 'docs', 'src'];
+const SOURCES = ['cmd', 'demo', 'docs', 'src'];
 
 const COPIED = ['bin', 'scripts/setup.sh', 'package.json', 'package-lock.json', ...CONSOLE];
 

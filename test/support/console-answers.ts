@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright-core';
-import { REPORT_PATHS } from '../../src/cli/ctl/report-path.ts';
+import { REPORT_PATHS } from '../../src/cli/ctl/reports.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 
 const NAMES: ReadonlyMap<string, ReportName> = new Map([...REPORT_PATHS].map(([name, path]) => [path, name]));

@@ -20,7 +20,6 @@ export async function consoleAddresses(page: Page, world: ConsoleWorld): Promise
   found.add('#/glossary/radio-club');
   found.add(`#/glossary?check=${encodeURIComponent('先生と温泉郷へ')}`);
   found.add(`#/memory?text=${encodeURIComponent('先生')}`);
-  found.add('#/components');
   return [...found];
 }
 

@@ -1,8 +1,8 @@
-import { dialogLine } from '../../src/cli/dev/demo/dialog-line.ts';
-import type { DialogRow } from '../../src/cli/dev/demo/dialog-row.ts';
-import { translateDemoLine } from '../../src/cli/dev/demo/translate-line.ts';
-import { csvTable, jsonRows } from '../../src/cli/dev/demo/text-tables.ts';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { dialogLine } from '../../demo/game/dialog-line.ts';
+import type { DialogRow } from '../../demo/game/dialog-row.ts';
+import { translateDemoLine } from '../../demo/game/translate-line.ts';
+import { csvTable, jsonRows } from '../../demo/game/text-tables.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 import type { ReleaseFiles } from './release-tree.ts';
 
 /** The two official releases of the world of the console. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { translateDemoLine } from '../../src/cli/dev/demo/translate-line.ts';
+import { translateDemoLine } from '../../demo/game/translate-line.ts';
 import { CONSOLE_FILES, CONSOLE_RELEASES, consoleRelease } from './console-release.ts';
 import type { ConsolePerson, ConsoleUnit, ConsoleWorld } from './console-world.ts';
 import { until } from './until.ts';
@@ -222,7 +222,7 @@ async function publish({ act, ended }: ConsoleWorld, reason: string): Promise<vo
 }
 
 async function untilLocalized({ read }: ConsoleWorld, id: string): Promise<void> {
-  await until(async () => (await read('translation.status')).current?.localized_release_id === id, 60_000);
+  await until(async () => (await read('translation.status')).current?.localized_release_id === id);
 }
 
 async function complete(world: ConsoleWorld, destination: string): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createAdminApi } from '../../src/cli/ctl/admin-api.ts';
-import { reportPath } from '../../src/cli/ctl/report-path.ts';
+import { reportPath } from '../../src/cli/ctl/reports.ts';
 import type { ControlAction } from '../../src/contract/actions/actions.ts';
 import type { ControlScope } from '../../src/contract/actions/control-scopes.ts';
 import { stringifyJsonExact } from '../../src/contract/json/json-exact.ts';
@@ -205,7 +205,7 @@ function openDesk({ serverUrl }: TestSystem, atEnd: AtEnd): ConsoleDesk {
       await until(async () => {
         const { task } = await read('task.status', { task_id });
         return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
-      }, 60_000),
+      }),
     units: async (destination) => (await read('parse.text_units', { destination, limit: '1000' })).items,
     task: async (destination) => {
       const [task] = (await read('translation.tasks', { destination })).items;
@@ -220,5 +220,5 @@ async function untilBuilt({ read }: ConsoleDesk, releaseId: string): Promise<voi
   await until(async () => {
     const { items } = await read('translation.tasks', { release_id: releaseId, limit: '1' });
     return items.length > 0;
-  }, 60_000);
+  });
 }

@@ -1,4 +1,4 @@
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
 
 const MIB = 1024 * 1024;
 

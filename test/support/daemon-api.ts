@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
-import { createDaemonApi, type DaemonApiOptions } from '../../src/daemon/api/api-server.ts';
+import { createDaemonApi, type ApiSurface, type DaemonApiOptions } from '../../src/daemon/api/api-server.ts';
 import { byName } from '../../src/daemon/api/by-name.ts';
-import { defineReport, type DefinedReport } from '../../src/daemon/api/define-report.ts';
+import { defineReport, type DefinedReport } from '../../src/engine/define-report.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { Listening } from '../../src/platform/http/listen.ts';
 import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
@@ -41,14 +41,20 @@ export function stubReports(
 }
 
 /** Starts an API on a free port. Parts that are not given answer nothing. */
-export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): Promise<TestApi> {
+export async function startTestApi(
+  overrides: Partial<Omit<DaemonApiOptions, 'surface'> & ApiSurface> = {},
+): Promise<TestApi> {
   let ids = 0;
-  const api = createDaemonApi({
+  const surface: ApiSurface = {
     reports: new Map(),
     actions: new Map(),
     damage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
     conditions: { current: () => ({ conditions: [], tag: 'none' }), waitForChange: () => Promise.resolve() },
+    ...overrides,
+  };
+  const api = createDaemonApi({
+    surface: () => surface,
     readiness: () => ({ ready: true, message: 'ready' }),
     clock: systemClock,
     logger: createSilentLogger(),
@@ -58,6 +64,7 @@ export async function startTestApi(overrides: Partial<DaemonApiOptions> = {}): P
     createSpanId: () => '00f067aa0ba902b8',
     tokenFile: () => null,
     allowedHosts: () => [],
+    nameFolders: () => (body) => body,
     secrets: createSecretMask(),
     ...overrides,
   });

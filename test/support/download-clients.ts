@@ -94,14 +94,9 @@ async function rangeList({ url, file, size, killed }: Attempt): Promise<boolean>
   const type = /^content-type: (multipart\/byteranges.*)\r$/im.exec(fields)?.[1];
   // A cache that keeps slices sends the whole file instead, which is as good.
   if (type === undefined) body.copy(bytes);
-  else for (const part of parseByteRanges(type, withoutPreamble(body))) part.body.copy(bytes, part.start);
+  else for (const part of parseByteRanges(type, body)) part.body.copy(bytes, part.start);
   await pipeline([bytes], createWriteStream(file));
   return true;
-}
-
-/** Caches may begin a multipart body with an empty preamble (RFC 2046, section 5.1.1). */
-function withoutPreamble(body: Buffer): Buffer {
-  return body.toString('latin1', 0, 2) === '\r\n' ? body.subarray(2) : body;
 }
 
 /**

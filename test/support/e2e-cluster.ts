@@ -1,14 +1,11 @@
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { buildImage, makeBaseImage } from './container-image.ts';
-import { startDocker } from './docker.ts';
+import { inject } from 'vitest';
+import type { StartedCluster } from './e2e-node.ts';
 import { CHART } from './helm.ts';
-import { PAUSE_COMMAND, startKubeNode } from './kube-node.ts';
+import { nodeLogs } from './kube-node.ts';
 import { kubeTools } from './kube-tools.ts';
-import { hasTool } from './tools.ts';
 
 /** A cluster that really runs pods, with the image loaded. */
 export interface E2eCluster {
@@ -25,71 +22,17 @@ export interface E2eCluster {
    */
   readonly enter: readonly string[] | null;
   readonly directory: string;
-  /** Starts metrics-server; a cluster elsewhere is expected to have one. */
-  readonly startMetrics: () => Promise<void>;
+  /** The end of the logs of its programs; empty for a cluster elsewhere. */
   readonly logs: () => Promise<string>;
-  readonly stop: () => Promise<void>;
 }
 
-/**
- * The cluster of `E2E_KUBECONFIG` with the image `E2E_IMAGE` (repository:tag), or else a cluster that is started on
- * this machine with an image that is built now.
- *
- * @returns `null` when neither is available
- */
-export async function startE2eCluster(): Promise<E2eCluster | null> {
-  const { E2E_KUBECONFIG: kubeconfig, E2E_IMAGE: image } = process.env;
-  if (kubeconfig !== undefined && image !== undefined) {
-    const directory = await mkdtemp(join(tmpdir(), 'slipway-e2e-'));
-    return clusterOf(directory, kubeconfig, image, null, {
-      startMetrics: async () => undefined,
-      logs: async () => '',
-      stop: async () => await rm(directory, { recursive: true, force: true }),
-    });
-  }
-  if (!hasTool('docker') || !hasTool('busybox')) return null;
-  const docker = await startDocker();
-  if (docker === null) return null;
-  const node = await startKubeNode();
-  if (node === null) {
-    await docker.stop();
-    return null;
-  }
-  const own = 'localhost/slipway:e2e';
-  try {
-    await makeBaseImage(docker, 'localhost/base:1', join(node.directory, 'base'));
-    buildImage(docker, 'localhost/base:1', own);
-    const container = docker.run('create', 'localhost/base:1', 'true');
-    docker.run(
-      'commit',
-      `--change=ENTRYPOINT ${JSON.stringify(PAUSE_COMMAND)}`,
-      container,
-      'localhost/pause:1',
-    );
-    const archive = join(node.directory, 'images.tar');
-    docker.run('save', '--output', archive, own, 'localhost/pause:1');
-    node.importImage(archive);
-    await rm(archive);
-  } catch (error) {
-    await node.stop();
-    throw error;
-  } finally {
-    await docker.stop();
-  }
-  return clusterOf(node.directory, node.kubeconfig, own, node.enter, {
-    startMetrics: async () => await node.startMetrics(),
-    logs: async () => await node.logs(),
-    stop: async () => await node.stop(),
-  });
+/** The cluster that all files share; `null` when there is none. */
+export function e2eCluster(): E2eCluster | null {
+  const started = inject('e2eCluster');
+  return started === null ? null : clusterOf(started);
 }
 
-function clusterOf(
-  directory: string,
-  kubeconfig: string,
-  image: string,
-  enter: readonly string[] | null,
-  rest: Pick<E2eCluster, 'startMetrics' | 'logs' | 'stop'>,
-): E2eCluster {
+function clusterOf({ kubeconfig, image, enter, directory }: StartedCluster): E2eCluster {
   const programs = kubeTools('helm', 'kubectl');
   if (programs === null) throw new Error('helm and kubectl are missing');
   const env = {
@@ -131,6 +74,6 @@ function clusterOf(
         : run([programs.helm, ...args, CHART, '--values', '-'], JSON.stringify(values)),
     enter,
     directory,
-    ...rest,
+    logs: async () => (enter === null ? '' : await nodeLogs(directory)),
   };
 }

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startOriginProxy, type OriginProxy } from './origin-proxy.ts';
 import { writeReleaseTree, type ReleaseFiles } from './release-tree.ts';
+import type { AtEnd } from './shared-fixture.ts';
 import { CDN_HOST, startSystem, type SystemOptions, type TestSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
-import { until } from './until.ts';
+import { until, WAIT_MS } from './until.ts';
 
 /** A running origin with a proxy in front of it, and what starts an edge behind that. */
 export interface OriginWithEdges {
@@ -27,6 +28,8 @@ export interface EdgeSettings {
   readonly slipway?: object;
   readonly daemon?: SystemOptions['daemon'];
   readonly startNothing?: boolean;
+  /** By default it stops with the running test. */
+  readonly atEnd?: AtEnd;
 }
 
 /** The public key file of a system. */
@@ -34,22 +37,24 @@ export function publicKeyOf({ directory }: TestSystem): string {
   return join(directory, 'keys', 'signing.pub');
 }
 
-/** Starts an origin over a folder that holds a release. */
+/** Starts an origin over a folder that holds a release. By default it stops with the running test. */
 export async function startOrigin(
   release: { readonly id: string; readonly files: ReleaseFiles; readonly serverInfo?: object },
   daemon: SystemOptions['daemon'] = {},
   server: SystemOptions['server'] = {},
+  originEnd: AtEnd = onTestFinished,
 ): Promise<OriginWithEdges> {
-  const folder = await temporaryDirectory();
+  const folder = await temporaryDirectory(originEnd);
   const tree = join(folder, 'upstream');
   await writeReleaseTree(tree, release);
   const origin = await startSystem({
     upstream: { kind: 'directory', directory: { path: tree } },
     daemon: { ...daemon },
     server: { ...server },
+    atEnd: originEnd,
   });
   await origin.untilReady(true);
-  const proxy = await startOriginProxy(origin.serverUrl, onTestFinished);
+  const proxy = await startOriginProxy(origin.serverUrl, originEnd);
   const offer = async (id: string, files: ReleaseFiles): Promise<void> => {
     await writeReleaseTree(tree, { ...release, id, files });
   };
@@ -63,7 +68,13 @@ export async function startOrigin(
       if (status !== 'succeeded') throw new Error(`the origin did not publish ${id}: ${reason ?? status}`);
       await untilServed(origin, id);
     },
-    startEdge: async ({ trustedKeys, slipway, daemon: more = {}, startNothing = false } = {}) => {
+    startEdge: async ({
+      trustedKeys,
+      slipway,
+      daemon: more = {},
+      startNothing = false,
+      atEnd = onTestFinished,
+    } = {}) => {
       const key = join(folder, 'origin.pub');
       await copyFile(publicKeyOf(origin), key);
       return await startSystem({
@@ -76,13 +87,18 @@ export async function startOrigin(
         },
         daemon: more,
         startNothing,
+        atEnd,
       });
     },
   };
 }
 
 /** Waits until a system serves this release. */
-export async function untilServed({ serverUrl }: TestSystem, id: string, deadlineMs = 40_000): Promise<void> {
+export async function untilServed(
+  { serverUrl }: TestSystem,
+  id: string,
+  deadlineMs = WAIT_MS,
+): Promise<void> {
   await until(async () => {
     const response = await fetch(`${serverUrl}/readyz`);
     const body = (await response.json()) as { distributable: boolean; release_id: string | null };

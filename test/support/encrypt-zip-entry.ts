@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { decryptZipCrypto, ENCRYPTION_HEADER } from '../../src/daemon/formats/zip/zip-crypto.ts';
+import { decryptZipCrypto, ENCRYPTION_HEADER } from '../../src/formats/zip/zip-crypto.ts';
 import type { ZipInput } from './write-zip.ts';
 
 const ANY_BYTE = Array.from({ length: 256 }, (_, byte) => byte);

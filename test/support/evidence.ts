@@ -1,6 +1,6 @@
 import type {
   AttestationStatement,
-  AttestedRelease,
+  CurrentAttestedRelease,
   VerifiedAttestation,
 } from '../../src/domain/verdict/attestation.ts';
 import type { Channel } from '../../src/domain/release/channel.ts';
@@ -24,16 +24,21 @@ export function releaseIdOf(text: string): ReleaseId {
 }
 
 /** A release that passed its verification. */
-export function attestedRelease(id: string, changes: Partial<AttestedRelease> = {}): AttestedRelease {
+export function attestedRelease(
+  id: string,
+  changes: Partial<CurrentAttestedRelease> = {},
+): CurrentAttestedRelease {
   return {
     release_id: releaseIdOf(id),
     snapshot_id: `blake3:${id}` as SnapshotId,
     entry_count: 3,
     total_bytes: 1000,
     created_at: GOOD_AT - 5000,
+    current_since: GOOD_AT - 4000,
     verified_at: GOOD_AT - 100,
     verification: 'full',
     result: 'PASSED',
+    server_info: null,
     ...changes,
   };
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { UNIT_FORMATS, writeUnits, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
+import { UNIT_FORMATS, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
 import {
   UNIT_STATES,
   type ReadResult,
@@ -109,13 +109,11 @@ function asXliff(record: UnitRecord): UnitRecord {
 }
 
 /** A file of units. @throws when one is refused */
-export async function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  const refuse = (_: UnitRecord, error: Error): never => {
-    throw error;
-  };
-  for await (const part of writeUnits(format, LANGUAGES, records, refuse)) parts.push(part);
-  return Buffer.concat(parts);
+export function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): Buffer {
+  const writer = UNIT_FORMATS[format].createWriter(LANGUAGES);
+  return Buffer.from(
+    [writer.begin(), ...records.map((record) => writer.write(record)), writer.end()].join(''),
+  );
 }
 
 /** Reads a file in pieces of a size. */

@@ -70,7 +70,7 @@ export function writtenTerms(): fc.Arbitrary<WrittenTerm> {
 
 /** The file of some terms. */
 export function termFile(format: TermFormatName, terms: readonly WrittenTerm[]): string {
-  const writer = TERM_FORMATS[format].createWriter({ pair: TERM_PAIR, version: '1.2.3' });
+  const writer = TERM_FORMATS[format].createWriter(TERM_PAIR, '1.2.3');
   return writer.begin() + terms.map((term) => writer.write(term)).join('') + writer.end();
 }
 

@@ -1,4 +1,4 @@
-import { parseOutputFormat } from '../../src/cli/ctl/output/output-format.ts';
+import { parseOutputFormat } from '../../src/cli/ctl/output/view.ts';
 import { PLAIN } from '../../src/platform/terminal/painter.ts';
 import { Readable } from 'node:stream';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
@@ -183,7 +183,7 @@ async function runCommand({ api }: FakeTranslations, argv: readonly string[]): P
   const args = parseCtlArguments(argv);
   const command = findCtlCommand(args.words);
   if (command === null) throw new Error(`there is no command ${argv.join(' ')}`);
-  refuseOtherOptions(args, command.name, command.options);
+  refuseOtherOptions(args, command.name, command.optionTexts ?? []);
   const context = {
     api,
     args,

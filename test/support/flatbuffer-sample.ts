@@ -1,10 +1,10 @@
-import { BASE_TYPE as TYPE } from '../../src/contract/formats/flatbuffers-base-types.ts';
+import { BASE_TYPE as TYPE } from '../../src/formats/flatbuffers/base-types.ts';
 import { Builder } from 'flatbuffers';
 import {
   binarySchema,
   type FieldDescription,
   type SchemaDescription,
-} from '../../src/cli/dev/demo/binary-schema.ts';
+} from '../../demo/game/binary-schema.ts';
 
 /** The fields of the root table of {@link SAMPLE_SCHEMA}; the place is the number. */
 const ROOT_FIELDS: readonly FieldDescription[] = [

@@ -3,9 +3,12 @@ import {
   createFreezer,
   type Freezer,
   type FreezeRequest,
-} from '../../src/daemon/localized/freeze/freezer.ts';
-import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import type { FrozenRelease, PublishPolicy } from '../../src/daemon/localized/freeze/frozen-release.ts';
+} from '../../src/localization/localized/freeze/freezer.ts';
+import type {
+  FrozenEdit,
+  FrozenRelease,
+  PublishPolicy,
+} from '../../src/localization/localized/freeze/frozen-release.ts';
 import { openReviewWorld, type ReviewWorld } from './review-world.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -28,11 +31,7 @@ export interface FreezeWorld {
 export async function openFreezeWorld(isCurrent: () => boolean = () => true): Promise<FreezeWorld> {
   const world = await openReviewWorld();
   const { unitsAfter, publishing } = world;
-  const freezer = createFreezer({
-    parse: { unitsAfter, isCurrent: () => Promise.resolve(isCurrent()) },
-    publishing,
-    patcherVersion: 'test',
-  });
+  const freezer = createFreezer({ unitsAfter, isCurrent: () => Promise.resolve(isCurrent()) }, publishing);
   return {
     world,
     freezer,

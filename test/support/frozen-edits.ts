@@ -1,6 +1,6 @@
-import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
-import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
+import type { FrozenEdit } from '../../src/localization/localized/freeze/frozen-release.ts';
+import { unitIdText } from '../../src/localization/unit-id-text.ts';
+import type { ParsedUnit } from '../../src/localization/parse/container/parsed-container.ts';
 
 /** Edits as the freeze writes them, one a line. */
 export function editLines(edits: readonly FrozenEdit[]): string {

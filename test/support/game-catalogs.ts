@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { seededBytes } from './generate-release.ts';
-import { memoryPack } from '../../src/cli/dev/demo/catalogs/memory-pack-writer.ts';
+import { memoryPack } from '../../demo/game/catalogs/memory-pack-writer.ts';
 
 const { boolean, int32, int64, list, map, object, text } = memoryPack;
 

@@ -2,14 +2,17 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
 import type { ReportBodyOf } from '../../src/contract/reports/reports.ts';
-import { glossaryConfigurationSchema } from '../../src/daemon/glossary/glossary-config.ts';
-import { createGlossary, type Glossary } from '../../src/daemon/glossary/glossary.ts';
-import { mainGlossaryPath } from '../../src/daemon/glossary/glossary-thread.ts';
-import { createCalls } from '../../src/daemon/glossary/glossary-worker.ts';
+import { glossaryConfigurationSchema } from '../../src/localization/glossary/glossary-config.ts';
+import { createGlossary, type Glossary } from '../../src/localization/glossary/glossary.ts';
+import { createEvents, type Events } from '../../src/engine/events/events.ts';
+import { mainGlossaryPath } from '../../src/localization/glossary/glossary-files.ts';
+import type { GlossaryChanged } from '../../src/localization/text-events.ts';
+import { threadInProcess, type Thread } from '../../src/platform/threads/thread.ts';
+import { createStore, type GlossaryStore } from '../../src/localization/glossary/glossary-worker.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { act } from './actions.ts';
 import { TEST_PAIR } from './glossary-terms.ts';
-import { inProcessThread } from './in-process-thread.ts';
+import { aroundCalls } from './caller-in-process.ts';
 import { askReport } from './reports.ts';
 import { createTestEngine, type TestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -19,6 +22,7 @@ type ReportedTerm = ReportBodyOf<'translation.glossary.query'>['items'][number];
 /** A Glossary with its thread, on a folder of its own. */
 export interface TestGlossary extends TestEngine {
   readonly glossary: Glossary;
+  readonly events: Events<GlossaryChanged>;
   readonly directory: string;
   /** The main file. */
   readonly path: string;
@@ -49,13 +53,14 @@ export async function createTestGlossary(
   const exchangeRoot = join(directory, 'exchange');
   let ids = 0;
   const path = mainGlossaryPath(directory);
-  const inProcess = inProcessThread(createCalls({ path }));
-  const call = async (...[name, argument]: Parameters<typeof inProcess.call>): Promise<unknown> => {
-    const answer = await inProcess.call(name, argument);
+  const events = createEvents<GlossaryChanged>();
+  const inProcess = threadInProcess(createStore({ path }));
+  const calls = aroundCalls<GlossaryStore>(inProcess.calls, async (name, call) => {
+    const answer = await call();
     await options.afterCall?.(name);
     return answer;
-  };
-  const thread = { ...inProcess, call: call as typeof inProcess.call };
+  });
+  const thread: Thread<GlossaryStore> = { ...inProcess, calls };
   const glossary = createGlossary({
     ...world,
     ...(options.isThreaded === true ? {} : { thread }),
@@ -66,6 +71,7 @@ export async function createTestGlossary(
     createId: () => `new${(ids += 1)}`,
     exchangeRoot: () => exchangeRoot,
     version: '1.2.3',
+    events,
   });
   onTestFinished(async () => await glossary.close());
   world.engine.jobs.register(...glossary.jobs);
@@ -76,6 +82,7 @@ export async function createTestGlossary(
   return {
     ...world,
     glossary,
+    events,
     directory,
     path,
     exchangeRoot,

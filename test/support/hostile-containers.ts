@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { flatBuffersTable, flatBuffersTableSchema } from '../../src/cli/dev/demo/flatbuffers-table.ts';
-import type { DialogRow } from '../../src/cli/dev/demo/dialog-row.ts';
-import { writeSqliteTable } from '../../src/cli/dev/demo/sqlite-table.ts';
-import { writeBundle, type BundleOptions } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { writeSerializedFile, type UnityObject } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { flatBuffersTable, flatBuffersTableSchema } from '../../demo/game/flatbuffers-table.ts';
+import type { DialogRow } from '../../demo/game/dialog-row.ts';
+import { writeSqliteTable } from '../../demo/game/sqlite-table.ts';
+import { writeBundle, type BundleOptions } from '../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile, type UnityObject } from '../../demo/game/unity/write-serialized-file.ts';
 import { encryptZipEntry } from './encrypt-zip-entry.ts';
 import type { TestRules } from './parse-bytes.ts';
 import { sampleObjects, sampleTextAsset } from './unity-samples.ts';

@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** The value of NODE_OPTIONS in the image, so that tests run programs with the heap settings of users. */
+/** The value of NODE_OPTIONS in the image: the heap settings of users. */
 export const IMAGE_NODE_OPTIONS = readOptions();
+
+/**
+ * The same with more room for new objects, with which a program starts in two thirds of the processor time. For tests that do
+ * not measure memory.
+ */
+export const FAST_NODE_OPTIONS = IMAGE_NODE_OPTIONS.replace(
+  /--max-semi-space-size=\d+/,
+  '--max-semi-space-size=16',
+);
 
 function readOptions(): string {
   const dockerfile = readFileSync(resolve(import.meta.dirname, '../../Dockerfile'), 'utf8');

@@ -1,13 +1,14 @@
+import { unitIdOf as parsedUnitId } from '../../src/localization/parse/container/unit-emitter.ts';
 import { createHash } from 'node:crypto';
-import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
+import type { ParsedUnit } from '../../src/localization/parse/container/parsed-container.ts';
 import type {
   ContentOutcome,
   FoundError,
   IndexedFile,
   ReleaseFiles,
-} from '../../src/daemon/parse/index/index-rows.ts';
-import { openParseIndex, type ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
-import type { ReportedIndex } from '../../src/daemon/parse/index/reported-index.ts';
+} from '../../src/localization/parse/index/index-rows.ts';
+import { openParseIndex, type ParseIndex } from '../../src/localization/parse/index/parse-index.ts';
+import type { ReportedIndex } from '../../src/localization/parse/index/read/reported-index.ts';
 import { compareDestinations } from '../../src/domain/release/destination.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 
@@ -37,16 +38,11 @@ export function sha256(text: string): Buffer {
 }
 
 export function unitIdOf(destinationKey: string, keyPath: string): Buffer {
-  return sha256(`${destinationKey}\0${keyPath}`).subarray(0, 16);
+  return Buffer.from(parsedUnitId(destinationKey, keyPath));
 }
 
 export function openTestIndex(path = ':memory:', clock: Clock = systemClock): ParseIndex {
-  return openParseIndex({
-    path,
-    clock,
-    unitIdOf,
-    placeholdersOf: (text) => text.match(/\{\w+\}/g) ?? [],
-  });
+  return openParseIndex(path, clock);
 }
 
 export function unitsOf({ destination, key, leaves }: ModelFile): ParsedUnit[] {

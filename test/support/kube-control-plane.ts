@@ -15,8 +15,8 @@ const START_MS = 120_000;
 const ATTEMPTS = 3;
 const SIGTERM_GRACE_MS = 3_000;
 
-/** A real kube-apiserver with its etcd, without any controller. */
-export interface KubeControlPlane {
+/** What a client of an API server needs to know. */
+export interface KubeAccess {
   readonly url: string;
   /** Token of a member of system:masters. */
   readonly token: string;
@@ -24,8 +24,12 @@ export interface KubeControlPlane {
   readonly ca: string;
   /** A kubeconfig file for {@link token}. */
   readonly kubeconfig: string;
-  /** An empty folder, removed at the end. */
+  /** A folder that is removed at the end. */
   readonly directory: string;
+}
+
+/** An API server, and a client of it. */
+export interface KubeApi extends KubeAccess {
   /** Sends a request to the API server. A body is sent as JSON unless it is text. */
   request(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -37,8 +41,10 @@ export interface KubeControlPlane {
       readonly token?: string;
     },
   ): Promise<KubeAnswer>;
-  /** Sends a signal to the API server alone, such as SIGSTOP. */
-  signal(name: NodeJS.Signals): void;
+}
+
+/** A real kube-apiserver with its etcd, without any controller. */
+export interface KubeControlPlane extends KubeApi {
   /** Stops the API server alone; its stored data stays. */
   stopApiServer(): Promise<void>;
   /** Starts it again, on the same port, and waits until it answers. */
@@ -132,50 +138,23 @@ async function start(
       if (etcd.ended() || apiServer.ended()) return '';
       return await readFile(join(certificates, 'apiserver.crt'), 'utf8');
     }, START_MS);
-    const agent = new Agent({ connect: { ca } });
-    const ask: KubeControlPlane['request'] = async (
-      method,
-      path,
-      { body, contentType, accept, token: own } = {},
-    ) => {
-      const answer = await request(url + path, {
-        method,
-        dispatcher: agent,
-        headers: {
-          authorization: `Bearer ${own ?? token}`,
-          'content-type': contentType ?? 'application/json',
-          ...(accept === undefined ? {} : { accept }),
-        },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      const text = await answer.body.text();
-      const isJson = String(answer.headers['content-type']).includes('json');
-      return { status: answer.statusCode, body: isJson ? (JSON.parse(text) as unknown) : text };
-    };
+    const kubeconfig = join(directory, 'kubeconfig');
+    await writeFile(kubeconfig, renderKubeconfig(url, ca, token), { mode: 0o600 });
+    const api = connectKubeApi({ url, token, ca, kubeconfig, directory });
     const ready = async (): Promise<void> => {
       await until(async () => {
         if (etcd.ended() || apiServer.ended()) return true;
-        if ((await ask('GET', '/readyz')).status !== 200) return false;
+        if ((await api.request('GET', '/readyz')).status !== 200) return false;
         // The API server creates it shortly after it reports ready.
-        return (await ask('GET', '/api/v1/namespaces/default')).status === 200;
+        return (await api.request('GET', '/api/v1/namespaces/default')).status === 200;
       }, START_MS);
       if (etcd.ended() || apiServer.ended()) {
         throw new Error(`the control plane ended while it started:\n${etcd.output()}\n${apiServer.output()}`);
       }
     };
     await ready();
-    const kubeconfig = join(directory, 'kubeconfig');
-    await writeFile(kubeconfig, renderKubeconfig(url, ca, token), { mode: 0o600 });
     return {
-      url,
-      token,
-      ca,
-      kubeconfig,
-      directory,
-      request: ask,
-      signal: (name) => {
-        apiServer.child.kill(name);
-      },
+      ...api,
       stopApiServer: async () => {
         await end(apiServer);
       },
@@ -184,7 +163,7 @@ async function start(
         await ready();
       },
       stop: async () => {
-        await agent.close();
+        await api.close();
         await stop();
       },
     };
@@ -192,6 +171,32 @@ async function start(
     await stop();
     throw error;
   }
+}
+
+/** Connects to an API server that runs. */
+export function connectKubeApi(access: KubeAccess): KubeApi & { close(): Promise<void> } {
+  const agent = new Agent({ connect: { ca: access.ca } });
+  return {
+    ...access,
+    request: async (method, path, { body, contentType, accept, token } = {}) => {
+      const answer = await request(access.url + path, {
+        method,
+        dispatcher: agent,
+        headers: {
+          authorization: `Bearer ${token ?? access.token}`,
+          'content-type': contentType ?? 'application/json',
+          ...(accept === undefined ? {} : { accept }),
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await answer.body.text();
+      const isJson = String(answer.headers['content-type']).includes('json');
+      return { status: answer.statusCode, body: isJson ? (JSON.parse(text) as unknown) : text };
+    },
+    close: async () => {
+      await agent.close();
+    },
+  };
 }
 
 interface RunningProgram {

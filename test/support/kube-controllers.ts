@@ -1,20 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished } from 'vitest';
-import type { KubeControlPlane } from './kube-control-plane.ts';
+import type { KubeApi } from './kube-control-plane.ts';
 import { kubeTools } from './kube-tools.ts';
 import type { AtEnd } from './shared-fixture.ts';
 
 /**
- * Runs controllers of a real kube-controller-manager against a control plane. By default they stop with the running test.
+ * Runs controllers of a real kube-controller-manager against a control plane.
  *
  * @param names of controllers, such as `namespace-controller`
  */
-export function startKubeControllers(
-  plane: KubeControlPlane,
-  names: readonly string[],
-  atEnd: AtEnd = onTestFinished,
-): void {
+export function startKubeControllers(plane: KubeApi, names: readonly string[], atEnd: AtEnd): void {
   const programs = kubeTools('kube-controller-manager');
   if (programs === null) throw new Error('kube-controller-manager is missing');
   const child = spawn(

@@ -36,12 +36,8 @@ export interface KubeNode {
   readonly directory: string;
   /** Command prefix that runs a program in the network of the node. */
   readonly enter: readonly string[];
-  /** Starts metrics-server, which a HorizontalPodAutoscaler reads, and waits until it answers. */
-  startMetrics(): Promise<void>;
   /** Loads an image that `docker save` wrote. */
   importImage(archive: string): void;
-  /** The end of every log, for the message of a failing test. */
-  logs(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -49,12 +45,11 @@ export interface KubeNode {
 export const PAUSE_COMMAND = ['/bin/busybox', 'sleep', '1000000000'];
 
 /**
- * Starts etcd, the control plane, containerd, kubelet, kube-proxy and CoreDNS. They are isolated from the machine and
- * all end with one process. One node runs at a time on a machine; the others wait. Needs root.
+ * The programs of a node, built if they are missing.
  *
- * @returns `null` when the programs are missing and cannot be built here, or this user is not root
+ * @returns `null` when they are missing and cannot be built here, or this user is not root
  */
-export async function startKubeNode(): Promise<KubeNode | null> {
+export function kubeNodePrograms(): Readonly<Record<string, string>> | null {
   if (process.getuid?.() !== 0) {
     if (process.env['CI'] === 'true') throw new Error('a Kubernetes node needs root');
     console.warn('SKIPPED: tests in a Kubernetes node: they need root');
@@ -62,19 +57,29 @@ export async function startKubeNode(): Promise<KubeNode | null> {
   }
   const tools = ['runc', 'iptables', 'conntrack', 'ip', 'openssl', 'busybox', 'bash', 'nsenter', 'flock'];
   if (!tools.every((name) => hasTool(name))) return null;
-  const programs = kubeTools(
+  return kubeTools(
     'etcd',
     'kube-apiserver',
     'kube-controller-manager',
     'kube-scheduler',
     'kubelet',
+    'kubectl',
     'kube-proxy',
     'containerd',
     'containerd-shim-runc-v2',
     'ctr',
     'coredns',
+    'metrics-server',
   );
-  if (programs === null) return null;
+}
+
+/**
+ * Starts etcd, the control plane, containerd, kubelet, kube-proxy, CoreDNS and metrics-server, which a HorizontalPodAutoscaler
+ * reads. They are isolated from the machine and all end with one process. One node runs at a time on a machine; the others wait.
+ *
+ * @param programs see {@link kubeNodePrograms}
+ */
+export async function startKubeNode(programs: Readonly<Record<string, string>>): Promise<KubeNode> {
   // Short, because sockets lie below it.
   const directory = await mkdtemp(join(tmpdir(), 'kn-'));
   const holder = spawn(
@@ -103,7 +108,7 @@ export async function startKubeNode(): Promise<KubeNode | null> {
     await node.start();
     return node;
   } catch (error) {
-    const logs = await node.logs();
+    const logs = await nodeLogs(directory);
     await node.stop();
     throw new Error(`the node did not start:\n${logs}`, { cause: error });
   }
@@ -149,36 +154,7 @@ class Node implements KubeNode {
       );
       return list === 'True';
     }, START_MS);
-  }
-
-  async startMetrics(): Promise<void> {
-    const programs = kubeTools('metrics-server');
-    if (programs === null) throw new Error('metrics-server is missing');
-    const kubeconfig = this.#at('metrics-server.kubeconfig');
-    this.#start(
-      'metrics-server',
-      [
-        `--kubeconfig=${kubeconfig}`,
-        `--authentication-kubeconfig=${kubeconfig}`,
-        `--authorization-kubeconfig=${kubeconfig}`,
-        `--cert-dir=${this.#at('metrics')}`,
-        `--bind-address=${NODE_IP}`,
-        `--secure-port=${METRICS_PORT}`,
-        '--kubelet-insecure-tls',
-        '--kubelet-preferred-address-types=InternalIP',
-        // The shortest that it takes; one answer must come within it.
-        '--metric-resolution=10s',
-        '--kubelet-request-timeout=5s',
-      ],
-      programs['metrics-server'],
-    );
-    const file = this.#at('metrics.json');
-    await writeFile(file, renderMetricsObjects());
-    this.#kubectl('apply', '-f', file);
-    await until(
-      () => this.#kubectl('get', '--raw', '/apis/metrics.k8s.io/v1beta1/pods').includes('"usage"'),
-      START_MS,
-    );
+    await this.#startMetrics();
   }
 
   importImage(archive: string): void {
@@ -194,15 +170,6 @@ class Node implements KubeNode {
     );
   }
 
-  async logs(): Promise<string> {
-    const names = readdirSync(this.#at('log'));
-    const texts = names.map(async (name) => {
-      const text = await readFile(this.#at('log', name), 'utf8');
-      return `== ${name}\n${text.slice(-2_000)}`;
-    });
-    return (await Promise.all(texts)).join('\n');
-  }
-
   async stop(): Promise<void> {
     if (this.#holder.exitCode === null && this.#holder.signalCode === null) {
       const exited = once(this.#holder, 'exit');
@@ -213,7 +180,7 @@ class Node implements KubeNode {
     await until(async () => {
       await rm(this.directory, { recursive: true, force: true });
       return true;
-    }, 30_000);
+    });
     removeControlGroups();
   }
 
@@ -228,14 +195,14 @@ class Node implements KubeNode {
   }
 
   #kubectl(...args: readonly string[]): string {
-    return run(...this.enter, kubectlPath(), `--kubeconfig=${this.kubeconfig}`, ...args);
+    return run(...this.enter, this.#program('kubectl'), `--kubeconfig=${this.kubeconfig}`, ...args);
   }
 
   /** Starts a program in every namespace of the node, with its output in a log. */
-  #start(name: string, args: readonly string[], path: string = this.#program(name)): void {
+  #start(name: string, args: readonly string[]): void {
     const log = openSync(this.#at('log', name), 'a');
     const all = ['--net', '--mount', '--pid'];
-    const child = spawn('nsenter', [`--target=${this.#pid}`, ...all, path, ...args], {
+    const child = spawn('nsenter', [`--target=${this.#pid}`, ...all, this.#program(name), ...args], {
       cwd: this.directory,
       stdio: ['ignore', log, log],
       env: {
@@ -246,6 +213,31 @@ class Node implements KubeNode {
     });
     child.on('error', () => {});
     closeSync(log);
+  }
+
+  async #startMetrics(): Promise<void> {
+    const kubeconfig = this.#at('metrics-server.kubeconfig');
+    this.#start('metrics-server', [
+      `--kubeconfig=${kubeconfig}`,
+      `--authentication-kubeconfig=${kubeconfig}`,
+      `--authorization-kubeconfig=${kubeconfig}`,
+      `--cert-dir=${this.#at('metrics')}`,
+      `--bind-address=${NODE_IP}`,
+      `--secure-port=${METRICS_PORT}`,
+      '--kubelet-insecure-tls',
+      '--kubelet-preferred-address-types=InternalIP',
+      // The shortest that it takes; one answer must come within it.
+      '--metric-resolution=10s',
+      '--kubelet-request-timeout=5s',
+    ]);
+    const file = this.#at('metrics.json');
+    await writeFile(file, renderMetricsObjects());
+    this.#kubectl('apply', '-f', file);
+    // Until it answers, clients that ask for all APIs get errors.
+    await until(
+      () => this.#kubectl('get', '--raw', '/apis/metrics.k8s.io/v1beta1/nodes').includes('"usage"'),
+      START_MS,
+    );
   }
 
   #setUpNetwork(): void {
@@ -357,11 +349,14 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
   }
 }
 
-/** Path of kubectl, built if it is missing. */
-export function kubectlPath(): string {
-  const programs = kubeTools('kubectl');
-  if (programs === null) throw new Error('kubectl is missing');
-  return programs.kubectl;
+/** The end of every log of the node in a folder, for the message of a failing test. */
+export async function nodeLogs(directory: string): Promise<string> {
+  const folder = join(directory, 'log');
+  const texts = readdirSync(folder).map(async (name) => {
+    const text = await readFile(join(folder, name), 'utf8');
+    return `== ${name}\n${text.slice(-2_000)}`;
+  });
+  return (await Promise.all(texts)).join('\n');
 }
 
 /** Control groups outlive their processes. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProgramRun } from './helm.ts';
-import type { KubeControlPlane } from './kube-control-plane.ts';
+import type { KubeApi } from './kube-control-plane.ts';
 import { until } from './until.ts';
 
 /** An OpenAPI 2 schema, as an API server describes its types. */
@@ -30,7 +30,7 @@ const FILE_PATTERN = '{{.Group}}_{{.ResourceAPIVersion}}_{{.ResourceKind}}.json'
  * @param definitions waits until the API server describes these as well; those of a CRD appear shortly after it
  */
 export async function writeKindSchemas(
-  cluster: KubeControlPlane,
+  cluster: KubeApi,
   directory: string,
   definitions: readonly string[],
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function writeKindSchemas(
     const { body } = await cluster.request('GET', '/openapi/v2');
     known = (body as { definitions: Record<string, Schema> }).definitions;
     return definitions.every((name) => known[name] !== undefined);
-  }, 60_000);
+  });
   for (const [name, definition] of Object.entries(known)) {
     const kinds = (definition['x-kubernetes-group-version-kind'] ?? []) as readonly GroupVersionKind[];
     for (const { group, version, kind } of kinds) {

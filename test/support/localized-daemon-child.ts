@@ -1,18 +1,19 @@
 /**
- * The releases and the localized part of a daemon, without its API: recovers, runs one job, and prints the attested releases
- * after each.
+ * The releases and the localized part of a daemon, without its API: recovers, runs jobs, and prints the attested releases
+ * after the recovery, after the job that a kill had interrupted, and after each of its own jobs. It prints `tmp` with the
+ * temporary files of the store before its jobs begin.
  *
- * node test/support/localized-daemon-child.ts FOLDER sync|localized-publish|localized-follow|localized-rollback|none [FAILPOINT|NUMBER]
+ * node test/support/localized-daemon-child.ts FOLDER JOB[,JOB...]|none [FAILPOINT|NUMBER]
  *
- * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of this job, and `texts.json`, those of the job before,
- * which continues if it was killed. When the job reaches the failpoint,
- * or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. It prints `armed` before the
- * job begins, so that its parent can kill it, too.
+ * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of these jobs, and `texts.json`, those of the job before,
+ * which continues if it was killed. A JOB is sync, localized-publish, localized-follow or localized-rollback. When the last job
+ * reaches the failpoint, or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. It
+ * prints `armed` before that job begins, so that its parent can also kill it.
  */
-import { readFile, rename } from 'node:fs/promises';
+import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { createLocalized } from '../../src/daemon/localized/localized.ts';
+import { openLocalized } from '../../src/localization/localized/localized.ts';
 import { noReleaseUnits } from '../../src/domain/translation/expected-outcomes.ts';
 import { noUnits } from '../../src/domain/translation/unit-state.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
@@ -20,7 +21,7 @@ import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { openReleaseDaemon } from './release-daemon.ts';
 import { createScriptedTexts, scriptedFreezer, textBuilders } from './scripted-texts.ts';
 
-const [folder = '', kind = 'none', place = ''] = process.argv.slice(2);
+const [folder = '', kinds = 'none', place = ''] = process.argv.slice(2);
 let armed = false;
 let reached = 0;
 const failpoints = {
@@ -37,7 +38,7 @@ const readTexts = async (): Promise<void> => {
   Object.assign(texts, JSON.parse(await readFile(join(folder, 'texts.json'), 'utf8')));
 };
 await readTexts();
-const localized = createLocalized({
+const localized = openLocalized({
   mirroredFrom: () => null,
   ...daemon,
   ...releases,
@@ -80,19 +81,23 @@ daemon.printAttested();
 engine.start();
 await daemon.settle();
 daemon.printAttested();
-if (kind !== 'none') {
+process.stdout.write(`tmp ${JSON.stringify(await readdir(join(daemon.root, 'tmp')))}\n`);
+if (kinds !== 'none') {
   await rename(join(folder, 'next.json'), join(folder, 'texts.json'));
   await readTexts();
-  armed = true;
-  process.stdout.write('armed\n');
-  // A rollback of the round before can have withdrawn the channel.
-  const args = kind === 'localized-publish' ? { from_worker: true, resume: true } : {};
-  const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });
-  armed = false;
-  // Without a localized release there is nothing to roll back.
-  if (task.status !== 'succeeded' && task.failure_code !== 'nothing_to_roll_back')
-    throw new Error(`${task.failure_code}: ${task.failure_reason}`);
-  daemon.printAttested();
+  const jobs = kinds.split(',');
+  for (const [at, kind] of jobs.entries()) {
+    armed = at === jobs.length - 1;
+    if (armed) process.stdout.write('armed\n');
+    // A rollback of the round before can have withdrawn the channel.
+    const args = kind === 'localized-publish' ? { from_worker: true, resume: true } : {};
+    const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });
+    armed = false;
+    // Without a localized release there is nothing to roll back.
+    if (task.status !== 'succeeded' && task.failure_code !== 'nothing_to_roll_back')
+      throw new Error(`${task.failure_code}: ${task.failure_reason}`);
+    daemon.printAttested();
+  }
 }
 await daemon.stop();
 clearInterval(alive);

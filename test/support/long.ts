@@ -13,3 +13,8 @@ export const isLong = process.env['SLIPWAY_LONG'] === '1';
 export function campaignSize(short: number, long: number): number {
   return isLong ? long : short;
 }
+
+/** Time for a campaign, milliseconds: that of any test, and `roundMs` for each round, so that a busy machine passes. */
+export function campaignTimeout(rounds: number, roundMs: number): number {
+  return 180_000 + rounds * roundMs;
+}

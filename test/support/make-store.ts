@@ -5,8 +5,13 @@ import { keyIdOf, type SigningKey, type TrustedKey } from '../../src/attestation
 import { signStatement } from '../../src/attestation/sign.ts';
 import { renderManifestEntry, renderManifestHeader } from '../../src/contract/formats/manifest-format.ts';
 import { renderStoreFormat } from '../../src/contract/formats/store-format.ts';
-import type { AttestationStatement, AttestedRelease } from '../../src/domain/verdict/attestation.ts';
-import { BLOCK_SIZE, hasBlockList } from '../../src/domain/release/blocks.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  CurrentAttestedRelease,
+} from '../../src/domain/verdict/attestation.ts';
+import { hasBlockList } from '../../src/domain/release/blocks.ts';
+import { blockListOf } from './block-list-of.ts';
 import type { Channel } from '../../src/domain/release/channel.ts';
 import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../src/domain/release/digest.ts';
 import {
@@ -28,8 +33,6 @@ export interface StoredRelease {
   readonly channel?: Channel;
   readonly baseReleaseId?: string;
   readonly files: Readonly<Record<string, string | Buffer>>;
-  /** The server-info document as a part of the manifest, as earlier versions stored it. */
-  readonly serverInfo?: string;
   /** The server-info document beside the manifest. */
   readonly document?: string | Buffer;
   readonly appVersion?: string;
@@ -40,8 +43,8 @@ export interface Attestation {
   readonly version: number;
   readonly issuedAt: number;
   readonly lifetime?: number;
-  readonly official?: AttestedRelease | null;
-  readonly localized?: AttestedRelease | null;
+  readonly official?: AttestedRelease | CurrentAttestedRelease | null;
+  readonly localized?: AttestedRelease | CurrentAttestedRelease | null;
   readonly retained?: AttestationStatement['retained'];
 }
 
@@ -74,11 +77,7 @@ export async function makeStore(
     const blake3 = blake3Hex(bytes);
     await put(objectPath(root, blake3), bytes);
     if (!hasBlockList(bytes.length)) return { blake3 };
-    const digests: Buffer[] = [];
-    for (let start = 0; start < bytes.length; start += BLOCK_SIZE) {
-      digests.push(Buffer.from(blake3Hex(bytes.subarray(start, start + BLOCK_SIZE)), 'hex'));
-    }
-    const list = Buffer.concat(digests);
+    const list = blockListOf(bytes);
     await put(blockListPath(root, blake3), list);
     return { blake3, blocks: blake3Hex(list) };
   };
@@ -95,15 +94,7 @@ export async function makeStore(
     trustedKeys: [{ keyId: keyIdOf(publicKey), publicKey }],
     publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
     pathOf: (bytes) => objectPath(root, blake3Hex(Buffer.from(bytes))),
-    addRelease: async ({
-      releaseId,
-      channel = 'official',
-      baseReleaseId,
-      files,
-      serverInfo,
-      document: beside,
-      appVersion,
-    }) => {
+    addRelease: async ({ releaseId, channel = 'official', baseReleaseId, files, document, appVersion }) => {
       const entries: ManifestEntry[] = [];
       for (const name of Object.keys(files).sort(compareDestinations)) {
         const bytes = Buffer.from(files[name] ?? '');
@@ -119,7 +110,6 @@ export async function makeStore(
         });
       }
       const total = entries.reduce((sum, { size }) => sum + size, 0);
-      const document = serverInfo === undefined ? undefined : Buffer.from(serverInfo);
       const header = renderManifestHeader({
         format: 'slipway-manifest',
         version: 1,
@@ -128,9 +118,6 @@ export async function makeStore(
         ...(baseReleaseId === undefined ? {} : { base_release_id: release(baseReleaseId) }),
         entry_count: entries.length,
         total_bytes: total,
-        ...(document === undefined
-          ? {}
-          : { server_info: { blake3: (await putObject(document)).blake3, size: document.length } }),
         ...(appVersion === undefined ? {} : { app_version: appVersion }),
       });
       const manifest = Buffer.from([header, ...entries.map(renderManifestEntry), ''].join('\n'));
@@ -147,7 +134,7 @@ export async function makeStore(
         verification: 'full',
         result: 'PASSED',
         ...(baseReleaseId === undefined ? {} : { base_release_id: release(baseReleaseId) }),
-        ...(beside === undefined ? {} : { server_info: await putDocument(beside) }),
+        server_info: document === undefined ? null : await putDocument(document),
       };
     },
     attest: ({ version, issuedAt, lifetime = 600, official = null, localized = null, retained = [] }) =>
@@ -158,8 +145,8 @@ export async function makeStore(
           expires_at: issuedAt + lifetime,
           store_id: storeId,
           verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: 'boot' },
-          official,
-          localized,
+          official: current(official),
+          localized: current(localized),
           retained,
           previous_payload_sha256: null,
         },
@@ -167,6 +154,11 @@ export async function makeStore(
         manifestSha256,
       ),
   };
+}
+
+/** It became current when it was registered, unless the test says otherwise. */
+function current(attested: AttestedRelease | CurrentAttestedRelease | null): CurrentAttestedRelease | null {
+  return attested === null ? null : { current_since: attested.created_at, ...attested };
 }
 
 async function put(path: string, bytes: string | Buffer): Promise<void> {

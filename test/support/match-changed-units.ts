@@ -1,6 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { findSingles, matchExactly, matchLoosely } from '../../src/daemon/parse/index/match-units.ts';
+import {
+  findSingles,
+  matchExactly,
+  matchLoosely,
+} from '../../src/localization/parse/index/carry/match-units.ts';
 import { CARRY_TIERS } from '../../src/contract/schemas/vocabulary.ts';
 import { finishSteps } from './index-release.ts';
 

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { memoryConfigurationSchema } from '../../src/daemon/memory/memory-config.ts';
-import { createMemory, type Memory } from '../../src/daemon/memory/memory.ts';
+import { memoryConfigurationSchema } from '../../src/localization/memory/memory-config.ts';
+import { createMemory, type Memory } from '../../src/localization/memory/memory.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
+import { createEvents, type Events } from '../../src/engine/events/events.ts';
+import type { RecordsSuperseded } from '../../src/localization/text-events.ts';
 import { PAIR } from './memory-records.ts';
 import { createTestEngine, type TestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -11,6 +13,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 export interface TestMemory extends TestEngine {
   readonly memory: Memory;
   readonly dataDirectory: string;
+  readonly events: Events<RecordsSuperseded>;
   /** The folder of exchanged files; it does not exist yet. */
   readonly exchangeRoot: string;
 }
@@ -26,6 +29,7 @@ export async function startMemory(spoil: (folder: string) => void = () => undefi
   const world = createTestEngine();
   const { engine, clock } = world;
   const exchangeRoot = join(dataDirectory, 'exchange');
+  const events = createEvents<RecordsSuperseded>();
   let made = 0;
   const memory = createMemory({
     dataDirectory,
@@ -39,8 +43,9 @@ export async function startMemory(spoil: (folder: string) => void = () => undefi
     pair: () => PAIR,
     exchangeRoot: () => exchangeRoot,
     version: '1.2.3',
+    events,
   });
   onTestFinished(async () => await memory.close());
   engine.jobs.register(...memory.jobs);
-  return { ...world, memory, dataDirectory, exchangeRoot };
+  return { ...world, memory, events, dataDirectory, exchangeRoot };
 }

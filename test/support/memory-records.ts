@@ -3,9 +3,9 @@ import {
   createMemoryFiles,
   type MemoryFiles,
   type MemoryPaths,
-} from '../../src/daemon/memory/store/memory-files.ts';
-import type { MemoryLookup } from '../../src/daemon/memory/store/memory-lookup.ts';
-import type { ProposedRecord } from '../../src/daemon/memory/store/memory-writer.ts';
+} from '../../src/localization/memory/store/memory-files.ts';
+import type { MemoryLookup } from '../../src/localization/memory/store/memory-lookup.ts';
+import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
 import { join } from 'node:path';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -8,8 +8,7 @@ export interface MultipartPart {
 }
 
 /**
- * Parses a multipart body strictly: the delimiter begins the body, CRLF stands only between parts, nothing follows the
- * last delimiter. Lengths come from `Content-Range` alone, so bytes that look like a delimiter are still data.
+ * Parses a multipart body strictly: CRLF and the delimiter begin the body and each part, nothing follows the last delimiter. Lengths come from `Content-Range` alone, so bytes that look like a delimiter are still data.
  *
  * Source: RFC 2046, section 5.1.1; RFC 9110, section 14.6.
  */
@@ -26,7 +25,7 @@ export function parseByteRanges(contentType: string, body: Buffer): readonly Mul
     }
     at += text.length;
   };
-  expectText(`--${boundary}`);
+  expectText(`\r\n--${boundary}`);
   while (body.toString('latin1', at, at + 2) === '\r\n') {
     at += 2;
     const end = body.indexOf('\r\n\r\n', at);

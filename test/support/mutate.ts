@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../../src/cli/dev/seeded-random.ts';
+import { createRandom, type Random } from '../../demo/game/seeded-random.ts';
 
 /** Values that are often the edge of a size or a count. */
 const EDGES = [0, 1, 0x7f, 0x80, 0xff];

@@ -240,9 +240,10 @@ function readCases(id: OperationId, path: string, report: ReportName): StatusCas
       headers: { authorization: 'Bearer wrong' },
     }),
     entry(id, 401, 'no admin token', '', { target }),
-    ...[...DAEMON_FAULTS, 'unavailable' as const, 'unimplemented' as const].map((fault) =>
-      entry(id, 503, fault, '', { target }),
-    ),
+    // A report that is cut off cuts the response, which then has no status.
+    ...[...DAEMON_FAULTS, 'unavailable' as const, 'unimplemented' as const]
+      .filter((fault) => fault !== 'truncated')
+      .map((fault) => entry(id, 503, fault, '', { target })),
   ];
 }
 

@@ -3,13 +3,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { onTestFinished } from 'vitest';
-import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
+import { inject, onTestFinished } from 'vitest';
 import type { ChannelCondition, ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
 import { GROUP_VERSION, RELEASE_CHANNEL_KIND } from '../../src/contract/crd/resource-names.ts';
-import { electionRules, watchedNamespaceRules } from '../../src/operator/rbac.ts';
+import { electionRules, watchedNamespaceRules } from './operator-rbac.ts';
 import { FAKE_TOKEN, startFakeSlipway, type FakeSlipway } from './fake-slipway.ts';
-import { startKubeControlPlane, type KubeAnswer, type KubeControlPlane } from './kube-control-plane.ts';
+import {
+  connectKubeApi,
+  type KubeAnswer,
+  type KubeApi,
+  type KubeControlPlane,
+} from './kube-control-plane.ts';
+import { startOperatorPlane } from './operator-plane.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { until } from './until.ts';
@@ -44,8 +49,8 @@ export interface RecordedEvent {
 }
 
 /** A control plane with the definition of ReleaseChannel, and functions for tests. */
-export interface OperatorWorld {
-  readonly plane: KubeControlPlane;
+export interface OperatorWorld<Plane extends KubeApi = KubeApi> {
+  readonly plane: Plane;
   /** Token of a user with exactly the operator's permissions. */
   readonly operatorToken: string;
   readonly directory: string;
@@ -90,22 +95,32 @@ const SPEC = {
   adminTokenSecretRef: { name: 'admin', key: 'token' },
 };
 
-/** Starts a world that stops with `atEnd`; `null` when the programs are missing. */
-export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | null> {
-  const operatorToken = randomBytes(16).toString('hex');
-  const plane = await startKubeControlPlane({
-    users: { [operatorToken]: { name: 'operator', groups: ['operators'] } },
-  });
-  if (plane === null) return null;
-  atEnd(async () => {
-    await plane.stop();
-  });
+/** A world on the control plane that all files of the tier share. */
+export async function sharedOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld> {
+  const access = inject('operatorPlane');
+  if (access === null) throw new Error('the programs are missing');
+  const plane = connectKubeApi(access);
+  atEnd(async () => await plane.close());
+  return await openOperatorWorld(plane, access.operatorToken, atEnd);
+}
+
+/** A world on a control plane of its own, for tests that stop it, that change the definition, or that measure. */
+export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld<KubeControlPlane>> {
+  const { plane, operatorToken } = await startOperatorPlane();
+  atEnd(async () => await plane.stop());
+  return await openOperatorWorld(plane, operatorToken, atEnd);
+}
+
+async function openOperatorWorld<Plane extends KubeApi>(
+  plane: Plane,
+  operatorToken: string,
+  atEnd: AtEnd,
+): Promise<OperatorWorld<Plane>> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-operator-'));
   atEnd(async () => {
     await rm(directory, { recursive: true, force: true });
   });
-  await installDefinition(plane);
-  let namespaces = 0;
+  const withSecret = new Set<string>();
   const channels = (namespace: string): string =>
     `/apis/${GROUP_VERSION}/namespaces/${namespace}/releasechannels`;
 
@@ -123,8 +138,7 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
     operatorToken,
     directory,
     createNamespace: async () => {
-      namespaces += 1;
-      const name = `test-${namespaces}`;
+      const name = `test-${randomBytes(6).toString('hex')}`;
       await create('/api/v1/namespaces', { metadata: { name } });
       const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}`;
       const rules = [...watchedNamespaceRules(['admin']), ...electionRules('slipway-operator')];
@@ -147,10 +161,10 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
           endpointSlice(namespace, service, index, server.port),
         );
       }
-      const secrets = `/api/v1/namespaces/${namespace}/secrets`;
-      if ((await plane.request('GET', `${secrets}/admin`)).status === 404) {
-        await create(secrets, { metadata: { name: 'admin' }, stringData: { token: FAKE_TOKEN } });
-      }
+      if (withSecret.has(namespace)) return;
+      withSecret.add(namespace);
+      const secret = { metadata: { name: 'admin' }, stringData: { token: FAKE_TOKEN } };
+      await create(`/api/v1/namespaces/${namespace}/secrets`, secret);
     },
     apply: async (namespace, name, spec = {}, annotations = {}) =>
       await plane.request('PATCH', `${channels(namespace)}/${name}?fieldManager=test&force=true`, {
@@ -212,7 +226,7 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
         '--metrics.port=0',
         ...withDefaults(options.args ?? [], {
           '--log.level': 'debug',
-          '--reconcile.intervalSeconds': '1',
+          '--reconcile.intervalSeconds': '0.5',
           // On a busy machine a pod that works may answer after seconds.
           '--pods.timeoutMs': '30000',
           '--pods.staleSeconds': '60',
@@ -225,17 +239,6 @@ export async function startOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld | 
       return operator;
     },
   };
-}
-
-/** Installs the definition and waits until it is served. */
-export async function installDefinition(plane: KubeControlPlane): Promise<void> {
-  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  const { status, body } = await plane.request('POST', path, { body: buildReleaseChannelDefinition() });
-  if (status !== 201) throw new Error(`the definition was refused: ${JSON.stringify(body)}`);
-  await until(
-    async () => (await plane.request('GET', `/apis/${GROUP_VERSION}/releasechannels`)).status === 200,
-    PATIENCE_MS,
-  );
 }
 
 /**
@@ -266,9 +269,9 @@ export function endpointSlice(
   };
 }
 
-/** Fake servers for one test. */
-export async function startFakes(count: number): Promise<FakeSlipway[]> {
-  return await Promise.all(Array.from({ length: count }, async () => await startFakeSlipway()));
+/** Fake servers. By default they stop with the running test. */
+export async function startFakes(count: number, atEnd: AtEnd = onTestFinished): Promise<FakeSlipway[]> {
+  return await Promise.all(Array.from({ length: count }, async () => await startFakeSlipway(atEnd)));
 }
 
 function withDefaults(args: readonly string[], defaults: Readonly<Record<string, string>>): string[] {
@@ -288,11 +291,4 @@ function renderKubeconfig(server: string, ca: string, tokenFile: string, namespa
     contexts: [{ name: 'test', context: { cluster: 'test', user: 'operator', namespace } }],
     'current-context': 'test',
   });
-}
-
-/** As {@link startOperatorWorld}, for tests that are skipped if its programs are missing. */
-export async function requireOperatorWorld(atEnd: AtEnd): Promise<OperatorWorld> {
-  const started = await startOperatorWorld(atEnd);
-  if (started === null) throw new Error('the programs are missing');
-  return started;
 }

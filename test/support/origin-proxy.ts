@@ -7,6 +7,8 @@ import type { AtEnd } from './shared-fixture.ts';
 export interface SeenRequest {
   readonly path: string;
   readonly range: string | null;
+  /** When it arrived, milliseconds of `performance.now`. It is listed when it is answered. */
+  readonly arrivedAt: number;
   status: number;
   /** Bytes of the body that were sent. */
   bytes: number;
@@ -64,6 +66,7 @@ async function pass(
     response.destroy();
     return;
   }
+  const arrivedAt = performance.now();
   const path = request.url ?? '';
   const { host: _host, connection: _connection, 'accept-encoding': coding, ...kept } = request.headers;
   // A test changes texts, not compressed ones.
@@ -84,7 +87,13 @@ async function pass(
   const length = changed.status === 304 ? {} : { 'content-length': String(changed.body.length) };
   response.writeHead(changed.status, { ...rest, ...length });
   const body = changed.body.subarray(0, changed.cutAfter ?? changed.body.length);
-  proxy.seen.push({ path, range: request.headers.range ?? null, status: changed.status, bytes: body.length });
+  proxy.seen.push({
+    path,
+    arrivedAt,
+    range: request.headers.range ?? null,
+    status: changed.status,
+    bytes: body.length,
+  });
   if (changed.cutAfter === null) {
     response.end(body);
     return;

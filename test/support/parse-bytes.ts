@@ -1,9 +1,12 @@
-import { bytesSource, type ByteSource } from '../../src/daemon/formats/byte-source.ts';
-import { parseContainer } from '../../src/daemon/parse/container/parse-container.ts';
-import type { ContainerOutcome, ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
-import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
-import type { LoadedRules } from '../../src/daemon/parse/rules/load-rules.ts';
-import { parseConfigurationSchema } from '../../src/daemon/parse/rules/parse-config.ts';
+import { bytesSource, type ByteSource } from '../../src/formats/byte-source.ts';
+import { parseContainer } from '../../src/localization/parse/container/parse-container.ts';
+import type {
+  ContainerOutcome,
+  ParsedUnit,
+} from '../../src/localization/parse/container/parsed-container.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
+import type { LoadedRules } from '../../src/localization/parse/rules/load-rules.ts';
+import { parseConfigurationSchema } from '../../src/localization/parse/rules/parse-config.ts';
 
 /** Rules for a test, as {@link loadRules} gives them. */
 export interface TestRules {

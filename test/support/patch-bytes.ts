@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import type { FrozenEdit } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import { patchFile, type PatchFileResult } from '../../src/daemon/localized/patch/patch-file.ts';
-import type { PatchContainer } from '../../src/daemon/localized/patch/write/patch-container.ts';
-import type { ParsedUnit } from '../../src/daemon/parse/container/parsed-container.ts';
-import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
+import type { FrozenEdit } from '../../src/localization/localized/freeze/frozen-release.ts';
+import { patchFile, type PatchFileResult } from '../../src/localization/localized/patch/patch-file.ts';
+import type { PatchContainer } from '../../src/localization/localized/patch/write/patch-container.ts';
+import type { ParsedUnit } from '../../src/localization/parse/container/parsed-container.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
 import { editLines, editOf } from './frozen-edits.ts';
 import { loadedRules, parseBytes, type TestRules } from './parse-bytes.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

@@ -1,18 +1,18 @@
-import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
-import type { SplicedSource } from '../../src/daemon/formats/patch/spliced-source.ts';
-import type { ValueEdit } from '../../src/daemon/formats/patch/value-edit.ts';
-import { type BundleDigests, bundleDigests } from '../../src/daemon/formats/unity/bundle-digests.ts';
-import { type BundlePatch, patchBundle, sizeUnitOf } from '../../src/daemon/formats/unity/bundle-patch.ts';
-import { type BundleNode, openBundle } from '../../src/daemon/formats/unity/bundle.ts';
-import { objectSplices } from '../../src/daemon/formats/unity/object-splices.ts';
+import { bytesSource } from '../../src/formats/byte-source.ts';
+import type { SplicedSource } from '../../src/formats/patch/spliced-source.ts';
+import type { ValueEdit } from '../../src/formats/patch/value-edit.ts';
+import { type BundleDigests, bundleDigests } from '../../src/formats/unity/bundle-digests.ts';
+import { type BundlePatch, patchBundle, sizeUnitOf } from '../../src/formats/unity/bundle-patch.ts';
+import { type BundleNode, openBundle } from '../../src/formats/unity/bundle.ts';
+import { objectSplices } from '../../src/formats/unity/object-splices.ts';
 import {
   openSerializedFile,
   type SerializedFile,
   type SerializedFileOptions,
-} from '../../src/daemon/formats/unity/serialized-file.ts';
-import { isSerializedFile } from '../../src/daemon/formats/unity/serialized-header.ts';
-import { spliceSerializedFile } from '../../src/daemon/formats/unity/splice-serialized-file.ts';
-import { READ_LIMITS } from '../../src/daemon/formats/value-visitor.ts';
+} from '../../src/formats/unity/serialized-file.ts';
+import { isSerializedFile } from '../../src/formats/unity/serialized-header.ts';
+import { spliceSerializedFile } from '../../src/formats/unity/splice-serialized-file.ts';
+import { READ_LIMITS } from '../../src/formats/value-visitor.ts';
 
 /** Edits of objects by their path ids. */
 export type UnityEdits = ReadonlyMap<bigint, readonly ValueEdit[]>;

@@ -1,9 +1,9 @@
-import { createRandom } from '../../src/cli/dev/seeded-random.ts';
-import { TextCollector } from '../../src/daemon/formats/collect/text-collector.ts';
-import type { PathSyntax } from '../../src/daemon/formats/collect/path-syntax.ts';
-import { PatchError } from '../../src/daemon/formats/patch/patch-error.ts';
-import type { FieldEdit } from '../../src/daemon/formats/patch/value-edit.ts';
-import type { ValueVisitor } from '../../src/daemon/formats/value-visitor.ts';
+import { createRandom } from '../../demo/game/seeded-random.ts';
+import { TextCollector } from '../../src/formats/collect/text-collector.ts';
+import type { PathSyntax } from '../../src/formats/collect/path-syntax.ts';
+import { PatchError } from '../../src/formats/patch/patch-error.ts';
+import type { FieldEdit } from '../../src/formats/patch/value-edit.ts';
+import type { ValueVisitor } from '../../src/formats/value-visitor.ts';
 
 /** Texts that writers get wrong: longer, shorter, empty, beyond the BMP, right to left, quotes, line ends, marks. */
 const TARGETS = [

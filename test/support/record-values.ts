@@ -1,4 +1,4 @@
-import type { ValueVisitor } from '../../src/daemon/formats/value-visitor.ts';
+import type { ValueVisitor } from '../../src/formats/value-visitor.ts';
 
 /** One event of a format reader: the name of the visitor's method and its arguments. */
 export type ValueEvent = readonly unknown[];

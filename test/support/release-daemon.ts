@@ -4,25 +4,26 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { loadSigningKeys } from '../../src/attestation/keys.ts';
 import { parseEnvelope } from '../../src/contract/formats/attestation-format.ts';
-import { openDatabase } from '../../src/daemon/database/database.ts';
-import type { Database } from '../../src/daemon/database/sqlite-database.ts';
-import type { EventSubscriber } from '../../src/daemon/events/event-subscriber.ts';
-import { createReleaseEvents } from '../../src/daemon/events/release-events.ts';
-import { createReleases, type Releases } from '../../src/daemon/releases/releases.ts';
-import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
-import type { JobCall } from '../../src/daemon/tasks/job.ts';
-import type { TaskEngine } from '../../src/daemon/tasks/task-engine.ts';
-import type { Task } from '../../src/daemon/tasks/task.ts';
-import { connectUpstream } from '../../src/daemon/upstream/adapters/connect-upstream.ts';
-import { createUpstreamSource } from '../../src/daemon/upstream/adapters/upstream-source.ts';
-import { upstreamConfigurationSchema } from '../../src/daemon/upstream/upstream-config.ts';
+import { openDatabase } from '../../src/engine/database/database.ts';
+import type { Database } from '../../src/engine/database/sqlite-database.ts';
+import type { EventSubscriber } from '../../src/engine/events/event-subscriber.ts';
+import { createReleaseEvents } from '../../src/engine/events/release-events.ts';
+import { openReleases, type Releases } from '../../src/releases/releases.ts';
+import { createTaskEngine } from '../../src/engine/tasks/create-task-engine.ts';
+import type { JobCall } from '../../src/engine/tasks/job.ts';
+import type { TaskEngine } from '../../src/engine/tasks/task-engine.ts';
+import type { Task } from '../../src/engine/tasks/task.ts';
+import { connectUpstream } from '../../src/upstream/adapters/connect-upstream.ts';
+import { createUpstreamSource } from '../../src/upstream/adapters/upstream-source.ts';
+import { upstreamConfigurationSchema } from '../../src/upstream/upstream-config.ts';
 import type { Failpoints } from '../../src/platform/files/failpoints.ts';
 import type { HashPool } from '../../src/platform/hashing/digests.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
-import { openSnapshotWriter, type SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import { openWriterAt } from './open-writer.ts';
 
 /** The parts of such a daemon. The jobs of the releases are not registered yet. */
 export interface ReleaseDaemon {
@@ -72,8 +73,8 @@ export async function openReleaseDaemon(
   const createId = createUlidFactory({ clock, randomBytes });
   const engine = createTaskEngine({ database, clock, random: () => 0, createId, logger, bootId });
   const events = createReleaseEvents({ database, engine, subscribers, clock, logger, failpoints });
-  const writer = await openSnapshotWriter({ root, failpoints, clock });
-  const releases = createReleases({
+  const writer = await openWriterAt({ root, failpoints, clock });
+  const releases = openReleases({
     database,
     root,
     writer,
@@ -104,7 +105,6 @@ export async function openReleaseDaemon(
     version: '0.1.0',
     otherWriter: false,
     onRecovered: () => undefined,
-    onSoundnessChanged: () => undefined,
   });
   const settle = async (): Promise<void> => {
     while (engine.counts().queued + engine.counts().running > 0) await clock.sleep(10);

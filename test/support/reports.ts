@@ -1,6 +1,6 @@
 import { renderQuery } from '../../src/contract/operations/query-parser.ts';
 import { REPORTS, type ReportBodyOf, type ReportName } from '../../src/contract/reports/reports.ts';
-import type { DefinedReport } from '../../src/daemon/api/define-report.ts';
+import type { DefinedReport } from '../../src/engine/define-report.ts';
 
 /** Requests a report as the report route does, and checks the answer against the contract. */
 export async function askReport<N extends ReportName>(

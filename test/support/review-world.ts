@@ -4,39 +4,45 @@ import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Caller } from '../../src/contract/actions/control-scopes.ts';
-import { createCalls as createMemoryCalls, type MemoryCalls } from '../../src/daemon/memory/memory-worker.ts';
+import { createStore as createMemoryStore } from '../../src/localization/memory/memory-worker.ts';
 import {
   createTranslationMemory,
   type TranslationMemory,
-} from '../../src/daemon/memory/translation-memory.ts';
-import { unitIdText } from '../../src/daemon/parse/index/unit-id-text.ts';
-import type { UnitsAfterPort } from '../../src/daemon/translation/judge/unit-source.ts';
-import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
-import type { JudgeOptions, TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
-import { createPublishing, type Publishing } from '../../src/daemon/translation/publishing/publishing.ts';
-import { createReview, type ReviewOptions } from '../../src/daemon/translation/review/review.ts';
+} from '../../src/localization/memory/translation-memory.ts';
+import { unitIdText } from '../../src/localization/unit-id-text.ts';
+import type { UnitsAfterPort } from '../../src/localization/translation/judge/unit-source.ts';
+import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
+import type { JudgeOptions, TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
+import {
+  createPublishing,
+  type Publishing,
+} from '../../src/localization/translation/publishing/publishing.ts';
+import { createReview, type ReviewOptions } from '../../src/localization/translation/review/review.ts';
 import {
   NO_PROVENANCE,
+  containerKey,
   type AuthorKind,
   type Finding,
-} from '../../src/daemon/translation/work/target-rows.ts';
-import type { ReportedTask } from '../../src/daemon/translation/work/task-page.ts';
-import { openWorkDatabase } from '../../src/daemon/translation/work/work-database.ts';
-import { createTaskCounts } from '../../src/daemon/translation/work/task-counts.ts';
-import { createTargetStore } from '../../src/daemon/translation/work/target-store.ts';
-import { createCalls, type TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
-import { TaskError, type Task, type TaskResult } from '../../src/daemon/tasks/task.ts';
+} from '../../src/localization/translation/work/store/target-rows.ts';
+import type { ReportedTask } from '../../src/localization/translation/work/store/task-page.ts';
+import { openWorkDatabase } from '../../src/localization/translation/work/store/work-database.ts';
+import { createTaskCounts } from '../../src/localization/translation/work/store/task-counts.ts';
+import { createTargetStore } from '../../src/localization/translation/work/store/target-store.ts';
+import {
+  createStore,
+  type TranslationStore,
+} from '../../src/localization/translation/work/translation-worker.ts';
+import { TaskError, type Task, type TaskResult } from '../../src/engine/tasks/task.ts';
 import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
-import { createProviderAccess } from '../../src/daemon/translation/worker/provider-access.ts';
+import { createProviderAccess } from '../../src/localization/translation/worker/provider-access.ts';
 import {
   workerConfiguration,
   type WorkerConfiguration,
-} from '../../src/daemon/translation/worker/worker-config.ts';
+} from '../../src/localization/translation/worker/worker-config.ts';
 import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
-import { containerKey } from '../../src/daemon/translation/work/judged-by.ts';
-import { inProcessThread } from './in-process-thread.ts';
+import { callerInProcess } from './caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -110,7 +116,7 @@ type Sources = Readonly<Record<string, readonly string[]>>;
 
 /** Reviews with their collaborators, for tests. */
 export interface ReviewWorld {
-  readonly calls: TranslationCalls;
+  readonly calls: TranslationStore;
   readonly memory: TranslationMemory;
   /** How the judge was asked. */
   readonly judged: readonly JudgeOptions[];
@@ -154,15 +160,15 @@ export async function openReviewWorld(
   const path = join(directory, 'translation.db');
   const exchange = join(directory, 'exchange');
   await mkdir(exchange);
-  const calls = createCalls({ path, targetLanguage: 'zh-Hans' });
-  const memoryCalls = createMemoryCalls({
+  const calls = createStore({ path, targetLanguage: 'zh-Hans' });
+  const memoryCalls = createMemoryStore({
     main: join(directory, 'memory.db'),
     root: join(directory, 'memory'),
   });
   const index = openTestIndex();
   onTestFinished(() => {
-    calls.close(null);
-    memoryCalls.close(null);
+    calls.close();
+    memoryCalls.close();
     index.close();
   });
   const unitsAfter: UnitsAfterPort = (query) => {
@@ -183,14 +189,14 @@ export async function openReviewWorld(
       progress = calls.addUnits({ buildId: progress.buildId, page });
     }
     calls.finishBuild(progress.buildId);
-    while (calls.cleanUp(null));
+    while (calls.cleanUp());
   };
   await build('r1');
   const { engine, clock } = createTestEngine();
   const judged: JudgeOptions[] = [];
   let ids = 0;
   const memory: TranslationMemory = createTranslationMemory({
-    thread: inProcessThread<MemoryCalls>(memoryCalls),
+    thread: callerInProcess(memoryCalls),
     clock,
     createId: () => `M${String((ids += 1)).padStart(4, '0')}`,
     penaltyOf: () => 0,
@@ -206,7 +212,7 @@ export async function openReviewWorld(
   const review = createReview({
     providers,
     engine,
-    thread: inProcessThread<TranslationCalls>(calls),
+    thread: callerInProcess(calls),
     judge: overrides.judge ?? markerJudge(judged),
     units: createUnitSource(unitsAfter),
     unitsAfter,
@@ -222,7 +228,7 @@ export async function openReviewWorld(
   const judge = overrides.judge ?? markerJudge(judged);
   const units = createUnitSource(unitsAfter);
   const publishing = createPublishing({
-    thread: inProcessThread<TranslationCalls>(calls),
+    thread: callerInProcess(calls),
     judge,
     units,
     unitsAfter,

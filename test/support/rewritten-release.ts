@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
-import type { CatalogPlugin } from '../../src/daemon/formats/catalogs/catalog-plugin.ts';
-import { bundleDigests } from '../../src/daemon/formats/unity/bundle-digests.ts';
-import { openBundle } from '../../src/daemon/formats/unity/bundle.ts';
-import { READ_LIMITS } from '../../src/daemon/formats/value-visitor.ts';
-import { catalogsConfigurationSchema } from '../../src/daemon/localized/catalogs/catalogs-config.ts';
-import { catalogPlugins, ignoreTest } from '../../src/daemon/localized/catalogs/catalog-plugins.ts';
-import type { ReleaseFile } from '../../src/daemon/localized/catalogs/release-files.ts';
-import { rewriteCatalogs } from '../../src/daemon/localized/catalogs/rewrite-catalogs.ts';
-import { compileRules } from '../../src/daemon/parse/rules/compile-rules.ts';
-import type { LoadedRules } from '../../src/daemon/parse/rules/load-rules.ts';
-import type { CatalogBundle } from '../../src/cli/dev/demo/catalogs/addressables-json.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import { bytesSource } from '../../src/formats/byte-source.ts';
+import type { CatalogPlugin } from '../../src/formats/catalogs/catalog-plugin.ts';
+import { bundleDigests } from '../../src/formats/unity/bundle-digests.ts';
+import { openBundle } from '../../src/formats/unity/bundle.ts';
+import { READ_LIMITS } from '../../src/formats/value-visitor.ts';
+import { catalogsConfigurationSchema } from '../../src/localization/localized/catalogs/catalogs-config.ts';
+import { catalogPlugins, ignoreTest } from '../../src/localization/localized/catalogs/catalog-program.ts';
+import type { ReleaseFile } from '../../src/localization/localized/catalogs/release-files.ts';
+import { rewriteCatalogs } from '../../src/localization/localized/catalogs/rewrite-catalogs.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
+import type { LoadedRules } from '../../src/localization/parse/rules/load-rules.ts';
+import type { CatalogBundle } from '../../demo/game/catalogs/addressables-json.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Contents by destination. */

@@ -5,12 +5,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
-import { openDatabase } from '../../src/daemon/database/database.ts';
-import { SYNC_JOB } from '../../src/daemon/releases/jobs/release-jobs.ts';
-import { createScheduleRepository } from '../../src/daemon/schedules/schedule-repository.ts';
-import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/daemon/schedules/schedule-runs.ts';
-import { implementJob } from '../../src/daemon/tasks/job.ts';
-import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
+import { openDatabase } from '../../src/engine/database/database.ts';
+import { SYNC_JOB } from '../../src/releases/jobs/release-jobs.ts';
+import { createScheduleRepository } from '../../src/engine/schedules/schedule-repository.ts';
+import { createScheduleRuns, TASK_QUEUED_FAILPOINT } from '../../src/engine/schedules/schedule-runs.ts';
+import { implementJob } from '../../src/engine/tasks/job.ts';
+import { createTaskEngine } from '../../src/engine/tasks/create-task-engine.ts';
 import { systemClock as clock } from '../../src/platform/process/clock.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';

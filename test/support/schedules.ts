@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
-import type { Task } from '../../src/daemon/tasks/task.ts';
-import { createSchedules, type Schedules } from '../../src/daemon/schedules/schedules.ts';
-import type { ReportedSchedule } from '../../src/daemon/schedules/schedule.ts';
-import { SYNC_JOB, VERIFY_JOB } from '../../src/daemon/releases/jobs/release-jobs.ts';
-import type { JobDefinition } from '../../src/daemon/tasks/job.ts';
+import type { Task } from '../../src/engine/tasks/task.ts';
+import { createSchedules, type Schedules } from '../../src/engine/schedules/schedules.ts';
+import type { ReportedSchedule } from '../../src/engine/schedules/schedule.ts';
+import { SYNC_JOB, VERIFY_JOB } from '../../src/releases/jobs/release-jobs.ts';
+import type { JobDefinition } from '../../src/engine/tasks/job.ts';
 import { noFailpoints, type Failpoints } from '../../src/platform/files/failpoints.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { act } from './actions.ts';

@@ -1,9 +1,10 @@
+import type { ContainerPatcher } from '../../src/localization/localized/patch/container-patcher.ts';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Freezer } from '../../src/daemon/localized/freeze/freezer.ts';
-import type { FrozenContainer } from '../../src/daemon/localized/freeze/frozen-container.ts';
-import type { ContainerPatcher, PatchOutcome } from '../../src/daemon/localized/patch/container-patcher.ts';
-import type { Builders } from '../../src/daemon/localized/publish/build-files.ts';
+import type { Freezer } from '../../src/localization/localized/freeze/freezer.ts';
+import type { FrozenContainer } from '../../src/localization/localized/freeze/frozen-release.ts';
+import type { PatchOutcome } from '../../src/localization/localized/patch/patch-file.ts';
+import type { Builders } from '../../src/localization/localized/channel.ts';
 import { noOutcomes } from '../../src/domain/translation/publish-outcome.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 

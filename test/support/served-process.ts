@@ -52,8 +52,6 @@ export interface ServedProcess {
   metric(name: string): Promise<number>;
 }
 
-const READY_MS = 30_000;
-
 /** Starts a server process that serves a release. */
 export async function startServedProcess(options: ServedProcessOptions): Promise<ServedProcess> {
   const atEnd: AtEnd = options.atEnd ?? onTestFinished;
@@ -95,7 +93,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
         };
         const isThis = releaseId === undefined || body.release_id === releaseId;
         return body.distributable === ready && isThis ? body : null;
-      }, READY_MS),
+      }),
     metric: async (name) => {
       const text = await (await fetch(`${served.metricsUrl}/metrics`)).text();
       const lines = text

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
 import { createLogger, type LogLevel } from '../../src/platform/logging/logging.ts';
 import { createRegistry, type Registry } from '../../src/platform/metrics/metrics.ts';
-import { createReportForwarder } from '../../src/server/admin/reports/report-forwarder.ts';
+import { createDaemonProxy } from '../../src/server/admin/daemon-proxy.ts';
 import { assembleServer, type AssembledServer } from '../../src/server/assemble-server.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { createDaemonClient } from '../../src/server/daemon-client/daemon-client.ts';
@@ -29,7 +29,7 @@ export interface TestServer {
 }
 
 /** How long a test's server waits for the daemon unless the test says otherwise, milliseconds. */
-const DAEMON_TIMEOUT_MS = 300;
+const DAEMON_TIMEOUT_MS = 1_500;
 
 /** Starts a server. It stops with the running test. */
 export async function startTestServer(
@@ -38,8 +38,10 @@ export async function startTestServer(
     readonly clock?: Clock;
     /** Origin of the daemon, if it is not the fake one. */
     readonly daemonUrl?: string;
-    /** The token to send to the daemon; default none. */
-    readonly daemonToken?: string;
+    /** Unix socket to use instead of the host of the daemon's origin. */
+    readonly daemonSocket?: string;
+    /** The token to send to the daemon, or why it cannot be read; default none. */
+    readonly daemonToken?: string | Error;
     /** Milliseconds to wait for the daemon. The default is short, for daemons that never answer. */
     readonly daemonTimeoutMs?: number;
     /** Default debug. */
@@ -68,12 +70,15 @@ export async function startTestServer(
   });
   const connection = {
     url: options.daemonUrl ?? daemon.url,
-    socketPath: undefined,
+    socketPath: options.daemonSocket,
     timeoutMs,
-    readToken: async () => options.daemonToken ?? null,
+    readToken: async () => {
+      if (options.daemonToken instanceof Error) throw options.daemonToken;
+      return options.daemonToken ?? null;
+    },
   };
-  const client = createDaemonClient({ ...connection, clock: systemClock });
-  const forwarder = createReportForwarder(connection);
+  const client = createDaemonClient(connection, systemClock);
+  const proxy = createDaemonProxy(connection);
   const secrets = createSecretMask();
   const pool = createHashPool({ threads: 1 });
   let shuttingDown = false;
@@ -81,7 +86,7 @@ export async function startTestServer(
   const parts = assembleServer(config, {
     trustedKeys: { current: () => store.trustedKeys, refresh: async () => false },
     client,
-    forwarder,
+    proxy,
     consoleFiles: options.consoleFiles ?? (await readConsoleFiles({ runbooks: config.runbooks.url })),
     openApi: await readOpenApiDocument(),
     pool,
@@ -99,12 +104,13 @@ export async function startTestServer(
     version: '0.1.0',
     hostName: 'server-0',
     shareMinute: () => undefined,
+    fewOpenFiles: null,
   });
   const listening = await listenPublic(config, parts);
   if (options.refresh !== false) parts.room.refresher.start();
   onTestFinished(async () => {
     await parts.room.stop();
-    await forwarder.close();
+    proxy.close();
     await client.close();
     parts.cdn.close();
     await listening.close(AbortSignal.abort());

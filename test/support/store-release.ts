@@ -5,7 +5,7 @@ import { manifestDigestOf, type SnapshotId } from '../../src/domain/release/dige
 import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
 import type { ManifestEntry, ManifestHeader } from '../../src/domain/release/manifest.ts';
 import type { ReleaseId } from '../../src/domain/release/release-id.ts';
-import type { AttestedRelease } from '../../src/domain/verdict/attestation.ts';
+import type { CurrentAttestedRelease } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import type { FileDigests, HashPool } from '../../src/platform/hashing/digests.ts';
 import type { SnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
@@ -39,16 +39,18 @@ export interface StoredSample {
 }
 
 /** The release as an attestation names it after its full verification. */
-export function attestedSample({ record, snapshotId }: StoredSample): AttestedRelease {
+export function attestedSample({ record, snapshotId }: StoredSample): CurrentAttestedRelease {
   return {
     release_id: record.release_id,
     snapshot_id: snapshotId,
     entry_count: record.manifest.entry_count,
     total_bytes: record.manifest.total_bytes,
     created_at: record.created_at,
+    current_since: record.created_at,
     verified_at: 1_760_000_000,
     verification: 'full',
     result: 'PASSED',
+    server_info: null,
   };
 }
 
@@ -62,7 +64,6 @@ export async function storeRelease(
   release: {
     readonly id: string;
     readonly files: ReadonlyMap<string, Buffer>;
-    readonly serverInfo?: Buffer;
     readonly baseId?: string;
     readonly patched?: readonly string[];
   },
@@ -82,7 +83,6 @@ export async function storeRelease(
       ...(digests.blocks === null ? {} : { blocks: blake3Hex(digests.blocks) }),
     });
   }
-  const info = release.serverInfo === undefined ? null : await commitBytes(writer, pool, release.serverInfo);
   const releaseId = release.id as ReleaseId;
   const channel = release.baseId === undefined ? 'official' : 'localized';
   const base = release.baseId === undefined ? {} : { base_release_id: release.baseId as ReleaseId };
@@ -90,7 +90,6 @@ export async function storeRelease(
     release_id: releaseId,
     channel,
     ...base,
-    ...(info === null ? {} : { server_info: { blake3: info.blake3, size: info.size } }),
   });
   const written = await writer.writeManifest('task-1', header, entries);
   const blake3 = manifestDigestOf(written.snapshotId);

@@ -8,13 +8,13 @@
 import process from 'node:process';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
-import { openSnapshotWriter } from '../../src/snapshot/snapshot-writer.ts';
+import { openWriterAt } from './open-writer.ts';
 import { crashFiles } from './crash-files.ts';
 import { storeRelease } from './store-release.ts';
 
 const [root = '', release = '', version = '1', failpoint] = process.argv.slice(2);
 
-const writer = await openSnapshotWriter({
+const writer = await openWriterAt({
   root,
   clock: systemClock,
   failpoints: {

@@ -8,7 +8,7 @@ import { freePorts } from './free-ports.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
-import { until } from './until.ts';
+import { until, WAIT_MS } from './until.ts';
 
 /** Lines of the log that an error shows. */
 const LOG_LINES = 30;
@@ -79,6 +79,8 @@ export interface SystemOptions {
   readonly supervised?: boolean;
   /** Starts neither process. */
   readonly startNothing?: boolean;
+  /** Runs both processes with the heap settings of users. */
+  readonly measuresMemory?: boolean;
   /** By default it stops with the running test. */
   readonly atEnd?: AtEnd;
 }
@@ -97,11 +99,10 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     configuration: string,
     wrapper: readonly string[] | undefined,
   ): Promise<SlipwayProcess> => {
-    const started = await startSlipway(
-      program,
-      ['--config', configuration],
-      wrapper === undefined ? {} : { wrapper },
-    );
+    const started = await startSlipway(program, ['--config', configuration], {
+      ...(wrapper === undefined ? {} : { wrapper }),
+      isFast: options.measuresMemory !== true,
+    });
     running.add(started);
     void started.exited.then(() => running.delete(started));
     return started;
@@ -191,7 +192,7 @@ async function writeSettings(directory: string, options: SystemOptions): Promise
 function serverQuestions(serverUrl: string): Pick<TestSystem, 'untilReady' | 'cdn'> {
   let releaseId = '';
   return {
-    untilReady: async (ready, deadlineMs = 30_000) =>
+    untilReady: async (ready, deadlineMs = WAIT_MS) =>
       await until(async () => {
         const body = (await (await fetch(`${serverUrl}/readyz`)).json()) as Readyz;
         if (body.release_id !== null) releaseId = body.release_id;
@@ -224,7 +225,7 @@ function daemonControl({
   return {
     askDaemon,
     control,
-    run: async (action, body, deadlineMs = 60_000) => {
+    run: async (action, body, deadlineMs = WAIT_MS) => {
       const { task_id } = await control(action, body);
       return await until(async () => {
         const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { openDatabase } from '../../src/daemon/database/database.ts';
-import type { Database } from '../../src/daemon/database/sqlite-database.ts';
-import { createTaskEngine } from '../../src/daemon/tasks/create-task-engine.ts';
-import type { TaskEngine } from '../../src/daemon/tasks/task-engine.ts';
-import type { Job, JobCall } from '../../src/daemon/tasks/job.ts';
-import type { TaskContext, TaskResult, Task } from '../../src/daemon/tasks/task.ts';
+import { openDatabase } from '../../src/engine/database/database.ts';
+import type { Database } from '../../src/engine/database/sqlite-database.ts';
+import { createTaskEngine } from '../../src/engine/tasks/create-task-engine.ts';
+import type { TaskEngine } from '../../src/engine/tasks/task-engine.ts';
+import type { Job, JobCall } from '../../src/engine/tasks/job.ts';
+import type { TaskContext, TaskResult, Task } from '../../src/engine/tasks/task.ts';
 import { createUlidFactory } from '../../src/platform/process/ids.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

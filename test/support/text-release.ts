@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRandom, type Random } from '../../src/cli/dev/seeded-random.ts';
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import { writeSerializedFile } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { createRandom, type Random } from '../../demo/game/seeded-random.ts';
+import { stringTable } from '../../demo/game/unity/string-table.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
 import { zipOf } from './zip-of.ts';
 
 const FORMATS = ['json', 'csv', 'zip', 'unity'] as const;

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect, onTestFinished } from 'vitest';
+import type { AtEnd } from './shared-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Mounting needs root and the capability. Elsewhere the tests are skipped, and the reason is printed. */
@@ -18,16 +19,16 @@ export function canMount(): boolean {
 }
 
 /** Makes an empty file system of this size. */
-export async function tmpfs(size: string): Promise<string> {
-  const directory = await temporaryDirectory();
-  mountTmpfs(directory, size);
+export async function tmpfs(size: string, atEnd: AtEnd = onTestFinished): Promise<string> {
+  const directory = await temporaryDirectory(atEnd);
+  mountTmpfs(directory, size, atEnd);
   return directory;
 }
 
-/** Mounts an empty file system of this size until the running test ends. */
-export function mountTmpfs(directory: string, size: string): void {
+/** Mounts an empty file system of this size until the running test or its owner ends. */
+export function mountTmpfs(directory: string, size: string, atEnd: AtEnd = onTestFinished): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'slipway-test', directory]);
-  onTestFinished(() => {
+  atEnd(() => {
     execFileSync('umount', ['-l', directory]);
   });
 }

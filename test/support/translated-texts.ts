@@ -1,21 +1,31 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
-import type { ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
-import type { Judgement, TargetJudge, TextToJudge } from '../../src/daemon/translation/judge/target-judge.ts';
-import { createUnitSource, type UnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
-import type { ReportedTask } from '../../src/daemon/translation/work/task-page.ts';
-import { containerKey, type JudgedBy } from '../../src/daemon/translation/work/judged-by.ts';
+import type { ParseIndex } from '../../src/localization/parse/index/parse-index.ts';
+import type {
+  Judgement,
+  TargetJudge,
+  TextToJudge,
+} from '../../src/localization/translation/judge/target-judge.ts';
+import { createUnitSource, type UnitSource } from '../../src/localization/translation/judge/unit-source.ts';
+import type { ReportedTask } from '../../src/localization/translation/work/store/task-page.ts';
+import {
+  containerKey,
+  type Finding,
+  type JudgedBy,
+} from '../../src/localization/translation/work/store/target-rows.ts';
 import type {
   TaskUpdate,
   UpdateDone,
   UpdateRefusal,
   UpdateResult,
-} from '../../src/daemon/translation/work/task-update.ts';
-import type { Finding } from '../../src/daemon/translation/work/target-rows.ts';
-import { createCalls, type TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
-import type { Thread } from '../../src/platform/threads/thread.ts';
-import { inProcessThread } from './in-process-thread.ts';
+} from '../../src/localization/translation/work/store/task-update.ts';
+import {
+  createStore,
+  type TranslationStore,
+  type TranslationThread,
+} from '../../src/localization/translation/work/translation-worker.ts';
+import { callerInProcess } from './caller-in-process.ts';
 import { indexRelease, openTestIndex, sha256, unitIdOf } from './index-release.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -34,8 +44,8 @@ export interface TargetRow {
 
 /** A parse index and translation.db, whose thread runs in this one. */
 export interface TranslatedTexts {
-  readonly calls: TranslationCalls;
-  readonly thread: Thread<TranslationCalls>;
+  readonly calls: TranslationStore;
+  readonly thread: TranslationThread;
   readonly index: ParseIndex;
   readonly units: UnitSource;
   /** Indexes a release and builds its tasks. */
@@ -90,10 +100,10 @@ export function judgeOf(
 /** Opens both databases in a new folder; they close when the test ends. */
 export async function openTranslatedTexts(): Promise<TranslatedTexts> {
   const path = join(await temporaryDirectory(), 'translation.db');
-  const calls = createCalls({ path, targetLanguage: 'zh-Hans' });
+  const calls = createStore({ path, targetLanguage: 'zh-Hans' });
   const index = openTestIndex();
   onTestFinished(() => {
-    calls.close(null);
+    calls.close();
     index.close();
   });
   let current: TestTexts = {};
@@ -115,7 +125,7 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
   const tasks = (): readonly ReportedTask[] => calls.tasks({ offset: 0, limit: 1000 }).items;
   return {
     calls,
-    thread: inProcessThread(calls),
+    thread: callerInProcess(calls),
     index,
     units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
     build: (releaseId, texts) => {
@@ -135,7 +145,7 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
         progress = calls.addUnits({ buildId: progress.buildId, page });
       }
       calls.finishBuild(progress.buildId);
-      while (calls.cleanUp(null));
+      while (calls.cleanUp());
     },
     type: (file, key, text, { result, ...update } = {}) => {
       const task = tasks().find(({ destination }) => destination === file);

@@ -89,7 +89,7 @@ export async function startTranslationSystem(
     await until(async () => {
       const { items = [] } = await report('translation.tasks', { release_id: releaseId, limit: '1000' });
       return (items as ReportedTask[]).length === count;
-    }, 60_000).catch(async (error: unknown) => {
+    }).catch(async (error: unknown) => {
       const { items: newest = [] } = await report('task.list');
       throw new Error(
         `the tasks of ${releaseId} were not built: ${JSON.stringify((newest as object[]).slice(0, 20))}`,
@@ -123,7 +123,7 @@ export async function startTranslationSystem(
     publish: async (releaseId, next, otherFiles = {}) => {
       await writeReleaseTree(upstream, { id: releaseId, files: filesOf(next, otherFiles) });
       // A sync that runs already, such as the one of the start, may have seen the release before: then this request joined it.
-      await until(async () => (await system.run('sync')).result?.['release_id'] === releaseId, 60_000);
+      await until(async () => (await system.run('sync')).result?.['release_id'] === releaseId);
       await untilBuilt(releaseId, Object.keys(next).length);
     },
   };

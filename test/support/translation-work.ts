@@ -1,20 +1,22 @@
 import { onTestFinished } from 'vitest';
-import { openWorkDatabase } from '../../src/daemon/translation/work/work-database.ts';
-import type { Lease } from '../../src/daemon/translation/work/free-chunks.ts';
-import type { WorkerResult } from '../../src/daemon/translation/work/lease-results.ts';
-import type { BuildResult } from '../../src/daemon/translation/work/finish-build.ts';
+import { openWorkDatabase } from '../../src/localization/translation/work/store/work-database.ts';
+import type { Lease } from '../../src/localization/translation/work/leases/free-chunks.ts';
+import type { WorkerResult } from '../../src/localization/translation/work/leases/lease-results.ts';
+import type { BuildResult } from '../../src/localization/translation/work/build/finish-build.ts';
 import {
   createTranslationWork,
   type TranslationWork,
-} from '../../src/daemon/translation/work/translation-work.ts';
-import type { ParseIndex } from '../../src/daemon/parse/index/parse-index.ts';
-import type { Database } from '../../src/daemon/database/sqlite-database.ts';
+} from '../../src/localization/translation/work/translation-work.ts';
+import type { ParseIndex } from '../../src/localization/parse/index/parse-index.ts';
+import type { Database } from '../../src/engine/database/sqlite-database.ts';
 import { openTestIndex } from './index-release.ts';
 
 /** The work in one target language with its parse index, for tests. */
 export interface TestWork extends TranslationWork {
   readonly database: Database;
   readonly index: ParseIndex;
+  /** Sets the time, in Unix seconds, at which the methods work. */
+  at(now: number): TestWork;
 }
 
 /** Opens both databases; they close when the test ends. */
@@ -26,20 +28,39 @@ export function openTestWork(path = ':memory:'): TestWork {
     index.close();
   });
   let ids = 0;
-  const createId = (): string => `id${String((ids += 1)).padStart(6, '0')}`;
-  return { ...createTranslationWork({ database, targetLanguage: 'zh-Hans', createId }), database, index };
+  return workIn({ database, index }, () => `id${String((ids += 1)).padStart(6, '0')}`);
+}
+
+/** The work in open databases, as each process assembles it. */
+export function workIn(
+  { database, index }: { readonly database: Database; readonly index: ParseIndex },
+  createId: () => string,
+): TestWork {
+  let time = 0;
+  const options = { targetLanguage: 'zh-Hans', createId, now: () => time };
+  const work: TestWork = {
+    ...createTranslationWork(database, options),
+    database,
+    index,
+    at: (now) => {
+      time = now;
+      return work;
+    },
+  };
+  return work;
 }
 
 /** Builds the tasks of the reported release, with pages of `limit` units. */
-export function buildTasks({ builder, index }: TestWork, now: number, limit = 3): BuildResult {
+export function buildTasks(work: TestWork, now: number, limit = 3): BuildResult {
+  const { index } = work.at(now);
   const { release_id: releaseId, generation } = index.status();
-  let progress = builder.begin(String(releaseId), generation, now);
+  let progress = work.beginBuild({ releaseId: String(releaseId), generation });
   while (!progress.isComplete) {
     const page = index.unitsAfter({ from: progress.from, limit, maxCharacters: 10_000 });
-    progress = builder.add(progress.buildId, page, now);
+    progress = work.addUnits({ buildId: progress.buildId, page });
   }
-  const result = builder.finish(progress.buildId, now);
-  while (builder.cleanUp());
+  const { event: _event, ...result } = work.finishBuild(progress.buildId);
+  while (work.cleanUp());
   return result;
 }
 

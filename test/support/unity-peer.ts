@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { writeBundle } from '../../src/cli/dev/demo/unity/write-bundle.ts';
-import type { UnityObject } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+import { writeBundle } from '../../demo/game/unity/write-bundle.ts';
+import type { UnityObject } from '../../demo/game/unity/write-serialized-file.ts';
 import { pythonProgram } from './python-tools.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import {

@@ -1,4 +1,4 @@
-import { stringTable } from '../../src/cli/dev/demo/unity/string-table.ts';
+import { stringTable } from '../../demo/game/unity/string-table.ts';
 import {
   leaf,
   list,
@@ -10,8 +10,8 @@ import {
   typelessData,
   type UnityType,
   type UnityValue,
-} from '../../src/cli/dev/demo/unity/unity-type.ts';
-import type { UnityObject } from '../../src/cli/dev/demo/unity/write-serialized-file.ts';
+} from '../../demo/game/unity/unity-type.ts';
+import type { UnityObject } from '../../demo/game/unity/write-serialized-file.ts';
 
 /** Beyond 2^53, as Unity assigns them. */
 export const LARGE_PATH_ID = -9_180_874_206_900_030_759n;

@@ -1,12 +1,12 @@
-import { FormatError } from '../../src/daemon/formats/format-error.ts';
-import { bytesSource } from '../../src/daemon/formats/byte-source.ts';
-import { openBundle } from '../../src/daemon/formats/unity/bundle.ts';
-import { readObjectName } from '../../src/daemon/formats/unity/read-object-name.ts';
-import { openSerializedFile, type SerializedFile } from '../../src/daemon/formats/unity/serialized-file.ts';
-import { isSerializedFile } from '../../src/daemon/formats/unity/serialized-header.ts';
-import type { TypeTreeOf } from '../../src/daemon/formats/unity/type-tree-file.ts';
-import { visitObject } from '../../src/daemon/formats/unity/visit-object.ts';
-import { READ_LIMITS, type ReadLimits, type ValueVisitor } from '../../src/daemon/formats/value-visitor.ts';
+import { FormatError } from '../../src/formats/format-error.ts';
+import { bytesSource } from '../../src/formats/byte-source.ts';
+import { openBundle } from '../../src/formats/unity/bundle.ts';
+import { readObjectName } from '../../src/formats/unity/read-object-name.ts';
+import { openSerializedFile, type SerializedFile } from '../../src/formats/unity/serialized-file.ts';
+import { isSerializedFile } from '../../src/formats/unity/serialized-header.ts';
+import type { TypeTreeOf } from '../../src/formats/unity/type-tree-file.ts';
+import { visitObject } from '../../src/formats/unity/visit-object.ts';
+import { READ_LIMITS, type ReadLimits, type ValueVisitor } from '../../src/formats/value-visitor.ts';
 
 /** A text of an object, with its path of fields. */
 export interface FoundText {

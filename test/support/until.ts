@@ -1,9 +1,13 @@
+import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause between two probes grows, so that long waits leave the processor to other programs. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 50;
 const PAUSE_GROWTH = 1.3;
+
+/** A wait ends a little before its test does, so that the test fails with what it waited for; vitest.config.ts sets it. */
+export const WAIT_MS = Number(process.env['SLIPWAY_TEST_WAIT_MS'] ?? 170_000);
 
 /**
  * Probes repeatedly until the answer is neither `null`, `undefined` nor `false`. Use it to wait for another process;
@@ -14,7 +18,7 @@ const PAUSE_GROWTH = 1.3;
  */
 export async function until<T>(
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  deadlineMs = 30_000,
+  deadlineMs = WAIT_MS,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let last: unknown = 'the probe never answered';

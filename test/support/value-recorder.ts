@@ -1,6 +1,6 @@
-import { READ_LIMITS, type ReadLimits } from '../../src/daemon/formats/value-visitor.ts';
-import type { ReadTarget } from '../../src/daemon/formats/text/report-text.ts';
-import { FormatError } from '../../src/daemon/formats/format-error.ts';
+import { READ_LIMITS, type ReadLimits } from '../../src/formats/value-visitor.ts';
+import type { ReadTarget } from '../../src/formats/text/report-text.ts';
+import { FormatError } from '../../src/formats/format-error.ts';
 
 /** A string that a reader reported. */
 interface RecordedText {

@@ -45,7 +45,7 @@ export async function startWorkerSystem(
       const { task } = await world.report('task.status', { task_id: taskId });
       const found = task as RunTask;
       return ['succeeded', 'failed', 'cancelled'].includes(found.status) ? found : null;
-    }, 60_000);
+    });
   return {
     ...world,
     begin,

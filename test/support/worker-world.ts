@@ -1,26 +1,27 @@
-import type { TargetJudge } from '../../src/daemon/translation/judge/target-judge.ts';
-import { createUnitSource } from '../../src/daemon/translation/judge/unit-source.ts';
-import type { CharacterSheet } from '../../src/daemon/translation/providers/character-sheet.ts';
-import type { FailedUnit } from '../../src/daemon/translation/providers/provider-failure.ts';
+import type { TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
+import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
+import type { CharacterSheet } from '../../src/localization/translation/providers/character-sheet.ts';
+import type { FailedUnit } from '../../src/localization/translation/providers/provider-failure.ts';
 import type {
   TranslationProvider,
   TranslationRequest,
   UnitToTranslate,
-} from '../../src/daemon/translation/providers/provider.ts';
-import { createSpending, NO_USAGE } from '../../src/daemon/translation/providers/spending.ts';
-import { countOpenUnits } from '../../src/daemon/translation/work/open-units.ts';
-import type { Finding } from '../../src/daemon/translation/work/target-rows.ts';
-import type { TranslationCalls } from '../../src/daemon/translation/work/translation-worker.ts';
-import { createRunTally } from '../../src/daemon/translation/worker/run-tally.ts';
-import type { RunSettings } from '../../src/daemon/translation/worker/run-settings.ts';
-import type { RunPorts, RunWorld } from '../../src/daemon/translation/worker/run-world.ts';
-import { runWorkers } from '../../src/daemon/translation/worker/worker-run.ts';
-import type { TaskContext, TaskResult } from '../../src/daemon/tasks/task.ts';
+} from '../../src/localization/translation/providers/provider.ts';
+import { createSpending, NO_USAGE } from '../../src/localization/translation/providers/spending.ts';
+import type { Finding } from '../../src/localization/translation/work/store/target-rows.ts';
+import type { TranslationWork } from '../../src/localization/translation/work/translation-work.ts';
+import type { TranslationStore } from '../../src/localization/translation/work/translation-worker.ts';
+import { methodsOf } from '../../src/engine/database/work-file.ts';
+import { createRunTally } from '../../src/localization/translation/worker/run-tally.ts';
+import type { RunSettings } from '../../src/localization/translation/worker/run-settings.ts';
+import type { RunPorts, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
+import { runWorkers } from '../../src/localization/translation/worker/worker-run.ts';
+import type { TaskContext, TaskResult } from '../../src/engine/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { indexRelease } from './index-release.ts';
-import { inProcessThread } from './in-process-thread.ts';
+import { callerInProcess } from './caller-in-process.ts';
 import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
 
 /** The answer of a scripted provider for one unit: a translation, or why there is none. */
@@ -165,7 +166,15 @@ export function openWorkerWorld(
 
 function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts, 'offers'> {
   return {
-    thread: inProcessThread<TranslationCalls>(callsOf(work, clock)),
+    thread: callerInProcess<TranslationStore>(
+      methodsOf<TranslationWork, { damage(): null; close(): void }>(
+        (use) => use(work.at(unixSeconds(clock))),
+        {
+          damage: () => null,
+          close: () => undefined,
+        },
+      ),
+    ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
     memory: {
@@ -213,25 +222,6 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     random: () => 0,
     logger: createSilentLogger(),
   };
-}
-
-/** The calls that runs make, on the work in this thread and with its clock. */
-function callsOf({ leases, database, repeated }: TestWork, clock: FakeClock): TranslationCalls {
-  const now = (): number => unixSeconds(clock);
-  return {
-    claimChunk: (request) => leases.claim(request, now()),
-    peekChunk: (request) => leases.peek(request, now()),
-    takeBack: (owner) => leases.takeBack(owner, now()),
-    openUnits: (filter) => countOpenUnits(database, filter, repeated),
-    repeatedUnits: (tasks) => ({
-      copied: repeated.copied(tasks),
-      waiting: repeated.waiting(tasks, now()),
-    }),
-    heartbeat: ({ token, leaseSeconds }) => leases.heartbeat(token, leaseSeconds, now()),
-    storeResults: ({ token, results, provenance }) => leases.store(token, results, provenance, now()),
-    endLease: ({ token, outcome }) => leases.end(token, outcome, now()),
-    reopenChunks: (taskId) => leases.reopen(taskId, now()),
-  } as TranslationCalls;
 }
 
 function scripted(script: Script, requests: TranslationRequest[]): TranslationProvider {

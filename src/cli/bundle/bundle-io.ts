@@ -10,7 +10,6 @@ export interface BundleIo {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: ProgressOutput;
   readonly clock: Clock;
-  /** Ends the command early. */
   readonly signal: AbortSignal;
 }
 

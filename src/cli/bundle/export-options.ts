@@ -1,7 +1,7 @@
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
-import { DEFAULT_DATA } from '../dev/dev-options.ts';
+import { DEFAULT_DATA } from './find-store.ts';
 
 /** The options of `slipway export`. */
 export interface ExportOptions {
@@ -23,7 +23,7 @@ The same release and attestation give the same file. Changes nothing in the stor
   --data DIR         the snapshot volume, or the data folder of make run (default: ${DEFAULT_DATA})
   --since RELEASE    leaves out the objects of this release, which the other side has
 
-Ends with 0 when the file is whole, 1 when the release cannot be exported, and 2 for wrong arguments.
+Ends with 0 when the file is complete, 1 when the release cannot be exported, and 2 for wrong arguments.
 `;
 
 /**

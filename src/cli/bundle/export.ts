@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { fillFileDurably } from '../../platform/files/files.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { planExport, type ExportPlan } from '../../mirror/bundle/export-plan.ts';
 import { writeBundle, type WriteBytes } from '../../mirror/bundle/write-bundle.ts';
@@ -14,7 +14,6 @@ import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { EXPORT_USAGE, parseExportOptions, type ExportOptions } from './export-options.ts';
 import { findStore } from './find-store.ts';
 
-/** Writes a bundle by a function, and returns what that function returns. */
 type Output = <T>(run: (write: WriteBytes) => Promise<T>) => Promise<T>;
 
 /**
@@ -83,7 +82,6 @@ function explainFull(error: unknown, { bytes }: ExportPlan, output: string): unk
   );
 }
 
-/** A file that appears under its name once it is whole and durable. */
 function intoFile(path: string): Output {
   return async (run) => {
     await requireReplaceable(path);
@@ -94,7 +92,6 @@ function intoFile(path: string): Output {
   };
 }
 
-/** The new file takes the place of what has its name, which must be a regular file. @throws Error */
 async function requireReplaceable(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return null;
@@ -122,7 +119,7 @@ function intoStream(stream: NodeJS.WritableStream, signal: AbortSignal): Output 
 
 function reason(error: unknown): string {
   if (error instanceof ObjectFault) {
-    return `${error.message}; the release is damaged or was removed meanwhile: run slipway verify, and the daemon's repair`;
+    return `${error.message}; the release is damaged or was removed during the export: run slipway verify, and the daemon's repair`;
   }
   return messageOf(error);
 }

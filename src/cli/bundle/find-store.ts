@@ -3,6 +3,9 @@ import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
 
+/** The data folder of `slipway dev`, unless an option names another one. */
+export const DEFAULT_DATA = '.slipway';
+
 /** The folder of the snapshot in a data folder of `slipway dev`. */
 const SNAPSHOT = 'snapshot';
 

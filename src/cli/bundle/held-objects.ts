@@ -8,8 +8,8 @@ import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { findStore } from './find-store.ts';
 
 /**
- * Makes the function that tells whether an object is here already: in the snapshot store of a data folder, or in a bundle
- * that was imported before. It looks at names and sizes; the reader of the objects compares their digests.
+ * Makes the function that checks whether an object is here already: in the snapshot store of a data folder, or in a bundle
+ * that was imported before. It compares names and sizes; the reader of the objects compares their digests.
  *
  * @param folder the folder of bundles, or `null`
  */
@@ -21,7 +21,7 @@ export function createHeldObjects(
   let places: Promise<{ readonly root: string | null; readonly bundles: readonly ObjectLedger[] }> | null =
     null;
   return async (blake3, size) => {
-    // Most bundles are whole, and ask for nothing.
+    // Most bundles are complete, and need nothing from here.
     places ??= (async () => ({ root: await storeIn(data), bundles: await bundledIn(folder, signal) }))();
     const { root, bundles } = await places;
     const isBundled = bundles.some((objects) => {

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
-import { DEFAULT_DATA } from '../dev/dev-options.ts';
+import { DEFAULT_DATA } from './find-store.ts';
 
 /** The options of `slipway import`. */
 export type ImportOptions = ImportSettings & (FileImport | PipeImport);
 
 interface ImportSettings {
-  /** Files or folders with trusted public keys. */
   readonly keys: readonly string[];
   /** Where the objects may be that an incremental bundle leaves out. */
   readonly data: string;
@@ -25,7 +24,6 @@ interface PipeImport {
   readonly to: string;
 }
 
-/** The folder of bundles in a data folder, unless `--to` names another one. */
 const BUNDLES = 'bundles';
 
 /** The help of `slipway import`. */

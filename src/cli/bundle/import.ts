@@ -6,7 +6,7 @@ import { openLayout } from '../../mirror/bundle/open-layout.ts';
 import { checkBundle, type CheckedBundle } from '../../mirror/bundle/verify-bundle.ts';
 import { MirrorError } from '../../mirror/mirror-error.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { countText } from '../../domain/count-text.ts';
 import { createProgressDisplay } from '../output/progress-display.ts';
@@ -16,7 +16,6 @@ import { createHeldObjects } from './held-objects.ts';
 import { placeBundle, STANDARD_INPUT, type BundleInput } from './place-bundle.ts';
 import { IMPORT_USAGE, parseImportOptions, type ImportOptions } from './import-options.ts';
 
-/** A bundle that is sound, and what it is called in a folder of bundles. */
 interface Sound extends CheckedBundle {
   readonly name: string;
 }
@@ -71,7 +70,6 @@ interface ImportContext {
   readonly io: BundleIo;
 }
 
-/** @param label the bundle as the user named it */
 async function checkFile(
   path: string,
   label: string,

@@ -20,21 +20,18 @@ import { checkRoom } from '../../mirror/bundle/bundle-folder.ts';
 import { requireFirstHeader, TAR_BLOCK, TarError } from '../../mirror/bundle/tar-file.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
 
 /** Copies of imports. The name says nothing about the process: those of two machines may share a folder and a process id. */
 const COPY_NAME = /^\.import\.[0-9a-f-]+\.tmp$/;
 /** A copy that no import has touched for so long is of one that was killed. */
 const ABANDONED_MS = 10 * 60_000;
-/** How often an import touches its copy. */
 const TOUCH_MS = 60_000;
-/** Bytes copied at a time. */
 const COPY_BYTES = 4 * 1024 * 1024;
 
 /** Bytes that an import leaves free: by default its folder is on the volume of the daemon that runs beside it. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
-/** Bytes after which the free space is looked at again. */
-const LOOK_BYTES = 16 * 1024 * 1024;
+const RECHECK_BYTES = 16 * 1024 * 1024;
 
 /** The name of a bundle that comes through a pipe, for messages. */
 export const STANDARD_INPUT = 'standard input';
@@ -44,19 +41,17 @@ export type BundleInput =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'pipe'; readonly pieces: Readable };
 
-export interface PlaceBundleOptions<T> {
+interface PlaceBundleOptions<T> {
   readonly folder: string;
   readonly source: BundleInput;
-  /** Checks the copy. Throws when it is not sound. */
   readonly check: (path: string) => Promise<T & { readonly name: string }>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Reads the file system; default statfs(2). */
-  readonly look?: LookAtSpace;
+  readonly statfs?: ReadSpace;
 }
 
-type LookAtSpace = (folder: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
+type ReadSpace = (folder: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 
 /**
  * Copies a bundle into a folder, checks the copy, and only then gives it its name: the copy in the folder is the one that was checked.
@@ -71,7 +66,7 @@ export async function placeBundle<T>({
   check,
   now,
   signal,
-  look = statfs,
+  statfs: readSpace = statfs,
 }: PlaceBundleOptions<T>): Promise<T & { readonly name: string }> {
   const file = source.kind === 'file' ? { handle: await openFile(source.path), path: source.path } : null;
   const copy = join(folder, `.import.${randomUUID()}.tmp`);
@@ -83,7 +78,7 @@ export async function placeBundle<T>({
   try {
     await mkdir(folder, { recursive: true });
     await removeAbandoned(folder, now());
-    const target = { copy, folder, look, signal };
+    const target = { copy, folder, readSpace, signal };
     if (source.kind === 'pipe') await spool(target, source.pieces);
     else if (file !== null) await copyInto(target, file);
     const checked = await check(copy);
@@ -108,12 +103,11 @@ async function openFile(path: string): Promise<FileHandle> {
   await handle.close();
   throw new BundleError(
     stats.isDirectory()
-      ? `${path} is a folder: pack it first (tar -C ${path} -cf bundle.tar .), or look at it with --check`
+      ? `${path} is a folder: pack it first (tar -C ${path} -cf bundle.tar .), or check it with --check`
       : `${path} is not a file`,
   );
 }
 
-/** Removes the copies of imports that were killed. */
 async function removeAbandoned(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!COPY_NAME.test(name)) continue;
@@ -127,12 +121,10 @@ async function removeAbandoned(folder: string, nowMs: number): Promise<void> {
   }
 }
 
-/** Where a copy is made. */
 interface CopyTarget {
-  /** The path of the copy. */
   readonly copy: string;
   readonly folder: string;
-  readonly look: LookAtSpace;
+  readonly readSpace: ReadSpace;
   readonly signal: AbortSignal;
 }
 
@@ -156,7 +148,6 @@ async function copyInto(
   await writeCopy(target, piecesOf(handle, size, signal), what);
 }
 
-/** All pieces use the same memory. */
 async function* piecesOf(handle: FileHandle, size: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(size, COPY_BYTES)));
   for (let at = 0; ;) {
@@ -168,7 +159,6 @@ async function* piecesOf(handle: FileHandle, size: number, signal: AbortSignal):
   }
 }
 
-/** Writes the bytes of a pipe, whose end nobody knows before. */
 async function spool(target: CopyTarget, pieces: Readable): Promise<void> {
   const what = (written: number): string => `${STANDARD_INPUT} has more than ${textBytes(written)}`;
   // A pipe can be silent for any time, and a signal must end the wait.
@@ -201,11 +191,6 @@ function requireHeader(block: Buffer): void {
   }
 }
 
-/**
- * Writes pieces into the copy. The free space bounds them.
- *
- * @param what describes the bundle for a message
- */
 async function writeCopy(
   target: CopyTarget,
   pieces: AsyncIterable<Uint8Array>,
@@ -213,12 +198,12 @@ async function writeCopy(
 ): Promise<void> {
   const file = await open(target.copy, 'wx', 0o644);
   let written = 0;
-  let lookAt = 0;
+  let recheckAt = 0;
   try {
     for await (const piece of pieces) {
-      if (written + piece.length > lookAt) {
+      if (written + piece.length > recheckAt) {
         await requireSpace(target, piece.length, () => what(written));
-        lookAt = written + piece.length + LOOK_BYTES;
+        recheckAt = written + piece.length + RECHECK_BYTES;
       }
       // writeFile writes all of it, however often the system takes only a part.
       await file.writeFile(piece);
@@ -232,19 +217,12 @@ async function writeCopy(
   }
 }
 
-/** @throws BundleError when these bytes would not leave the reserve free */
 async function requireSpace(target: CopyTarget, bytes: number, what: () => string): Promise<void> {
-  const { bavail, bsize } = await target.look(target.folder);
+  const { bavail, bsize } = await target.readSpace(target.folder);
   const free = bavail * bsize;
   if (free < bytes + RESERVE_BYTES) throw await fullError(target, what(), free);
 }
 
-/**
- * Says how much is missing, and whether copies of other imports take it.
- *
- * @param what the bundle and its size
- * @param free bytes
- */
 async function fullError({ copy, folder }: CopyTarget, what: string, free: number): Promise<BundleError> {
   const others = (await readdir(folder)).filter(
     (name) => COPY_NAME.test(name) && join(folder, name) !== copy,

@@ -3,9 +3,9 @@ import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { fieldTexts } from '../ctl/actions/field-texts.ts';
 import { CTL_COMMANDS, findCtlCommand } from '../ctl/ctl-commands.ts';
 import type { CtlCommand } from '../ctl/ctl-context.ts';
-import { COMMON_OPTION_TEXTS, CTL_OPTIONS } from '../ctl/ctl-options.ts';
+import { COMMON_OPTION_TEXTS, CTL_OPTIONS, longNameOf } from '../ctl/ctl-options.ts';
 import { SERVICE_OPTIONS } from '../ctl/ctl-target.ts';
-import { REPORT_PATHS } from '../ctl/report-path.ts';
+import { REPORT_PATHS } from '../ctl/reports.ts';
 import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './completion.ts';
 
 /**
@@ -16,7 +16,6 @@ import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './co
  */
 export type ListNames = (argv: readonly string[]) => Promise<readonly string[]>;
 
-/** The command that lists the names for a placeholder of a usage. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   CONTEXT: ['context', 'list'],
   FROM: ['releases'],
@@ -35,9 +34,7 @@ const FIELD_PLACEHOLDERS: Readonly<Record<string, string>> = {
   'task-cancel.task_id': 'TASK',
 };
 
-/** A command line up to the word that is completed. */
 interface Line {
-  /** The words without the options. */
   readonly words: readonly string[];
   /** The options with their values, to reach the same service. */
   readonly options: readonly string[];
@@ -67,7 +64,7 @@ export async function completeCtl(words: readonly string[], list: ListNames): Pr
   const operands = plain.slice(command.name.split(' ').length);
   if (command.name === 'run' && operands.length > 0) return await fieldsOf(operands[0] ?? '', typed, place);
   if (command.name === 'report' && operands.length > 0) return parametersOf(operands[0] ?? '');
-  const both = command.synopsis.replaceAll(/\[[^\]]*\]/g, '').match(/\S+/g) ?? [];
+  const both = (command.synopsis ?? '').replaceAll(/\[[^\]]*\]/g, '').match(/\S+/g) ?? [];
   return await valuesOf(both[operands.length] ?? '', place);
 }
 
@@ -110,7 +107,6 @@ function parametersOf(report: string): Completion {
   return wordsOnly(Object.keys(REPORTS[report].query.shape).map((name) => `${name}=`));
 }
 
-/** The next word of the names of commands that begin with the given words. */
 function nextWords(words: readonly string[]): readonly Candidate[] {
   const names = new Map<string, string>();
   for (const { name, summary } of CTL_COMMANDS) {
@@ -131,16 +127,10 @@ function optionsOf(command: CtlCommand | null): readonly Candidate[] {
   });
 }
 
-/** The placeholder after an option in its help. */
 function placeholderOf(command: CtlCommand | null, option: string): string {
   const texts = [...(command?.optionTexts ?? []), ...COMMON_OPTION_TEXTS];
   const found = texts.find(([text]) => longNameOf(text) === option);
   return found?.[0].split(' ').at(-1) ?? '';
-}
-
-/** The long name in the help of an option, without dashes. */
-function longNameOf(text: string): string | null {
-  return /--([a-z-]+)/.exec(text)?.[1] ?? null;
 }
 
 function prefixed(prefix: string, candidates: readonly Candidate[]): readonly Candidate[] {

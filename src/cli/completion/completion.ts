@@ -4,10 +4,9 @@ export interface Candidate {
   readonly meaning: string;
 }
 
-/** The words that may stand at one place of a command line. */
+/** The words that fit at one place of a command line. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Whether the shell completes names of files there. */
   readonly files: boolean;
 }
 
@@ -16,12 +15,11 @@ export const NOTHING: Completion = { candidates: [], files: false };
 /** Names of files. */
 export const FILES: Completion = { candidates: [], files: true };
 
-/** Longest list that a shell gets. */
 const MAX_CANDIDATES = 500;
 /** A shell inserts the words as they are, so they consist of characters that mean nothing to it. */
 const PLAIN_WORD = /^[\w.:/@+,=-]+$/;
 
-/** Directives to the shell, as in Cobra's protocol, which kubectl uses with its plugins, too. */
+/** Directives to the shell, as in Cobra's protocol, which kubectl also uses with its plugins. */
 const NO_SPACE = 2;
 const NO_FILES = 4;
 

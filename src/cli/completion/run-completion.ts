@@ -1,3 +1,4 @@
+import type { TextOutput } from '../output/progress-display.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import type { CtlIo, CtlProgram } from '../ctl/ctl-context.ts';
 import { runCtl } from '../ctl/ctl.ts';
@@ -29,20 +30,23 @@ kubectl slipway completes words as soon as kubectl does and kubectl_complete-sli
  *
  * @returns the exit code
  */
-export function runCompletion(argv: readonly string[], io: Pick<CtlIo, 'stdout' | 'stderr'>): number {
+export function runCompletion(
+  argv: readonly string[],
+  { stdout, stderr }: { readonly stdout: TextOutput; readonly stderr: TextOutput },
+): number {
   const [name = '', ...more] = argv;
   const shell = COMPLETION_SHELLS.find((each) => each === name);
-  if (shell !== undefined && more.length === 0) io.stdout.write(completionScript(shell));
-  else if (name === '--help' || name === '-h') io.stdout.write(USAGE);
+  if (shell !== undefined && more.length === 0) stdout.write(completionScript(shell));
+  else if (name === '--help' || name === '-h') stdout.write(USAGE);
   else {
-    io.stderr.write(usageError('slipway completion', `name one shell: ${COMPLETION_SHELLS.join(', ')}`));
+    stderr.write(usageError('slipway completion', `name one shell: ${COMPLETION_SHELLS.join(', ')}`));
     return 2;
   }
   return 0;
 }
 
 /**
- * Answers a shell: prints the words that may stand at the cursor. It never fails, because a message would disturb the line.
+ * Answers a shell: prints the words that fit at the cursor. It never fails, because a message would disturb the line.
  *
  * @param words the words after the program; the last one is completed
  * @param usageOf the help of the commands beside `ctl`

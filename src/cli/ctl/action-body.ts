@@ -10,7 +10,6 @@ import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 
 /** A body as given on the command line. */
 export interface BodyWords {
-  /** `field=value` words, in order. */
   readonly fields: readonly string[];
   /** A whole body as JSON text; `null` when it is built from the fields. */
   readonly json: string | null;

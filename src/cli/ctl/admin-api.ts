@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import type { ControlAction } from '../../contract/actions/actions.ts';
+import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import {
@@ -12,12 +16,10 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { CTL_EXITS, CtlFailure, deniedFailure, failureOfProblem } from './ctl-exits.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
-/** Largest answer that is read: that of the largest report. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
 /** An accepted answer. */
 export interface AdminAnswer {
-  /** The bytes as they were received. */
   readonly body: Buffer;
   /** The body as `parseJsonExact` returns it. */
   readonly value: unknown;
@@ -46,27 +48,30 @@ export interface AdminApi {
   post(action: string, body: string | null, idempotencyKey: string): Promise<AdminAnswer>;
 }
 
-/** Where the service is, and how it is asked. */
-export interface AdminApiOptions {
-  /** Origin, with the path under which the service is mounted, if any. */
+/**
+ * Makes the client. The token is sent in a header only, and redirects are not followed.
+ *
+ * @param options `url`: the origin, with the path under which the service is mounted, if any; `timeoutMs` is for one request
+ */
+export function createAdminApi({
+  url,
+  token,
+  timeoutMs,
+  signal,
+  clock,
+}: {
   readonly url: URL;
   readonly token: string | null;
-  /** For one request, milliseconds. */
   readonly timeoutMs: number;
-  /** Aborted when the command is interrupted. */
   readonly signal: AbortSignal;
-  /** For a `Retry-After` that is a date. */
-  readonly clock: Pick<Clock, 'now'>;
-}
-
-/** Makes the client. The token is sent in a header only, and redirects are not followed. */
-export function createAdminApi({ url, token, timeoutMs, signal, clock }: AdminApiOptions): AdminApi {
+  readonly clock: Clock;
+}): AdminApi {
   const base = url.href.replace(/\/+$/, '');
   const client = createHttpClient({ connections: 1, keepAlive: true });
 
   const ask = async (
     path: string,
-    call: Pick<HttpCall, 'method' | 'headers' | 'body'>,
+    call: Partial<HttpCall>,
     accept: readonly number[],
   ): Promise<AdminAnswer> => {
     try {
@@ -106,6 +111,19 @@ export function createAdminApi({ url, token, timeoutMs, signal, clock }: AdminAp
   };
 }
 
+/** Sends an action, and reads its result. @throws CtlFailure, also for an answer of another version */
+export async function postAction<T>(
+  api: AdminApi,
+  action: ControlAction,
+  body: object,
+  result: z.ZodType<T>,
+): Promise<T> {
+  const { value } = await api.post(action, stringifyJsonExact(body), randomUUID());
+  const parsed = AcceptedAnswer.schema.extend({ result }).safeParse(value);
+  if (parsed.success) return parsed.data.result;
+  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
+}
+
 /** Renders an answer as indented JSON; every number keeps its digits. */
 export function indentJson({ value }: AdminAnswer): string {
   return stringifyJsonExact(value, 2);
@@ -132,7 +150,6 @@ function answerOf(
   throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
 }
 
-/** @returns `undefined` for an answer that is not JSON */
 function jsonOf(answer: BoundedAnswer): unknown {
   try {
     return parseJsonAnswer(answer);

@@ -23,7 +23,6 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...CONTEXT_COMMANDS,
 ];
 
-/** Of the second line of a usage. */
 const USAGE_INDENT = ' '.repeat(9);
 
 /** Finds the command at the start of the words; the longest name wins. */
@@ -50,7 +49,7 @@ Run ${program} ${group} COMMAND --help for details.
 /** The help of `slipway ctl`, or of one command. */
 export function renderCtlHelp(program: string, command: CtlCommand | null): string {
   if (command !== null) {
-    const { name, synopsis, summary, optionTexts } = command;
+    const { name, synopsis = '', summary, optionTexts = [] } = command;
     const options = optionTexts.length === 0 ? '' : `\n${helpColumns(optionTexts)}`;
     const usage = wrapText(
       `Usage: ${program} ${name} ${synopsis}`.trimEnd(),

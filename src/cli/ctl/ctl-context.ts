@@ -3,16 +3,14 @@ import type { ProgressOutput } from '../output/progress-display.ts';
 import type { AdminApi } from './admin-api.ts';
 import type { Painter } from '../../platform/terminal/painter.ts';
 import type { CtlExit } from './ctl-exits.ts';
-import type { OutputFormat } from './output/output-format.ts';
-import type { CtlArguments, SpecialOption } from './ctl-options.ts';
+import type { OutputFormat } from './output/view.ts';
+import type { CtlArguments } from './ctl-options.ts';
 
 /** Where a command writes its answer. */
 export interface CtlOutput {
   write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
-  /** Lines of the terminal. */
   readonly rows?: number;
-  /** Characters of a line of the terminal. */
   readonly columns?: number;
 }
 
@@ -20,11 +18,9 @@ export interface CtlOutput {
 export interface CtlIo {
   readonly stdout: CtlOutput;
   readonly stderr: ProgressOutput;
-  /** Standard input, for a body that is `-` and for answers to questions. */
   readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
@@ -33,7 +29,6 @@ export interface LocalContext extends CtlIo {
   readonly args: CtlArguments;
   /** The words after the command's name. */
   readonly words: readonly string[];
-  /** The form of the answer. */
   readonly output: OutputFormat;
   readonly painter: Painter;
   readonly program: CtlProgram;
@@ -55,18 +50,16 @@ export interface CtlProgram {
   readonly version: string;
 }
 
-/** How a command is called. */
 interface CommandUsage {
   /** One or two words, such as `task show`. */
   readonly name: string;
-  /** The arguments, as the help shows them. Words in capitals say what the shell completes: see `completion`. */
-  readonly synopsis: string;
+  /** The arguments, as the help shows them; default none. Words in capitals say what the shell completes: see `completion`. */
+  readonly synopsis?: string;
   readonly summary: string;
-  /** Fewest and most words after the name. */
-  readonly words: readonly [number, number];
-  readonly options: readonly SpecialOption[];
-  /** Help for the options; alternatives such as `a|b` and words such as FILE say what the shell completes. */
-  readonly optionTexts: ReadonlyArray<readonly [string, string]>;
+  /** Fewest and most words after the name; default none. */
+  readonly words?: readonly [number, number];
+  /** Its options with their help; alternatives such as `a|b` and words such as FILE say what the shell completes. */
+  readonly optionTexts?: ReadonlyArray<readonly [string, string]>;
   /** Whether `-o name` lists names. */
   readonly hasNames?: boolean;
   /** The help for the words after the name, instead of that of the command; `null` for none. */
@@ -76,14 +69,12 @@ interface CommandUsage {
 /** A command that asks the service. */
 export interface ServiceCommand extends CommandUsage {
   readonly isLocal?: false;
-  /** @throws CtlFailure */
   run(context: CtlContext): Promise<CtlExit>;
 }
 
 /** A command that needs no service. */
 export interface LocalCommand extends CommandUsage {
   readonly isLocal: true;
-  /** @throws CtlFailure */
   run(context: LocalContext): Promise<CtlExit>;
 }
 

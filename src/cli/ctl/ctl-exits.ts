@@ -77,7 +77,7 @@ export function failureOfProblem(problem: Problem, retryAfterMs: number | null =
     `${detail} (${sourceOf(problem)})`,
     ...(errors ?? []).map(({ pointer, message }) => `  ${pointer === '' ? 'body' : pointer}: ${message}`),
   ];
-  // The id finds the cause in a log; a rejection tells it here.
+  // The id finds the cause in a log; a rejection states it here.
   if (status >= 500 && code !== REJECTED) lines.push(`  request id: ${instance}`);
   return new CtlFailure(exitOfProblem(status, code), lines.join('\n'), {
     code: problem.daemon?.code ?? code,

@@ -3,7 +3,6 @@ import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
 
-/** Options that every command takes. */
 const COMMON = {
   url: { type: 'string' },
   'token-file': { type: 'string' },
@@ -21,7 +20,6 @@ const COMMON = {
   version: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
-/** Options of single commands. */
 const SPECIAL = {
   body: { type: 'string' },
   wait: { type: 'boolean' },
@@ -67,13 +65,10 @@ export const CTL_OPTIONS: ParseArgsOptionsConfig = { ...COMMON, ...SPECIAL };
 /** Bounds of `--timeout`, and its default. */
 export const TIMEOUT_SECONDS = { min: 1, max: 3600, fallback: 30 } as const;
 
-/** An option of a single command. */
-export type SpecialOption = keyof typeof SPECIAL;
-
 /** The parsed command line. */
 export interface CtlArguments {
   readonly words: readonly string[];
-  readonly values: Readonly<Partial<Record<keyof typeof COMMON | SpecialOption, string | boolean>>>;
+  readonly values: Readonly<Partial<Record<keyof typeof COMMON | keyof typeof SPECIAL, string | boolean>>>;
 }
 
 /** The common options in the help and in the documentation. */
@@ -133,22 +128,25 @@ export function parseCtlArguments(argv: readonly string[]): CtlArguments {
   return { words: parsed.value.positionals, values: parsed.value.values };
 }
 
+/** The long name of an option in its help, such as `tail` of `--tail N`; `null` for what is no option. */
+export function longNameOf(text: string): string | null {
+  return /--([a-z-]+)/.exec(text)?.[1] ?? null;
+}
+
 /**
  * Rejects options that a command would ignore.
  *
- * @param allowed the options of the command in addition to the common ones
+ * @param optionTexts the options of the command in addition to the common ones
  * @throws CtlFailure
  */
 export function refuseOtherOptions(
   { values }: CtlArguments,
   command: string,
-  allowed: readonly SpecialOption[],
+  optionTexts: ReadonlyArray<readonly [string, string]>,
 ): void {
-  const others = Object.keys(values).filter(
-    (name) => Object.hasOwn(SPECIAL, name) && !allowed.some((each) => each === name),
-  );
-  if (others.length === 0) return;
-  const [first = ''] = others;
+  const allowed = optionTexts.map(([text]) => longNameOf(text)).filter((name) => name !== null);
+  const first = Object.keys(values).find((name) => Object.hasOwn(SPECIAL, name) && !allowed.includes(name));
+  if (first === undefined) return;
   const known = [...Object.keys(COMMON), ...allowed].map((name) => `--${name}`);
   throw new CtlFailure(
     CTL_EXITS.usage,

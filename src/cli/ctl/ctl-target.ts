@@ -3,7 +3,7 @@ import type { CtlIo, CtlProgram } from './ctl-context.ts';
 import { textOption, type CtlArguments } from './ctl-options.ts';
 
 /** The address without any option. */
-export const DEFAULT_URL = 'http://127.0.0.1:8080';
+const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** The Service of the chart that also leads to pods that are not ready. */
 const DEFAULT_TARGET = 'service/slipway-admin';
 
@@ -19,11 +19,9 @@ export const SERVICE_OPTIONS: ReadonlySet<string> = new Set([
   ...CLUSTER_OPTIONS,
 ]);
 
-/** Where the service is. */
-export interface CtlTarget {
+interface CtlTarget {
   /** The URL; a placeholder while `service` is not forwarded yet. */
   readonly url: URL;
-  /** What to forward to in the cluster, or `null`. */
   readonly service: { readonly target: string; readonly targetPort: string | null } | null;
 }
 
@@ -32,7 +30,7 @@ export interface CtlTarget {
  *
  * @throws CtlFailure
  */
-export function targetOf(args: CtlArguments, { env }: Pick<CtlIo, 'env'>, program: CtlProgram): CtlTarget {
+export function targetOf(args: CtlArguments, { env }: CtlIo, program: CtlProgram): CtlTarget {
   const url = textOption(args, 'url');
   const asked = CLUSTER_OPTIONS.find((name) => args.values[name] !== undefined);
   if (url !== undefined && asked !== undefined) {
@@ -75,10 +73,10 @@ export function secretOf(args: CtlArguments): string | null {
 }
 
 /** Warns when the token would cross a network unencrypted. */
-export function warnOfPlainHttp(url: URL, token: string | null, { stderr }: Pick<CtlIo, 'stderr'>): void {
+export function warnOfPlainHttp(url: URL, token: string | null, { stderr }: CtlIo): void {
   const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (token === null || loopback || url.protocol === 'https:') return;
   stderr.write(
-    `warning: the token goes to ${url.hostname} over http and can be read on the way; use https\n`,
+    `warning: the token goes to ${url.hostname} over http and can be read by others on the network; use https\n`,
   );
 }

@@ -23,9 +23,8 @@ import {
 } from './ctl-options.ts';
 import { secretOf, targetOf, warnOfPlainHttp } from './ctl-target.ts';
 import { keepAlive } from '../../platform/process/keep-alive.ts';
-import { readCtlToken } from './ctl-token.ts';
-import { parseOutputFormat, type OutputFormat } from './output/output-format.ts';
-import { choosePainter } from './output/view.ts';
+import { checkToken, readToken } from '../read-token.ts';
+import { parseOutputFormat, type OutputFormat, choosePainter } from './output/view.ts';
 import { watchCommand } from './watch.ts';
 
 /**
@@ -79,7 +78,6 @@ async function run(argv: readonly string[], io: CtlIo, program: CtlProgram): Pro
   return await askService(command, { ...surroundings, args: applied.args, output }, applied);
 }
 
-/** Connects to the service and runs a command on it. */
 async function askService(
   command: ServiceCommand,
   local: LocalContext,
@@ -94,7 +92,7 @@ async function askService(
   try {
     const token =
       secret === null
-        ? await readCtlToken({ file: textOption(args, 'token-file'), stored, env: isContext ? null : env })
+        ? await tokenOf(args, stored, isContext ? {} : env)
         : ((await cluster?.readTokenSecret(secret)) ?? null);
     if (target.service !== null) forward = (await cluster?.forward(target.service)) ?? null;
     const url = forward?.url ?? target.url;
@@ -109,6 +107,21 @@ async function askService(
   }
 }
 
+/** The token of `--token-file`, else of the context, else of the environment; `null` for none. @throws CtlFailure */
+async function tokenOf(
+  args: CtlArguments,
+  stored: AppliedContext['token'],
+  env: CtlIo['env'],
+): Promise<string | null> {
+  const file = textOption(args, 'token-file');
+  const read =
+    file === undefined && stored !== null
+      ? checkToken(stored.text, stored.origin)
+      : await readToken(file, env, 'SLIPWAY_CTL');
+  if (read.ok) return read.value;
+  throw new CtlFailure(CTL_EXITS.usage, read.error);
+}
+
 /** A broken connection to the pod is the cause of a service that seems unreachable. */
 function forwardFailure(forward: PortForward | null, error: unknown): unknown {
   const failure = forward?.failure() ?? null;
@@ -117,7 +130,7 @@ function forwardFailure(forward: PortForward | null, error: unknown): unknown {
   return new CtlFailure(CTL_EXITS.unreachable, `cannot forward the port: ${failure}`, { cause: error });
 }
 
-/** Loads the Kubernetes library, which takes a quarter of a second and some 75 MiB, only when it is needed. */
+/** Loads the Kubernetes library, which takes a quarter of a second and about 75 MiB, only when it is needed. */
 async function openClusterOf(args: CtlArguments, io: CtlIo): Promise<ClusterAccess> {
   const { openCluster } = await import('./cluster/cluster-access.ts');
   return await openCluster({
@@ -154,12 +167,12 @@ function unknownCommand(words: readonly string[]): CtlFailure {
 }
 
 function wordsOf(command: CtlCommand, args: CtlArguments): readonly string[] {
-  const words = args.words.slice(command.name.split(' ').length);
-  const [fewest, most] = command.words;
+  const { name, synopsis = '', words: [fewest, most] = [0, 0], optionTexts = [] } = command;
+  const words = args.words.slice(name.split(' ').length);
   if (words.length < fewest || words.length > most) {
-    throw new CtlFailure(CTL_EXITS.usage, `usage: ${`${command.name} ${command.synopsis}`.trimEnd()}`);
+    throw new CtlFailure(CTL_EXITS.usage, `usage: ${`${name} ${synopsis}`.trimEnd()}`);
   }
-  refuseOtherOptions(args, command.name, command.options);
+  refuseOtherOptions(args, name, optionTexts);
   return words;
 }
 

@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
-import { AcceptedAnswer } from '../../contract/schemas/answers/admin.ts';
+import { postAction } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
-import { renderDifferences } from './text-differences-view.ts';
-import { isDataFormat } from './output/output-format.ts';
-import { printData } from './output/print-answer.ts';
-import { viewOf } from './output/view.ts';
-import { renderTask } from './report-views.ts';
-import { exitOfTask, watchTask, type SeenTask } from './task-watch.ts';
-import { waitTimeoutMs } from './wait-timeout.ts';
+import { showTask, watchTask, type SeenTask } from './task-watch.ts';
+import { textExcerpt, textTable } from '../../platform/terminal/text-table.ts';
 
-/** A job to run once. */
 interface JobRun {
   readonly group: 'res' | 'parse' | 'i18n';
   readonly action: string;
@@ -21,8 +15,10 @@ interface JobRun {
   readonly args: readonly string[];
 }
 
-/** Long enough that the schedule never runs by itself: the command starts it. */
+/** Long enough that the schedule never starts the job: the command does. */
 const UNREACHED_DELAY_SECONDS = 86_400;
+
+const STARTED = z.looseObject({ task_ids: z.array(z.string()).min(1) });
 
 const DIFFERENCES_DEFAULT = 100;
 const DIFFERENCES_MAX = 1000;
@@ -34,18 +30,13 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
     name: 'parse',
     synopsis: '[--full]',
     summary: 'indexes the text of the current release, shows the progress and waits until it is done',
-    words: [0, 0],
-    options: ['full', 'wait-timeout'],
     optionTexts: [
       ['--full', 'parses every container again, also those whose bytes and rules did not change'],
       ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
     ],
     run: async (context) => {
       const action = context.args.values.full === true ? 'parse-full' : 'parse';
-      const { task, answer } = await runJob(context, { group: 'parse', action, args: [] });
-      if (isDataFormat(context.output)) await printData(context, answer);
-      else context.stdout.write(renderTask(task, viewOf(context)));
-      return exitOfTask(task);
+      return await showTask(context, await runJob(context, { group: 'parse', action, args: [] }));
     },
   },
   {
@@ -53,7 +44,6 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FROM TO [--limit N] [--offset N]',
     summary: 'lists the text units that differ between a release and the previous one',
     words: [2, 2],
-    options: ['limit', 'offset', 'wait-timeout'],
     optionTexts: [
       ['--limit N', `most differences to show; default ${DIFFERENCES_DEFAULT}`],
       ['--offset N', 'differences to leave out before the first one; default 0'],
@@ -65,14 +55,8 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
       const limit = numberOption(context.args, 'limit', bounds);
       const offset = numberOption(context.args, 'offset', { min: 0, max: MAX_OFFSET, fallback: 0 });
       const args = [`from=${from}`, `to=${to}`, `offset=${offset}`, `limit=${limit}`];
-      const { task, answer } = await runJob(context, { group: 'parse', action: 'text-differences', args });
-      const isData = isDataFormat(context.output);
-      if (isData) await printData(context, answer);
-      if (task.status === 'succeeded') {
-        const text = renderDifferences(task.result, offset);
-        if (!isData) context.stdout.write(text);
-      } else if (!isData) context.stdout.write(renderTask(task, viewOf(context)));
-      return exitOfTask(task);
+      const seen = await runJob(context, { group: 'parse', action: 'text-differences', args });
+      return await showTask(context, seen, (result) => renderDifferences(result, offset));
     },
   },
 ];
@@ -88,20 +72,16 @@ export async function runJob(context: CtlContext, job: JobRun): Promise<SeenTask
   const schedule = { id, ...job, max_runs: 1, delay_seconds: UNREACHED_DELAY_SECONDS };
   await api.post('schedule-add', stringifyJsonExact(schedule), randomUUID());
   try {
-    const answer = await api.post('schedule-run', stringifyJsonExact({ id }), randomUUID());
-    const taskId = AcceptedAnswer.schema
-      .extend({ result: z.looseObject({ task_ids: z.array(z.string()).min(1) }) })
-      .safeParse(answer.value).data?.result.task_ids[0];
-    if (taskId === undefined) {
-      throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
-    }
-    return await watchTask(context, taskId, waitTimeoutMs(context.args));
+    const {
+      task_ids: [taskId = ''],
+    } = await postAction(api, 'schedule-run', { id }, STARTED);
+    return await watchTask(context, taskId);
   } finally {
     await removeSchedule(context, id);
   }
 }
 
-/** A schedule that stays behind never runs again, so a failure to remove it is only told. */
+/** A schedule that stays behind never runs again, so a failure to remove it is only reported. */
 async function removeSchedule({ api, stderr }: CtlContext, id: string): Promise<void> {
   try {
     await api.post('schedule-remove', stringifyJsonExact({ id }), randomUUID());
@@ -109,4 +89,47 @@ async function removeSchedule({ api, stderr }: CtlContext, id: string): Promise<
     if (!(error instanceof CtlFailure)) throw error;
     stderr.write(`the schedule ${id} could not be removed: ${error.message}\n`);
   }
+}
+
+const SIDE = z.looseObject({ destination: z.string(), field_path: z.string(), source_text: z.string() });
+
+const RESULT = z.looseObject({
+  from: z.string(),
+  to: z.string(),
+  available: z.boolean(),
+  total: z.int(),
+  items: z.array(z.looseObject({ change: z.string(), unit: SIDE.nullable(), previous: SIDE.nullable() })),
+});
+
+const MAX_TEXT = 40;
+
+/**
+ * Renders the differences between two releases.
+ *
+ * @param result of the task
+ * @param offset number of differences before the first one of the result
+ * @throws CtlFailure when the releases were not compared, and when this version cannot read the result
+ */
+function renderDifferences(result: unknown, offset: number): string {
+  const parsed = RESULT.safeParse(result);
+  if (!parsed.success) {
+    throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent differences that this version cannot read');
+  }
+  const { from, to, available, total, items } = parsed.data;
+  if (!available) {
+    const advice = 'the index compares each release with the one that was indexed before it';
+    throw new CtlFailure(CTL_EXITS.failed, `${to} was not compared with ${from}: ${advice}`);
+  }
+  if (total === 0) return `the text of ${to} is that of ${from}\n`;
+  const rows = items.map(({ change, unit, previous }) => {
+    const side = unit ?? previous;
+    return [change, side?.destination ?? '', side?.field_path ?? '', shorten(previous), shorten(unit)];
+  });
+  const shown = offset + items.length;
+  const more = total > shown ? `${total - shown} more; --offset ${shown} shows them\n` : '';
+  return `${textTable(['CHANGE', 'DESTINATION', 'FIELD', 'BEFORE', 'AFTER'], rows)}${total} differences\n${more}`;
+}
+
+function shorten(side: { readonly source_text: string } | null): string {
+  return side === null ? '-' : textExcerpt(side.source_text, MAX_TEXT);
 }

@@ -2,10 +2,9 @@ import { REPORTS } from '../../contract/reports/reports.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
-import { isDataFormat } from './output/output-format.ts';
+import { isDataFormat } from './output/view.ts';
 import { printAnswer } from './output/print-answer.ts';
-import { parseReport, readReport, type ReportOf } from './read-report.ts';
-import { reportPath } from './report-path.ts';
+import { parseReport, readReport, type ReportOf, reportPath } from './reports.ts';
 import { renderLogLine } from './report-views.ts';
 import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
 
@@ -21,8 +20,6 @@ export const LOGS_COMMAND: CtlCommand = {
   name: 'logs',
   synopsis: '[--tail N] [--task TASK] [-f]',
   summary: 'shows the log of the daemon, or of one task',
-  words: [0, 0],
-  options: ['tail', 'task', 'follow'],
   optionTexts: [
     ['--tail N', 'number of newest lines to start with; 1 to 2000, default 200'],
     [
@@ -114,10 +111,7 @@ async function showTaskLog(
   }
 }
 
-function renderLines(
-  { painter }: Pick<CtlContext, 'painter'>,
-  lines: readonly Parameters<typeof renderLogLine>[0][],
-): string {
+function renderLines({ painter }: CtlContext, lines: readonly Parameters<typeof renderLogLine>[0][]): string {
   return lines.map((line) => renderLogLine(line, painter)).join('');
 }
 

@@ -10,12 +10,9 @@ import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
-import { isDataFormat } from './output/output-format.ts';
+import { isDataFormat, viewOf } from './output/view.ts';
 import { printAnswer, printData } from './output/print-answer.ts';
-import { viewOf } from './output/view.ts';
-import { readReport } from './read-report.ts';
-import { REPORT_PATHS, reportPath } from './report-path.ts';
-import { given, show } from './show-report.ts';
+import { readReport, REPORT_PATHS, reportPath, given, show } from './reports.ts';
 import {
   latestFirst,
   renderDoctor,
@@ -25,12 +22,11 @@ import {
   renderTasks,
   type PublishedHistory,
 } from './report-views.ts';
-import type { TaskView } from './task-outcome.ts';
+import type { TaskView } from './task-brief.ts';
 import { renderStatus } from './status-view.ts';
 import { exitOfTask, hasEnded } from './task-watch.ts';
-import { WATCH_OPTIONS, WATCH_TEXTS } from './watch.ts';
+import { WATCH_TEXTS } from './watch.ts';
 
-/** Maximum number of tasks that task.list returns. */
 const MAX_TASKS = 500;
 
 const REPORT_NAMES = [...REPORT_PATHS.keys()];
@@ -42,11 +38,8 @@ const REPAIRS: ReadonlySet<string> = new Set(['repair', 'damage-repair']);
 export const READ_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'status',
-    synopsis: '',
     summary:
       'shows the state of the service, its cause and the next step, and the state of the current releases',
-    words: [0, 0],
-    options: WATCH_OPTIONS,
     optionTexts: WATCH_TEXTS,
     run: async (context) => {
       const readiness = await context.api.get('/readyz', { verbose: 'true' }, [503]);
@@ -77,8 +70,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     name: 'releases',
     synopsis: '[--channel official|localized]',
     summary: 'lists past and present releases',
-    words: [0, 0],
-    options: ['channel', ...WATCH_OPTIONS],
     optionTexts: [['--channel official|localized', 'shows only this channel'], ...WATCH_TEXTS],
     hasNames: true,
     run: async (context) => {
@@ -95,8 +86,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     name: 'tasks',
     synopsis: '[--status NAME] [--limit N]',
     summary: 'lists tasks, newest first',
-    words: [0, 0],
-    options: ['status', 'limit', ...WATCH_OPTIONS],
     optionTexts: [
       [
         `--status ${TASK_STATUSES.join('|')}`,
@@ -141,7 +130,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'TASK',
     summary: 'shows one task; with --watch until it has ended, and exits with 0 only if it succeeded',
     words: [1, 1],
-    options: WATCH_OPTIONS,
     optionTexts: WATCH_TEXTS,
     hasNames: true,
     run: async (context) => {
@@ -164,8 +152,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     name: 'schedules',
     synopsis: '[--group res|parse|i18n]',
     summary: 'lists schedules with their next run and the result of the last one',
-    words: [0, 0],
-    options: ['group', ...WATCH_OPTIONS],
     optionTexts: [['--group res|parse|i18n', 'shows only schedules of this group'], ...WATCH_TEXTS],
     hasNames: true,
     run: async (context) => {
@@ -180,10 +166,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
   {
     name: 'doctor',
-    synopsis: '',
     summary: 'shows the checks of the daemon and the server, worst first',
-    words: [0, 0],
-    options: WATCH_OPTIONS,
     optionTexts: WATCH_TEXTS,
     hasNames: true,
     run: async (context) => {
@@ -204,8 +187,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'REPORT [parameter=value ...]',
     summary: 'prints any report of the daemon as JSON or YAML',
     words: [1, Infinity],
-    options: [],
-    optionTexts: [],
     run: async (context) => {
       const [name = '', ...words] = context.words;
       if (!isReportName(name)) {
@@ -222,7 +203,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-/** The active tasks that repair, if the current releases are damaged. */
 async function repairsOf(
   { api }: CtlContext,
   releases: z.output<typeof ReleaseStatusRead> | null,
@@ -239,7 +219,7 @@ async function repairsOf(
   );
 }
 
-/** The published localized releases, for people; a service that cannot tell them still has its list of releases. */
+/** The published localized releases, for people; without them the list of releases is still shown. */
 async function publishedIn({ api, output }: CtlContext): Promise<PublishedHistory> {
   if (isDataFormat(output) || output === 'name') return undefined;
   try {

@@ -2,15 +2,20 @@ import { isRolledBack, lastCurrentAt } from '../../domain/release/release-histor
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import type { Painter } from '../../platform/terminal/painter.ts';
-import { printable, textBytes, textClock, textFields, textTime } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
+import {
+  printable,
+  textClock,
+  textExcerpt,
+  textFields,
+  textTime,
+} from '../../platform/terminal/text-table.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
-import type { ReportOf } from './read-report.ts';
-import { briefOf } from './task-brief.ts';
-import { describeOutcome, type TaskView } from './task-outcome.ts';
+import type { ReportOf } from './reports.ts';
+import { briefOf, describeOutcome, type TaskView } from './task-brief.ts';
 
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
-/** Longest result that stands on one line, characters. */
 const RESULT_LINE_MAX = 200;
 
 type ReleaseRow = ReportOf<'release.list'>['releases'][number];
@@ -71,7 +76,7 @@ export function renderTasks(tasks: readonly TaskView[], view: View): string {
 }
 
 /** Renders all fields of one task. */
-export function renderTask(task: TaskView, { now, painter }: Pick<View, 'now' | 'painter'>): string {
+export function renderTask(task: TaskView, { now, painter }: View): string {
   const optional: Array<[string, string | null]> = [
     ['progress', progressOf(task)],
     [
@@ -100,7 +105,7 @@ export function renderTask(task: TaskView, { now, painter }: Pick<View, 'now' | 
   return textFields(fields, painter) + renderResult(task.result);
 }
 
-/** The last progress that a task told can be that of an early phase, which says nothing once it has succeeded. */
+/** The last progress of a task can be that of an early phase, which says nothing once it has succeeded. */
 function progressOf({ progress, status }: TaskView): string | null {
   return progress === null || status === 'succeeded' ? null : renderProgress(progress);
 }
@@ -115,7 +120,6 @@ function renderResult(result: object | null | undefined): string {
     .join('')}`;
 }
 
-/** The lines of a long group or list; a short member is on one line. */
 function indented(group: object, indent: string): readonly string[] {
   const isList = Array.isArray(group);
   const members = Object.entries(group).filter(([name, value]) => withoutZeros(name, value) !== undefined);
@@ -123,8 +127,8 @@ function indented(group: object, indent: string): readonly string[] {
     const line = JSON.stringify(value, withoutZeros);
     const isLong = typeof value === 'object' && value !== null && line.length > DETAIL_VALUE_MAX;
     const [first = '', ...more] = isLong ? indented(value as object, `${indent}  `) : [line];
-    const told = [`${indent}${isList ? '' : `${JSON.stringify(name)}: `}${first}`, ...more];
-    return at < members.length - 1 ? [...told.slice(0, -1), `${told.at(-1) ?? ''},`] : told;
+    const shown = [`${indent}${isList ? '' : `${JSON.stringify(name)}: `}${first}`, ...more];
+    return at < members.length - 1 ? [...shown.slice(0, -1), `${shown.at(-1) ?? ''},`] : shown;
   });
   return [isList ? '[' : '{', ...lines, `${indent.slice(2)}${isList ? ']' : '}'}`];
 }
@@ -226,12 +230,8 @@ export function outcomeOf(task: TaskView): string {
 function pairsOf(object: object): string {
   return Object.entries(object)
     .filter(([, value]) => ['string', 'number', 'bigint', 'boolean'].includes(typeof value))
-    .map(([name, value]) => `${name}=${shortened(String(value))}`)
+    .map(([name, value]) => `${name}=${textExcerpt(String(value), DETAIL_VALUE_MAX)}`)
     .join(' ');
-}
-
-function shortened(text: string): string {
-  return text.length <= DETAIL_VALUE_MAX ? text : `${text.slice(0, DETAIL_VALUE_MAX)}…`;
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

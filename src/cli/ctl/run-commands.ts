@@ -1,16 +1,22 @@
-import { CONTROL_ACTIONS, isControlAction } from '../../contract/actions/actions.ts';
+import {
+  CONTROL_ACTIONS,
+  isControlAction,
+  actionDefinition,
+  type ControlAction,
+} from '../../contract/actions/actions.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { renderActionHelp } from './actions/action-help.ts';
-import { ACTIONS_COMMAND } from './actions/actions-command.ts';
 import { startAction } from './actions/start-action.ts';
 import { renderActionBody, type BodyWords } from './action-body.ts';
-import type { CtlCommand, CtlContext } from './ctl-context.ts';
+import type { CtlCommand, CtlContext, LocalCommand } from './ctl-context.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { textOption } from './ctl-options.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
+import type { ActionDefinition } from '../../contract/actions/action-definition.ts';
+import { printItems } from './output/print-answer.ts';
+import type { Column } from './output/view.ts';
 
-/** Largest body that the service takes. */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 const KEY_TEXT = [
@@ -23,7 +29,6 @@ const CONFIRM_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['-y, --yes', 'starts a destructive action without a question; needed where there is no terminal'],
 ];
 
-const WAIT_OPTIONS = ['wait', 'wait-timeout', 'idempotency-key'] as const;
 const WAIT_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--wait', 'waits until the task has ended, shows its progress, and exits with 0 only if it succeeded'],
   ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'],
@@ -36,6 +41,35 @@ const RUN_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ...WAIT_TEXTS,
 ];
 
+interface ListedAction extends Omit<ActionDefinition, 'fields'> {
+  readonly action: ControlAction;
+}
+
+const ACTION_COLUMNS: ReadonlyArray<Column<ListedAction>> = [
+  { title: 'ACTION', cell: ({ action }) => action },
+  { title: 'DESTRUCTIVE', cell: ({ destructive }) => (destructive ? 'yes' : '-') },
+  { title: 'MODE', cell: ({ mode }) => mode, wide: true },
+  { title: 'SCOPE', cell: ({ scope }) => scope, wide: true },
+  { title: 'DRY RUN', cell: ({ hasDryRun }) => (hasDryRun === true ? 'yes' : '-'), wide: true },
+  { title: 'NEEDS', cell: ({ required }) => required.join(' ') || '-', wide: true },
+  { title: 'SUMMARY', cell: ({ summary }) => summary.replaceAll('`', '') },
+];
+
+const ACTIONS_COMMAND: LocalCommand = {
+  name: 'actions',
+  summary: 'lists the actions that run starts; run ACTION --help shows the fields of one',
+  hasNames: true,
+  isLocal: true,
+  run: async (context) => {
+    const actions = CONTROL_ACTIONS.map((action): ListedAction => {
+      const { fields: _schemas, ...facts } = actionDefinition(action);
+      return { action, ...facts };
+    });
+    await printItems(context, actions, ACTION_COLUMNS, ({ action }) => action);
+    return CTL_EXITS.ok;
+  },
+};
+
 /** The commands that start an action. */
 export const RUN_COMMANDS: readonly CtlCommand[] = [
   ACTIONS_COMMAND,
@@ -44,7 +78,6 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'ACTION [field=value ... | --body JSON | -]',
     summary: 'starts an action; actions lists them, and run ACTION --help shows the fields of one',
     words: [1, Infinity],
-    options: ['body', 'dry-run', 'yes', ...WAIT_OPTIONS],
     optionTexts: [
       [
         'field=value',
@@ -68,7 +101,6 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'TASK [--reason TEXT]',
     summary: 'cancels a queued task, or asks a running one to stop',
     words: [1, 1],
-    options: ['reason', 'dry-run', 'yes', 'idempotency-key'],
     optionTexts: [['--reason TEXT', 'reason to record on the task'], ...CONFIRM_TEXTS, KEY_TEXT],
     run: async (context) => {
       const [taskId = ''] = context.words;

@@ -6,13 +6,12 @@ import { describeLocalized } from '../../domain/service-state/describe-state.ts'
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
 import type { View } from './output/view.ts';
 import { outcomeOf } from './report-views.ts';
-import type { TaskView } from './task-outcome.ts';
+import type { TaskView } from './task-brief.ts';
 
 type ReadReleaseStatus = z.output<typeof ReleaseStatusRead>;
 type Field = readonly [string, string];
 
-/** The answers that the status is made of. */
-export interface StatusAnswers {
+interface StatusAnswers {
   readonly readiness: Readiness;
   /** `null` when `/healthz` gave no usable answer. */
   readonly health: ReadHealth | null;
@@ -22,7 +21,6 @@ export interface StatusAnswers {
   readonly repairs: readonly TaskView[] | null;
 }
 
-/** Maximum number of damaged files that the status names. */
 const DAMAGED_MAX = 5;
 
 const RELATIONS = {
@@ -34,10 +32,7 @@ const RELATIONS = {
 } satisfies Record<ReadReleaseStatus['relation'], string>;
 
 /** Renders the state of the service, what the checks found, and the current releases. */
-export function renderStatus(
-  answers: StatusAnswers,
-  { now, painter }: Pick<View, 'now' | 'painter'>,
-): string {
+export function renderStatus(answers: StatusAnswers, { now, painter }: View): string {
   const { readiness, releases, repairs } = answers;
   const { attestation } = readiness;
   const fields: Field[] = [
@@ -58,7 +53,7 @@ export function renderStatus(
   return textFields(fields, painter);
 }
 
-/** The state as the server decides it. A server of the previous version tells only its verdict. */
+/** The state as the server decides it. Without a usable answer of `/healthz` only the verdict is known. */
 function stateFields({ readiness, health }: StatusAnswers, now: number): readonly Field[] {
   const service = health?.service;
   if (service === undefined) {
@@ -90,12 +85,12 @@ function stateFields({ readiness, health }: StatusAnswers, now: number): readonl
   ];
 }
 
-/** A failed check tells its cause only if the state does not; one that was not evaluated has a dash. */
-function checkFields({ checks = [], message: told }: Readiness): readonly Field[] {
+/** A failed check shows its cause only if the state does not; one that was not evaluated has a dash. */
+function checkFields({ checks = [], message: shown }: Readiness): readonly Field[] {
   return checks.flatMap(({ name, ok, reason, message }): Field[] => {
     if (ok === true) return [];
     if (ok === null) return [[`check ${name}`, '-']];
-    return [[`check ${name}`, message === told ? 'failed' : `${reason ?? 'failed'}: ${message ?? ''}`]];
+    return [[`check ${name}`, message === shown ? 'failed' : `${reason ?? 'failed'}: ${message ?? ''}`]];
   });
 }
 

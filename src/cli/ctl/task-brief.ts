@@ -2,13 +2,27 @@ import { countNoun } from '../../domain/count-noun.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import { percentOf, type Progress } from '../output/progress-line.ts';
-import { describeOutcome, type OutcomeWords, type TaskView } from './task-outcome.ts';
+import type { ReportOf } from './reports.ts';
 
-/** Longest text about a task in a list, characters. */
+/** A task as task.status and task.list give it. */
+export type TaskView = ReportOf<'task.status'>['task'];
+
+interface OutcomeWords {
+  readonly progress: (progress: Progress) => string;
+  readonly result: (result: NonNullable<TaskView['result']>) => string;
+}
+
+/** Describes how a task goes or ended; empty when there is nothing to say yet. */
+export function describeOutcome(task: TaskView, words: OutcomeWords): string {
+  if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
+  if (task.status === 'running' && task.progress !== null) return words.progress(task.progress);
+  if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;
+  return task.result === null ? '' : words.result(task.result);
+}
+
 const BRIEF_MAX = 100;
 /** The same in a wide list, which has room for the message of a failure. */
 const WIDE_MAX = 1000;
-/** Counts of a result that a list shows. */
 const SHOWN_COUNTS = 3;
 
 const BRIEF: OutcomeWords = { progress: progressBrief, result: resultBrief };

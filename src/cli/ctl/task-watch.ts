@@ -1,14 +1,18 @@
 import { renderProgress } from '../output/progress-line.ts';
-import { createProgressDisplay } from '../output/progress-display.ts';
+import { withProgress } from '../output/progress-display.ts';
 import type { AdminAnswer } from './admin-api.ts';
 import type { CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
-import { parseReport } from './read-report.ts';
-import { reportPath } from './report-path.ts';
-import type { TaskView } from './task-outcome.ts';
+import { numberOption } from './ctl-options.ts';
+import { parseReport, reportPath } from './reports.ts';
+import { printData } from './output/print-answer.ts';
+import { isDataFormat, viewOf } from './output/view.ts';
+import { renderTask } from './report-views.ts';
+import type { TaskView } from './task-brief.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
+const LONGEST_TIMEOUT_SECONDS = 7 * 86_400;
 /** Failures in a row before the wait is given up; the daemon may be restarting. */
 const MAX_FAILURES = 10;
 
@@ -19,38 +23,29 @@ export interface SeenTask {
 }
 
 /** Reads one task. @throws CtlFailure */
-export async function readTask({ api }: Pick<CtlContext, 'api'>, taskId: string): Promise<SeenTask> {
+export async function readTask({ api }: CtlContext, taskId: string): Promise<SeenTask> {
   const answer = await api.get(reportPath('task.status'), { task_id: taskId });
   return { task: parseReport('task.status', answer).task, answer };
 }
 
 /** Whether a task has ended. */
-export function hasEnded({ status }: Pick<TaskView, 'status'>): boolean {
+export function hasEnded({ status }: TaskView): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
 }
 
 /** The exit code that an ended task gives. */
-export function exitOfTask({ status }: Pick<TaskView, 'status'>): CtlExit {
+export function exitOfTask({ status }: TaskView): CtlExit {
   return status === 'succeeded' ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
 
-/**
- * Waits until a task has ended, and shows its progress.
- *
- * @param timeoutMs `null` for no limit
- * @throws CtlFailure, also on a timeout
- */
-export async function watchTask(
-  context: CtlContext,
-  taskId: string,
-  timeoutMs: number | null,
-): Promise<SeenTask> {
-  const { clock, signal } = context;
-  const progress = createProgressDisplay(context.stderr, clock);
-  const end = timeoutMs === null ? Infinity : clock.monotonic() + timeoutMs;
+/** Waits until a task has ended, and shows its progress. @throws CtlFailure, also when `--wait-timeout` has passed */
+export async function watchTask(context: CtlContext, taskId: string): Promise<SeenTask> {
+  const { args, clock, signal } = context;
+  const bounds = { min: 0, max: LONGEST_TIMEOUT_SECONDS, fallback: Infinity };
+  const end = clock.monotonic() + numberOption(args, 'wait-timeout', bounds) * 1000;
   let wait = FIRST_WAIT_MS;
   let failures = 0;
-  try {
+  return await withProgress(context, async (display) => {
     for (;;) {
       const seen = await readTask(context, taskId).catch((error: unknown) => {
         failures += 1;
@@ -60,12 +55,8 @@ export async function watchTask(
       if (seen !== null) {
         failures = 0;
         if (hasEnded(seen.task)) return seen;
-        progress.show(
-          seen.task.progress === null
-            ? `${seen.task.kind} ${seen.task.status}`
-            : renderProgress(seen.task.progress),
-          seen.task.progress?.phase,
-        );
+        const { kind, status, progress } = seen.task;
+        display.show(progress === null ? `${kind} ${status}` : renderProgress(progress), progress?.phase);
       }
       if (clock.monotonic() >= end) {
         throw new CtlFailure(
@@ -76,9 +67,28 @@ export async function watchTask(
       await clock.sleep(Math.min(wait, Math.max(0, end - clock.monotonic())), signal);
       wait = Math.min(LONGEST_WAIT_MS, wait * 2);
     }
-  } finally {
-    progress.end();
-  }
+  });
+}
+
+/**
+ * Shows an ended task.
+ *
+ * @param renderResult the text for the result of one that succeeded; default its fields
+ * @returns the exit code
+ */
+export async function showTask(
+  context: CtlContext,
+  { task, answer }: SeenTask,
+  renderResult: ((result: object) => string) | null = null,
+): Promise<CtlExit> {
+  const isData = isDataFormat(context.output);
+  if (isData) await printData(context, answer);
+  const text =
+    task.status === 'succeeded' && renderResult !== null
+      ? renderResult(task.result ?? {})
+      : renderTask(task, viewOf(context));
+  if (!isData) context.stdout.write(text);
+  return exitOfTask(task);
 }
 
 /** Whether a retry may help, because the daemon or the service may be restarting. */

@@ -1,6 +1,6 @@
 import { IMPORT_WAITS } from '../../contract/formats/glossary/term-import.ts';
 import type { AdminApi } from './admin-api.ts';
-import type { CtlContext } from './ctl-context.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { CtlFailure } from './ctl-exits.ts';
 
 /**
@@ -11,7 +11,9 @@ import { CtlFailure } from './ctl-exits.ts';
  * @param onWait is called before each wait, with its milliseconds
  */
 export function waitAtLimit(
-  { api, clock, signal }: Pick<CtlContext, 'api' | 'clock' | 'signal'>,
+  api: AdminApi,
+  clock: Clock,
+  signal: AbortSignal,
   onWait: (ms: number) => void,
 ): AdminApi {
   const { most, defaultSeconds, longestSeconds } = IMPORT_WAITS;

@@ -1,4 +1,4 @@
-import { cutLine } from '../../platform/terminal/cut-line.ts';
+import { cutLine } from '../../platform/terminal/columns.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { CtlContext, CtlOutput, ServiceCommand } from './ctl-context.ts';
 import type { CtlExit, CtlFailure } from './ctl-exits.ts';
@@ -9,15 +9,11 @@ const DEFAULT_SECONDS = 2;
 const LONGEST_SECONDS = 3600;
 
 /** The options of a command that can run repeatedly. */
-export const WATCH_OPTIONS = ['watch', 'interval'] as const;
-
-/** The help for {@link WATCH_OPTIONS}. */
 export const WATCH_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['-w, --watch', 'shows it again whenever it has changed, until Ctrl-C'],
-  ['--interval SECONDS', `time between two looks of --watch; default ${DEFAULT_SECONDS}`],
+  ['--interval SECONDS', `time between two polls of --watch; default ${DEFAULT_SECONDS}`],
 ];
 
-/** Moves the cursor to the first line and clears the screen. */
 const CLEAR = '\u001b[H\u001b[2J';
 
 /**
@@ -25,7 +21,7 @@ const CLEAR = '\u001b[H\u001b[2J';
  * previous one is added. Ages alone do not count as a change.
  *
  * @returns the exit code of the last run
- * @throws CtlFailure when the first run fails, and for a later failure that does not pass by itself
+ * @throws CtlFailure when the first run fails, and for a later failure that is not transient
  */
 export async function watchCommand(command: ServiceCommand, context: CtlContext): Promise<CtlExit> {
   const bounds = { min: 1, max: LONGEST_SECONDS, fallback: DEFAULT_SECONDS };
@@ -71,8 +67,7 @@ function withoutTimes(text: string): string {
   return text.replaceAll(/\((?:in )?\d+[dhms](?: ago)?\)|"?generated_at"?: ?\d+/g, '');
 }
 
-/** The part of a text that fits on the screen: the first lines, and of each what fits into its width. */
-function fitted(text: string, { rows, columns }: Pick<CtlOutput, 'rows' | 'columns'>): string {
+function fitted(text: string, { rows, columns }: CtlOutput): string {
   const lines = text.split('\n');
   const fits = rows === undefined || lines.length <= rows;
   const kept = fits ? lines : lines.slice(0, Math.max(1, rows - 2));

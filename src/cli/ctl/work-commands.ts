@@ -2,11 +2,10 @@ import { TRANSLATION_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption, type CtlArguments } from './ctl-options.ts';
-import { given, show } from './show-report.ts';
-import { WATCH_OPTIONS, WATCH_TEXTS } from './watch.ts';
+import { given, show } from './reports.ts';
+import { WATCH_TEXTS } from './watch.ts';
 import { renderCoverage, renderHandoff, renderTranslationTasks, renderUnit } from './work-views.ts';
 
-/** Most tasks of one page. */
 const MAX_TASKS = 1000;
 const DEFAULT_TASKS = 30;
 
@@ -16,10 +15,7 @@ const STATUS_NAMES = TRANSLATION_STATUSES.join(', ');
 export const WORK_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations status',
-    synopsis: '',
-    summary: 'shows how much of the official release is translated, and what stands against its publication',
-    words: [0, 0],
-    options: WATCH_OPTIONS,
+    summary: 'shows how much of the official release is translated, and what blocks publishing it',
     optionTexts: WATCH_TEXTS,
     run: async (context) => {
       await show(context, 'translation.status', {}, { render: renderCoverage });
@@ -28,10 +24,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
   },
   {
     name: 'translations handoff',
-    synopsis: '',
     summary: 'shows the work that can be sent to translators, and the units that are blocked',
-    words: [0, 0],
-    options: WATCH_OPTIONS,
     optionTexts: WATCH_TEXTS,
     run: async (context) => {
       await show(context, 'translation.handoff', {}, { render: renderHandoff });
@@ -42,8 +35,6 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     name: 'translations tasks',
     synopsis: '[--status NAME] [--destination GLOB] [--limit N] [--offset N]',
     summary: 'lists translation tasks, those that newer ones have replaced last',
-    words: [0, 0],
-    options: ['status', 'destination', 'limit', 'offset', ...WATCH_OPTIONS],
     hasNames: true,
     optionTexts: [
       [`--status ${TRANSLATION_STATUSES.join('|')}`, 'shows only tasks with this status'],
@@ -74,8 +65,6 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'DESTINATION FIELD_PATH [ARCHIVE_ENTRY]',
     summary: 'shows one text unit with its translation, its findings and its history',
     words: [2, 3],
-    options: [],
-    optionTexts: [],
     run: async (context) => {
       const [destination, field_path, archive_entry] = context.words;
       const query = given({ destination, field_path, archive_entry });

@@ -1,7 +1,7 @@
 import { countText } from '../../domain/count-text.ts';
 import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
-import type { ReportOf } from './read-report.ts';
+import type { ReportOf } from './reports.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
 
 type Handoff = ReportOf<'translation.handoff'>;
@@ -10,13 +10,12 @@ type TextUnits = ReportOf<'parse.text_units'>;
 type Unit = TextUnits['items'][number];
 type TranslationStatus = ReportOf<'translation.status'>;
 
-/** Longest text in a cell, characters. */
 const MAX_TEXT = 60;
 
-/** Renders how much of the official release is translated, and what stands against its publication. */
+/** Renders how much of the official release is translated, and what blocks publishing it. */
 export function renderCoverage(
   { current, automation, coverage, history, publish_blockers: blockers }: TranslationStatus,
-  { now }: Pick<View, 'now'>,
+  { now }: View,
 ): string {
   const { units, accepted, translated, by_state: byState, blocked_left_out: leftOut = 0 } = coverage;
   return textFields([
@@ -39,7 +38,6 @@ export function renderCoverage(
   ]);
 }
 
-/** All units, and those that no publication has. */
 function unitsText({ units, skipped, excluded = 0 }: TranslationStatus['coverage']): string {
   const parts = [String(units)];
   if (skipped > 0) parts.push(`${skipped} in skipped tasks`);
@@ -53,7 +51,6 @@ function localizedText(current: TranslationStatus['current'], now: number): stri
   return `${current.localized_release_id}, ${current.state}, ${current.integrity}, became current ${textTime(current.published_at, now)}${stale}`;
 }
 
-/** The last localized release that a rollback took back, and why. */
 function rolledBackFields(history: TranslationStatus['history'], now: number): [string, string][] {
   const taken = history.filter(({ rolled_back: rollback }) => rollback !== null);
   const last = taken.toSorted((one, other) => (other.rolled_back?.at ?? 0) - (one.rolled_back?.at ?? 0))[0];
@@ -71,7 +68,7 @@ function rolledBackFields(history: TranslationStatus['history'], now: number): [
 /** Renders the work that can be handed to translators. */
 export function renderHandoff(
   { releases, open_conflicts: conflicts, last_export: last }: Handoff,
-  { now }: Pick<View, 'now'>,
+  { now }: View,
 ): string {
   const summary = textFields([
     ...releases.map((release): [string, string] => [
@@ -161,9 +158,11 @@ export function renderTranslationTasks(
   return `${itemTable(items, columns, view)}${countText(total, 'task')}: ${countsText(counts)}${rest}\n`;
 }
 
-/** Why a task has its status. @param owner of its lease */
 function whyOf(
-  { reason, failure_reason: failure }: Pick<TranslationTask, 'reason' | 'failure_reason'>,
+  {
+    reason,
+    failure_reason: failure,
+  }: { readonly reason: string | null; readonly failure_reason: string | null },
   owner: string | null = null,
 ): string {
   const facts = [failure ?? '', reason ?? '', owner === null ? '' : `leased by ${owner}`];
@@ -171,10 +170,7 @@ function whyOf(
 }
 
 /** Renders one text unit, its translation and its history. */
-export function renderUnit(
-  { items, total, translations, history }: TextUnits,
-  { now }: Pick<View, 'now'>,
-): string {
+export function renderUnit({ items, total, translations, history }: TextUnits, { now }: View): string {
   const [unit] = items;
   if (unit === undefined) return 'no text unit is at this place; compare it with parse.text_units\n';
   const fields = textFields([

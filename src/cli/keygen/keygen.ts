@@ -7,13 +7,8 @@ import { writeFileDurably } from '../../platform/files/files.ts';
 import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import type { TextOutput } from '../output/progress-display.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
-
-/** Where a command writes its text. */
-export interface KeygenIo {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
-}
 
 /** The help of `slipway keygen`. */
 export const KEYGEN_USAGE = `Usage: slipway keygen --out DIR [--force]
@@ -33,7 +28,10 @@ and DIR/signing.pub for verification. Prints the key id.
  *
  * Source: RFC 8410 (Ed25519 in PKCS#8 and SPKI), RFC 7468 (PEM).
  */
-export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<number> {
+export async function runKeygen(
+  argv: readonly string[],
+  io: { readonly stdout: TextOutput; readonly stderr: TextOutput },
+): Promise<number> {
   const options = parseKeygenOptions(argv);
   if (!options.ok) {
     io.stderr.write(usageError('slipway keygen', options.error));
@@ -48,11 +46,9 @@ export async function runKeygen(argv: readonly string[], io: KeygenIo): Promise<
   const publicFile = join(out, 'signing.pub');
   try {
     await mkdir(out, { recursive: true, mode: 0o700 });
-    const present = force ? null : ((await existing(privateFile)) ?? (await existing(publicFile)));
-    if (present !== null) {
-      io.stderr.write(
-        `slipway keygen: ${present} exists; choose another folder, or replace it with --force\n`,
-      );
+    for (const file of force ? [] : [privateFile, publicFile]) {
+      if (!(await exists(file))) continue;
+      io.stderr.write(`slipway keygen: ${file} exists; choose another folder, or replace it with --force\n`);
       return 1;
     }
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -86,10 +82,9 @@ function parseKeygenOptions(
   return out === '' && !help ? failure('--out DIR is missing') : success({ out, force, help });
 }
 
-/** The path when something is there, else `null`. */
-async function existing(path: string): Promise<string | null> {
+async function exists(path: string): Promise<boolean> {
   return await access(path).then(
-    () => path,
-    () => null,
+    () => true,
+    () => false,
   );
 }

@@ -1,14 +1,17 @@
-import { cutLine } from '../../platform/terminal/cut-line.ts';
+import { cutLine } from '../../platform/terminal/columns.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
 const TTY_INTERVAL_MS = 200;
 const LOG_INTERVAL_MS = 10_000;
 
-/** Where progress is shown. */
-export interface ProgressOutput {
+/** Where a command writes text. */
+export interface TextOutput {
   write(text: string): unknown;
+}
+
+/** Where progress is shown. */
+export interface ProgressOutput extends TextOutput {
   readonly isTTY?: boolean;
-  /** Characters of a line of the terminal. */
   readonly columns?: number;
 }
 
@@ -20,7 +23,6 @@ export interface ProgressDisplay {
    * @param phase of the work; a new one is shown immediately
    */
   show(text: string, phase?: string): void;
-  /** Takes the line away again. */
   end(): void;
 }
 
@@ -44,6 +46,19 @@ export function createProgressDisplay(output: ProgressOutput, clock: Clock): Pro
       open = false;
     },
   };
+}
+
+/** Shows how far some work is, and takes the line away when the work has ended. */
+export async function withProgress<T>(
+  { stderr, clock }: { readonly stderr: ProgressOutput; readonly clock: Clock },
+  work: (display: ProgressDisplay) => Promise<T>,
+): Promise<T> {
+  const display = createProgressDisplay(stderr, clock);
+  try {
+    return await work(display);
+  } finally {
+    display.end();
+  }
 }
 
 /** A line that wraps cannot be written over: each update would leave a row behind. */

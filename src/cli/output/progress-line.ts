@@ -1,4 +1,4 @@
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
 
 /** A task's progress as the daemon reports it. */
 export interface Progress {
@@ -10,7 +10,7 @@ export interface Progress {
 
 const WIDTH = 28;
 
-/** The part that is done, whole percent; `null` while nobody knows how much there is. */
+/** The part that is done, as an integer of percent; `null` while nobody knows how much there is. */
 export function percentOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
   return total === null || total === 0 ? null : Math.floor((100 * Math.min(done, total)) / total);
 }

@@ -17,9 +17,7 @@ export interface BaseReport {
   readonly reason: string | null;
   /** Whether the attestation names both manifests; otherwise one of them is only what a release record names. */
   readonly attested: boolean;
-  /** Files that the manifest marks as patched. */
   readonly patched: number;
-  /** Files that are those of the base. */
   readonly unpatched: number;
   /** Files that differ from the base and are not marked as patched, that the base does not have, or that are left out. */
   readonly differing: number;

@@ -32,7 +32,6 @@ export interface ReleaseCheckOptions {
   readonly signal: AbortSignal;
 }
 
-/** How many damaged entries are named. */
 const EXAMPLES = 20;
 
 /** Checks the record, the manifest and the objects of one release. Throws only when it cannot continue at all. */
@@ -74,8 +73,7 @@ export async function checkRelease(
     bytes: header.total_bytes,
     problems,
   };
-  const attested = options.attestedAs(channel, releaseId)?.server_info;
-  const document = attested === undefined ? (header.server_info ?? null) : attested;
+  const document = options.attestedAs(channel, releaseId)?.server_info ?? null;
   return options.quick
     ? await quickReport(whole, options, loaded, document)
     : await fullReport(whole, options, loaded, document);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { TrustedKey } from '../../attestation/keys.ts';
 import { parseEnvelope, parseStatement } from '../../contract/formats/attestation-format.ts';
-import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
 import { isBlake3Hex } from '../../domain/release/digest.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
-import type { AttestationStatement, AttestedRelease } from '../../domain/verdict/attestation.ts';
+import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
+import { namedReleases } from '../../domain/verdict/effective-attestation.ts';
 import { readCurrentAttestation } from '../../snapshot/volume/attestation-files.ts';
 import { listReleaseIds } from '../../snapshot/volume/release-records.ts';
 import { readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
@@ -14,7 +15,7 @@ import { checkRelease, type ReleaseCheckOptions } from './check-release.ts';
 import { isSound, type AttestationReport, type ReleaseReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-export interface VolumeCheckOptions extends Omit<ReleaseCheckOptions, 'attestedAs'> {
+interface VolumeCheckOptions extends Omit<ReleaseCheckOptions, 'attestedAs'> {
   /** Only the release of this id; `null` for all. */
   readonly releaseId: ReleaseId | null;
   /** `null` to leave the signature of the attestation alone. */
@@ -67,22 +68,11 @@ async function readAttested(root: string): Promise<ReleaseCheckOptions['attested
   const envelope = await readCurrentAttestation(root).catch(() => null);
   const parsed = envelope === null ? null : parseEnvelope(envelope);
   const statement = parsed?.ok === true ? parseStatement(Buffer.from(parsed.value.payload, 'base64')) : null;
-  const releases = statement?.ok === true ? attestedReleases(statement.value) : [];
-  const named = new Map<string, AttestedRelease>(
-    releases.map((release) => [`${release.channel}/${release.release_id}`, release]),
+  const releases = statement?.ok === true ? namedReleases(statement.value) : [];
+  const named = new Map(
+    releases.map(({ channel, release }) => [`${channel}/${release.release_id}`, release]),
   );
   return (channel, id) => named.get(`${channel}/${id}`);
-}
-
-/** Every release that a statement names, with its channel. */
-function attestedReleases(
-  statement: AttestationStatement,
-): readonly (AttestedRelease & { readonly channel: Channel })[] {
-  const current = CHANNELS.flatMap((channel) => {
-    const release = statement[channel];
-    return release === null ? [] : [{ ...release, channel }];
-  });
-  return [...current, ...statement.retained];
 }
 
 async function checkAttestation(
@@ -105,14 +95,15 @@ async function checkAttestation(
   const problems: string[] = [];
   if (statement.store_id !== storeId)
     problems.push(`it is for store ${statement.store_id}, not for this one`);
-  for (const release of attestedReleases(statement)) {
-    const { channel, release_id: id, snapshot_id: snapshotId, result } = release;
+  for (const { channel, release } of namedReleases(statement)) {
+    const { release_id: id, snapshot_id: snapshotId, result } = release;
     if (result !== 'PASSED' || (releaseId !== null && releaseId !== id)) continue;
-    const there = releases.some(
+    const found = releases.find(
       (report) => report.channel === channel && report.release_id === id && report.snapshot_id === snapshotId,
     );
-    if (!there)
+    if (found === undefined)
       problems.push(`it attests ${channel} release ${id} as ${snapshotId}, which is not on the volume`);
+    else problems.push(...differencesOf(release, found));
   }
   return {
     status: problems.length === 0 ? 'ok' : 'invalid',
@@ -120,6 +111,19 @@ async function checkAttestation(
     expires_at: statement.expires_at,
     problems,
   };
+}
+
+function differencesOf(attested: AttestedRelease, found: ReleaseReport): readonly string[] {
+  const compare = (name: string, inAttestation: number, inManifest: number): readonly string[] =>
+    inAttestation === inManifest
+      ? []
+      : [
+          `${name} of ${found.channel} release ${found.release_id} is ${inAttestation} in the attestation and ${inManifest} in the manifest`,
+        ];
+  return [
+    ...compare('entry_count', attested.entry_count, found.entries),
+    ...compare('total_bytes', attested.total_bytes, found.bytes),
+  ];
 }
 
 async function countOrphans(

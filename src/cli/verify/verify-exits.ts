@@ -5,9 +5,9 @@ export const VERIFY_EXITS = {
   ok: 0,
   damaged: 1,
   usage: 2,
-  /** All that was looked at is sound, and something could not be looked at. */
+  /** All that was checked is sound, and something could not be checked. */
   incomplete: 3,
-  /** A mirror gave no attestation or serves no release, so no file could be looked at; or the time was over before the end. */
+  /** A mirror is not a Slipway, gave no attestation or serves no release, so no file could be checked; or `--timeout` expired. */
   unchecked: 4,
 } as const;
 
@@ -24,7 +24,7 @@ export function exitCodeOf({
 }
 
 /**
- * The exit code of a report on a mirror. Damage that was found counts also when the time was over. A mirror without a release
+ * The exit code of a report on a mirror. Damage that was found counts even if `--timeout` expired. A mirror without a release
  * serves no file that could be read.
  */
 export function exitCodeOfMirror(

@@ -9,11 +9,10 @@ export interface MirrorVerifyOptions {
   readonly url: string;
   /** Another Slipway that should serve the same, or `null`. */
   readonly against: string | null;
-  /** File with the token for `url`, or `null`. */
-  readonly tokenFile: string | null;
-  /** File with the token for `against`, or `null`. */
-  readonly againstTokenFile: string | null;
-  /** Files or directories with trusted public keys. */
+  /** File with the token for `url`. */
+  readonly tokenFile: string | undefined;
+  /** File with the token for `against`. */
+  readonly againstTokenFile: string | undefined;
   readonly keys: readonly string[];
   /** How many files of each release are read; `null` for all. */
   readonly sample: number | null;
@@ -31,7 +30,6 @@ export interface VerifyOptions {
   /** Files or directories with trusted public keys; empty to leave the signature alone. */
   readonly keys: readonly string[];
   readonly json: boolean;
-  /** Looks at sizes, not at bytes. */
   readonly quick: boolean;
 }
 
@@ -62,8 +60,8 @@ attestation, the manifest of each current release, and the bytes of every file.
 
 Ends with 0 when all is sound, 1 when damage was found or the volume cannot be read, 2 for wrong arguments,
 3 when all is sound but a localized release could not be compared with its base, or a mirror with the URL
-of --against, and 4 when a mirror could not be checked because it does not answer, gives no attestation,
-serves no release now, or took longer than --timeout; damage that was found until then gives 1.
+of --against, and 4 when a mirror could not be checked because it does not answer, is not a Slipway, gives
+no attestation, serves no release now, or took longer than --timeout; damage that was found until then gives 1.
 `;
 
 /**
@@ -104,7 +102,6 @@ export function parseVerifyOptions(
     : mirrorOptions({ ...values, url: values.url }, positionals, json);
 }
 
-/** The values of the command line. */
 interface Values {
   readonly release?: string | undefined;
   readonly keys: readonly string[];
@@ -117,7 +114,6 @@ interface Values {
   readonly timeout?: string | undefined;
 }
 
-/** One week. */
 const LONGEST_TIMEOUT_SECONDS = 7 * 86_400;
 
 function volumeOptions(
@@ -152,8 +148,8 @@ function mirrorOptions(
   if (!base.ok) return base;
   const other = against === undefined ? null : baseUrl('--against', against);
   if (other !== null && !other.ok) return other;
-  const { 'token-file': tokenFile = null, 'against-token-file': againstTokenFile = null } = tokens;
-  if (other === null && againstTokenFile !== null)
+  const { 'token-file': tokenFile, 'against-token-file': againstTokenFile } = tokens;
+  if (other === null && againstTokenFile !== undefined)
     return failure('--against-token-file needs --against, the Slipway that wants the token');
   return success({
     kind: 'mirror',

@@ -11,7 +11,7 @@ import { createProgressDisplay } from '../output/progress-display.ts';
 import { checkVolume } from './check-volume.ts';
 import { checkMirror } from './mirror/check-mirror.ts';
 import { findVolume } from './find-volume.ts';
-import { readMirrorToken, type VerifyEnvironment } from './mirror/mirror-token.ts';
+import { readToken, type Environment } from '../read-token.ts';
 import { createMirrorHttp } from './mirror/mirror-http.ts';
 import { renderMirrorReport } from './mirror/mirror-report.ts';
 import { startTimeLimit } from './mirror/time-limit.ts';
@@ -26,24 +26,20 @@ import { renderVolumeReport, type VolumeReport } from './volume-report.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 
-/** Where a command writes its text. */
 interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
 }
 
-/** The environment of `slipway verify`. */
-export interface VerifyIo {
+interface VerifyIo {
   readonly stdout: Output;
   readonly stderr: Output;
-  readonly env?: VerifyEnvironment;
-  /** Ends the check early. */
+  readonly env?: Environment;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
 
 const MAX_THREADS = 8;
-/** Files of a mirror that are read at the same time. */
 const MIRROR_CONNECTIONS = 8;
 
 /**
@@ -91,9 +87,9 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
 async function verifyMirror(options: MirrorVerifyOptions, io: VerifyIo): Promise<number> {
   const keys = await loadTrustedKeys(options.keys);
   if (!keys.ok) return refuse(io, keys.error.join('; '));
-  const token = await readMirrorToken(options.tokenFile, io.env ?? {});
+  const token = await readToken(options.tokenFile, io.env ?? {}, 'SLIPWAY_VERIFY');
   if (!token.ok) return refuse(io, token.error);
-  const againstToken = await readMirrorToken(options.againstTokenFile, {});
+  const againstToken = await readToken(options.againstTokenFile, {}, 'SLIPWAY_VERIFY');
   if (!againstToken.ok) return refuse(io, againstToken.error);
   const clock = io.clock ?? systemClock;
   const progress = createProgressDisplay(io.stderr, clock);

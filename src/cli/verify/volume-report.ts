@@ -1,5 +1,6 @@
 import type { Channel } from '../../domain/release/channel.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
+import { textTable } from '../../platform/terminal/text-table.ts';
 import { renderBase, type BaseReport } from './base-report.ts';
 
 /** The findings for one release. */
@@ -10,11 +11,8 @@ export interface ReleaseReport {
   readonly entries: number;
   /** Sum of the entry sizes. */
   readonly bytes: number;
-  /** Entries that are not as the manifest says. */
   readonly damaged: number;
-  /** What is wrong with the record, the manifest or the server-info document. */
   readonly problems: readonly string[];
-  /** The first damaged entries. */
   readonly examples: readonly { readonly destination: string; readonly status: string }[];
   /** Only for a localized release whose manifest could be read. */
   readonly base: BaseReport | null;
@@ -82,7 +80,7 @@ export function renderVolumeReport(report: VolumeReport): string {
     textBytes(release.bytes),
     String(release.damaged),
   ]);
-  lines.push(...renderColumns([['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'DAMAGED'], ...rows]), '');
+  lines.push(textTable(['STATE', 'CHANNEL', 'RELEASE', 'ENTRIES', 'SIZE', 'DAMAGED'], rows));
   for (const release of report.releases) lines.push(...renderFindings(release));
   const { attestation, objects } = report;
   lines.push(
@@ -126,14 +124,4 @@ function renderConclusion(report: VolumeReport): string {
     ? '; if a localized release stays damaged, publish it again ("localized-publish"), that of a mirror at its origin'
     : '';
   return `DAMAGE FOUND: run the daemon's "repair"${publish}`;
-}
-
-function renderColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

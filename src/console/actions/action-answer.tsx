@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
-import type { Accepted, Report } from '../api/wire.ts';
+import { useEffect } from 'preact/hooks';
+import type { Accepted, Report, Task } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
-import { TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
 import { ResultFacts } from '../components/result-facts.tsx';
+import { TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
 import { Facts } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
@@ -47,6 +48,30 @@ export function ActionAnswer({
           Done
         </Button>
       </div>
+    </div>
+  );
+}
+
+/** Waits for the task of a dry run. */
+export function TrialWatch({
+  id,
+  onEnded,
+}: {
+  readonly id: string | null;
+  readonly onEnded: (task: Task) => void;
+}): JSX.Element {
+  const app = useApp();
+  const task = id === null ? undefined : app.pool.state<Report<'task.status'>>(`task:${id}`).value?.task;
+  const hasEnded = task !== undefined && !isActive(task);
+  useEffect(() => {
+    if (hasEnded) onEnded(task);
+  }, [hasEnded]);
+  return (
+    <div aria-busy="true">
+      <p tabIndex={-1} data-trial={true}>
+        The dry run has started. Nothing changes yet.
+      </p>
+      {task === undefined ? null : <TaskProgress task={task} />}
     </div>
   );
 }

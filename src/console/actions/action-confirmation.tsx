@@ -1,20 +1,18 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import type { ConsoleAction } from '../../contract/console/console-contract.ts';
 import { Button } from '../components/controls.tsx';
 import { JsonDetails, ResultFacts } from '../components/result-facts.tsx';
-import { Facts, Prose } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
-import { readEffect, type Effect } from './effects.ts';
+import { Facts, Prose, type Fact } from '../components/text.tsx';
+import { useApp, type App } from '../state/app.ts';
+import { readReport } from '../state/read-report.ts';
+import { useAnswer } from '../state/use-answer.ts';
+import { duration, utc, words } from '../text/format.ts';
 
 interface ConfirmationProps {
   readonly name: string;
   readonly action: ConsoleAction;
-  /** The action with the name of its object. */
   readonly question: string;
-  /** The name of its object, if the page knows it. */
   readonly about?: string | undefined;
-  /** The request. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The result of the dry run; `null` for an action that has none. */
   readonly trial: object | null;
@@ -63,25 +61,15 @@ export function ActionConfirmation(props: ConfirmationProps): JSX.Element {
 
 function EffectText({ name, body, about }: ConfirmationProps): JSX.Element | null {
   const app = useApp();
-  const [effect, setEffect] = useState<Effect | string | null>('Reading what it changes …');
-  useEffect(() => {
-    let isCurrent = true;
-    readEffect(app, name, body, about).then(
-      (found) => {
-        if (isCurrent) setEffect(found);
-      },
-      // The effect is only information; the action itself says what is wrong.
-      (error: unknown) => {
-        if (isCurrent)
-          setEffect(`The effect could not be read. ${error instanceof Error ? error.message : ''}`);
-      },
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, []);
+  const {
+    value: effect,
+    failure,
+    isOld,
+  } = useAnswer(name, async () => await readEffect(app, name, body, about), 0);
+  // The effect is only information; the action itself says what is wrong.
+  if (failure !== null) return <p class="help">{`The effect could not be read. ${failure.message}`}</p>;
+  if (isOld) return <p class="help">Reading what it changes …</p>;
   if (effect === null) return null;
-  if (typeof effect === 'string') return <p class="help">{effect}</p>;
   return (
     <section aria-label="Effect">
       <p>{effect.text}</p>
@@ -92,4 +80,109 @@ function EffectText({ name, body, about }: ConfirmationProps): JSX.Element | nul
 
 function lowerFirst(text: string): string {
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+}
+
+interface Effect {
+  readonly text: string;
+  readonly facts: readonly Fact[];
+}
+
+type Body = Readonly<Record<string, unknown>>;
+type Read = (app: App, body: Body, about: string | undefined) => Promise<Effect>;
+
+const MOST_ROWS = '1000';
+
+const EFFECTS: Readonly<Record<string, Read>> = {
+  restart: async (app) => {
+    const { items } = await readReport(app, 'task.list');
+    const running = items.filter(({ status }) => status === 'running' || status === 'cancelling');
+    if (running.length === 0) return { text: 'No task is running.', facts: [] };
+    return {
+      text: 'These tasks are running. They stop, and those that can continue do so after the restart:',
+      facts: running.map(({ task_id: id, kind }) => [kind, id]),
+    };
+  },
+  'schedule-remove': async (app, { id }) => {
+    const { items } = await readReport(app, 'schedule.list', { id: text(id) });
+    const [schedule] = items;
+    if (schedule === undefined) return missing('schedule', id);
+    const { action, every_seconds: every, next_run_unix_seconds: next, last_status: last } = schedule;
+    return {
+      text: 'It no longer runs. A running task of it continues.',
+      facts: [
+        ['Runs', app.contract.jobs[action]?.title ?? action],
+        ['Every', every === null ? 'once' : duration(Number(every))],
+        ['Next run', next === null ? 'never' : utc(Number(next))],
+        ['Last result', last === null ? null : words(last)],
+      ],
+    };
+  },
+  'task-cancel': async (app, { task_id: id }) => {
+    const { task } = await readReport(app, 'task.status', { task_id: text(id) });
+    return {
+      text: 'It stops as soon as it can.',
+      facts: [
+        ['Task', task.kind],
+        ['Status', words(task.status)],
+        ['Requested', utc(task.created_at)],
+        ['By', task.schedule_id ?? task.reviewer],
+      ],
+    };
+  },
+  'translation-memory-resolve-conflict': async (app, { winner_record_id: winner }) => {
+    const { groups } = await readReport(app, 'translation.memory.conflicts', { limit: MOST_ROWS });
+    const group = groups.find(({ records }) => records.some(({ record_id: id }) => id === winner));
+    if (group === undefined) return missing('conflict with the record', winner);
+    return {
+      text: `One translation of “${group.source_text}” stays trusted:`,
+      facts: group.records.map(({ record_id: id, target_text: target }) => [
+        id === winner ? 'Keeps' : 'Supersedes',
+        target,
+      ]),
+    };
+  },
+  'translation-glossary-deprecate': async (app, body, about) =>
+    await termEffect(app, body, about, 'Its wording becomes forbidden in translations.'),
+  'translation-glossary-delete': async (app, body, about) =>
+    await termEffect(app, body, about, 'It and its history are gone.'),
+};
+
+/**
+ * Reads the effect of an action.
+ *
+ * @param about the name of its object, by which it is found among many
+ * @returns `null` when nothing is known about it
+ * @throws ApiFailure
+ */
+async function readEffect(app: App, action: string, body: Body, about?: string): Promise<Effect | null> {
+  return (await EFFECTS[action]?.(app, body, about)) ?? null;
+}
+
+async function termEffect(
+  app: App,
+  { term_id: id }: Body,
+  source: string | undefined,
+  meaning: string,
+): Promise<Effect> {
+  const query = { limit: MOST_ROWS, ...(source === undefined ? {} : { source_text: source }) };
+  const { items, total } = await readReport(app, 'translation.glossary.query', query);
+  const term = items.find((each) => each.term_id === id);
+  // It may be among those beyond one answer.
+  if (term === undefined) return total > items.length ? { text: meaning, facts: [] } : missing('term', id);
+  return {
+    text: meaning,
+    facts: [
+      ['Source term', term.source_term],
+      ['Translation', term.recommended_translation],
+      ['State', words(term.review_status)],
+    ],
+  };
+}
+
+function missing(what: string, id: unknown): Effect {
+  return { text: `There is no ${what} ${text(id)} now.`, facts: [] };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

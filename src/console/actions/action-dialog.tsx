@@ -1,8 +1,8 @@
 /** One control action: its form, a dry run or its effect, a confirmation, and its result. */
 
 import { Component, createRef, type JSX } from 'preact';
-import { triedBody } from '../../domain/release/tried-body.ts';
 import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
+import { triedBody } from '../../domain/release/tried-body.ts';
 import { type ApiFailure, failureOf } from '../api/api-client.ts';
 import type { Accepted, Task } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
@@ -26,14 +26,13 @@ import {
 import type { ActionRequest, App } from '../state/app.ts';
 import { permittedContract } from '../state/permitted-jobs.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
-import { ActionAnswer } from './action-answer.tsx';
+import { ActionAnswer, TrialWatch } from './action-answer.tsx';
 import { ActionConfirmation } from './action-confirmation.tsx';
 import { ActionForm } from './action-form.tsx';
 import { argsOf, canTry, trialOf } from './dry-run.ts';
 import { firstBody, reportedValues } from './first-values.ts';
-import { postAction } from './post-action.ts';
 import { optionSource, optionText } from './option-sources.ts';
-import { TrialWatch } from './trial-watch.tsx';
+import { postAction } from './post-action.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -47,29 +46,23 @@ interface DialogProps {
 interface DialogState {
   readonly step: 'form' | 'trying' | 'confirm' | 'sending' | 'answer';
   readonly values: Values;
-  /** The body as text while it is edited as JSON. */
   readonly json: string | null;
   readonly problems: readonly FieldProblem[];
   readonly failure: ApiFailure | null;
   readonly body: Body;
-  /** The task of the dry run. */
   readonly trialTask: string | null;
   readonly trial: object | null;
   readonly accepted: Accepted | null;
 }
 
-/** Fields whose value names the object of an action, the most exact first. */
 const IDS = ['term_id', 'task_id', 'record_id', 'winner_record_id', 'id', 'localized_release_id'];
 const WAITING: ReadonlySet<DialogState['step']> = new Set(['trying', 'sending']);
 
-/** The dialog of one action. Its state lives as long as the dialog is open. */
 export class ActionDialog extends Component<DialogProps, DialogState> {
   readonly action: ConsoleAction;
   readonly fixed: ReadonlySet<string>;
-  /** The values that the form began with. */
   readonly before: Values;
   readonly dialog = createRef<HTMLDialogElement>();
-  /** Whether the person has closed it, also while an answer is on its way. */
   isClosed = false;
 
   constructor(props: DialogProps) {
@@ -125,7 +118,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     }
   }
 
-  /** Gives the focus to the first element found. */
   focus(...selectors: readonly string[]): void {
     const dialog = this.dialog.current;
     const found = selectors.map((selector) => dialog?.querySelector<HTMLElement>(selector)).find(Boolean);
@@ -136,14 +128,13 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     return actionFields(this.permitted(), this.props.request.action, this.state.values);
   }
 
-  /** The contract with the jobs that the token may schedule. */
   permitted(): ConsoleContract {
     const { app, contract } = this.props;
     return permittedContract({ contract, hasScope: (scope) => app.hasScope(scope) });
   }
 
   layout(): FormLayout {
-    return layoutOf(this.action, this.fields(), this.fixed);
+    return layoutOf(this.props.request.action, this.action, this.fields(), this.fixed);
   }
 
   read(): ReturnType<typeof readFields> {
@@ -152,7 +143,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     return readFields(chosen.fields, chosen.values, unchanged);
   }
 
-  /** Shows the fields as JSON, or the JSON in the fields if they can hold it. */
   switchJson(): void {
     const { contract, request } = this.props;
     const { json } = this.state;
@@ -183,12 +173,11 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
       return;
     }
     this.setState({ body, problems: [], failure: null, trial: null, trialTask: null });
-    if (canTry(this.props.request.action, this.action.hasDryRun, body)) void this.tryFirst(body);
+    if (canTry(this.props.request.action, this.action.hasDryRun === true, body)) void this.tryFirst(body);
     else if (this.action.destructive) this.setState({ step: 'confirm' });
     else void this.send(body);
   }
 
-  /** Lets the daemon say what would happen. */
   async tryFirst(body: Body): Promise<void> {
     this.setState({ step: 'trying' });
     try {
@@ -216,7 +205,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     }
   }
 
-  /** Asks about that which the dry run has shown. */
   onTried(trial: Body): void {
     this.setState(({ body }) => ({
       step: 'confirm',
@@ -247,7 +235,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     }
   }
 
-  /** Puts every error of the service at its field. */
   fail(error: unknown, body: Body): void {
     const failure = failureOf(error);
     if (this.isClosed) {
@@ -282,7 +269,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     );
   }
 
-  /** The action with the name of its object. */
   question(body: Body): string {
     const { about = idOf(body), title } = this.props.request;
     if (title !== undefined) return title;
@@ -344,7 +330,6 @@ function parsedBody(text: string): Body | null {
   }
 }
 
-/** The id of the object of a body; empty when it names none. */
 function idOf(body: Body): string {
   const id = IDS.map((name) => body[name]).find((value) => typeof value === 'string');
   return typeof id === 'string' ? id : '';

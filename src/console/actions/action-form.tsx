@@ -5,7 +5,6 @@ import { FieldControl, FormField, helpOf, Problems, type Form } from '../compone
 import { FailureText, Prose } from '../components/text.tsx';
 import { chosenField, type ChoiceItem, type FormItem, type FormLayout } from '../forms/action-fields.ts';
 import type { FieldProblem } from '../forms/form-model.ts';
-import { ActionJson } from './action-json.tsx';
 
 const FORM_ID = 'action';
 /** A message that lists more fields than this would not help. */
@@ -19,11 +18,9 @@ interface ActionFormProps {
   readonly failure: ApiFailure | null;
   /** The whole body as text while it is shown as JSON; otherwise `null`. */
   readonly json: string | null;
-  /** The label of the button that submits. */
   readonly submitLabel: string;
   readonly isBusy: boolean;
   readonly onJson: (text: string) => void;
-  /** Changes between fields and JSON. */
   readonly onSwitch: () => void;
   readonly onSubmit: () => void;
 }
@@ -101,7 +98,6 @@ function Fields({ action: { choices }, form: parts, layout }: ActionFormProps): 
   );
 }
 
-/** Whether something is wrong with a field or its members. */
 function isTouched({ problems }: Form, path: string): boolean {
   return problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}.`));
 }
@@ -122,7 +118,6 @@ function Item({ form, item }: { readonly form: Form; readonly item: FormItem }):
   );
 }
 
-/** Fields of which one is chosen; only that one is shown. */
 function Choice({ form, item }: { readonly form: Form; readonly item: ChoiceItem }): JSX.Element {
   const chosen = chosenField(item, form.values);
   const rows: ReadonlyArray<readonly [name: string, label: string]> = [
@@ -189,7 +184,44 @@ function FailureAlert({
   );
 }
 
-/** Whether the result of the call is unknown. */
 function isLost({ isOffline, problem }: ApiFailure): boolean {
   return isOffline || problem.code === 'daemon_unreachable';
+}
+
+function ActionJson({
+  name,
+  text,
+  problems,
+  onInput,
+}: {
+  readonly name: string;
+  readonly text: string;
+  readonly problems: readonly FieldProblem[];
+  readonly onInput: (text: string) => void;
+}): JSX.Element {
+  const named = problems.filter(({ path }) => path !== '');
+  return (
+    <div class="field">
+      <label for="action-json">Body</label>
+      <textarea
+        id="action-json"
+        class="code"
+        rows={12}
+        spellcheck={false}
+        value={text}
+        aria-invalid={named.length > 0}
+        aria-describedby="action-json-help"
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <p class="help" id="action-json-help">
+        {`The same with the command line: `}
+        <code>{`slipway ctl run ${name} --json '…'`}</code>
+      </p>
+      {named.map(({ path, message }) => (
+        <p class="problem" key={`${path} ${message}`}>
+          <code>{path}</code> {message}
+        </p>
+      ))}
+    </div>
+  );
 }

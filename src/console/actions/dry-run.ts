@@ -17,7 +17,7 @@ export function trialOf(body: Body): Body {
 }
 
 /** Whether a body asks for a dry run itself. */
-export function isTrial(body: Body): boolean {
+function isTrial(body: Body): boolean {
   return argsOf(body).includes(`${DRY_RUN}true`);
 }
 

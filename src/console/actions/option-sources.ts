@@ -10,7 +10,6 @@ import { counted, words } from '../text/format.ts';
 
 type Load = (app: App, typed: string) => Promise<readonly PickerOption[]>;
 
-/** Most rows that a list is made of. */
 const MOST_ROWS = '200';
 /** Longest part of a text in a list, UTF-16 units. */
 const MAX_TEXT = 60;
@@ -66,10 +65,8 @@ const SOURCES = {
 
 type SourceName = keyof typeof SOURCES;
 
-/** Sources whose values are found by a text. */
 const SEARCHES: ReadonlySet<SourceName> = new Set(['terms', 'records']);
 
-/** The source of each field that names something that exists. */
 const BY_FIELD: Readonly<Record<string, SourceName>> = {
   task_id: 'translationTasks',
   release_id: 'releases',
@@ -85,7 +82,6 @@ const BY_FIELD: Readonly<Record<string, SourceName>> = {
   category: 'categories',
 };
 
-/** Where an action means something else by a field; `null`: the value is new. */
 const BY_ACTION: Readonly<Record<string, Readonly<Record<string, SourceName | null>>>> = {
   'task-cancel': { task_id: 'tasks' },
   'schedule-update': { id: 'schedules' },

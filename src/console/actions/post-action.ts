@@ -22,9 +22,9 @@ export async function postAction(
 }
 
 /**
- * Sends an action whose form is the page itself, and tells its result.
+ * Sends an action whose form is the page itself, and reports its result.
  *
- * @param done told when it is done
+ * @param done shown when it is done
  * @param undo takes it back; offered with `done`
  * @returns whether it was accepted
  */
@@ -46,7 +46,6 @@ export async function runAction(
   }
 }
 
-/** A refusal in one sentence, with every error that the service names. */
 function failureText(error: unknown): string {
   if (!(error instanceof ApiFailure)) return String(error);
   const named = (error.problem.errors ?? []).map(({ message }) => message);

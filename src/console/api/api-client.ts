@@ -1,17 +1,17 @@
 /** Sends requests to the server. The token travels in the `Authorization` header, never in a URL. */
 
 import { parseExact } from '../text/exact-json.ts';
-import { createRequestKeys } from './request-keys.ts';
+import { randomKey } from './random-key.ts';
 import type { TokenVault } from './token-vault.ts';
 import type { Problem } from './wire.ts';
 
 /** The server's own time limit for the daemon is much shorter, milliseconds. */
 const TIMEOUT_MS = 30_000;
+/** Most requests without an answer that are remembered. */
+const MAX_UNANSWERED = 100;
 
-/** Refusals of the daemon with 4xx that end by themselves. */
 const PASSING = new Set(['data_full', 'data_io_error', 'data_read_only', 'store_locked']);
 
-/** A request that got no answer, or an answer of another kind than requested. */
 export class ApiFailure extends Error {
   /** 0 when there was no answer. */
   readonly status: number;
@@ -38,17 +38,15 @@ export class ApiFailure extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** Whether there was no answer. */
   get isOffline(): boolean {
     return this.status === 0;
   }
 
-  /** The daemon's code, else that of the server; empty when the answer has none. */
+  /** The daemon's code, otherwise that of the server; empty when the answer has none. */
   get code(): string {
     return this.problem.daemon?.code ?? this.problem.code ?? '';
   }
 
-  /** Whether the same request may succeed later, without another token or text. */
   get isPassing(): boolean {
     const { status, problem, code } = this;
     // The server answers 502 where the daemon has refused; the daemon's own status says more.
@@ -62,9 +60,8 @@ export function failureOf(error: unknown): ApiFailure {
   return error instanceof ApiFailure ? error : new ApiFailure(String(error));
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly query?: Readonly<Record<string, string>>;
-  /** Statuses that do not count as failures; default 200. */
   readonly accept?: readonly number[];
   readonly signal?: AbortSignal;
 }
@@ -83,13 +80,10 @@ export interface ApiClient {
   control(path: string, body: string, key?: string): Promise<unknown>;
 }
 
-/** The parts of the page that a client needs. */
-export interface ApiClientParts {
+interface ApiClientParts {
   readonly fetch: typeof globalThis.fetch;
   readonly vault: Pick<TokenVault, 'get'>;
-  /** Called when the server refuses the token. */
   readonly onUnauthorized: () => void;
-  /** Gets the `Date` of every answer of the server. */
   readonly onDate?: (date: string) => void;
 }
 
@@ -113,7 +107,21 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiCli
     throw new ApiFailure(message, { status, problem, retryAfter });
   };
 
-  const keys = createRequestKeys(isRefusal);
+  const unanswered = new Map<string, string>();
+  const sendOnce = async (request: string, post: (key: string) => Promise<unknown>): Promise<unknown> => {
+    const key = unanswered.get(request) ?? randomKey();
+    unanswered.set(request, key);
+    const [oldest] = unanswered.keys();
+    if (unanswered.size > MAX_UNANSWERED && oldest !== undefined) unanswered.delete(oldest);
+    try {
+      const answer = await post(key);
+      unanswered.delete(request);
+      return answer;
+    } catch (error) {
+      if (isRefusal(error)) unanswered.delete(request);
+      throw error;
+    }
+  };
 
   return {
     read: async (path, { query = {}, accept = [200], signal } = {}) => {
@@ -131,7 +139,7 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiCli
           headers: { 'content-type': 'application/json', 'idempotency-key': key },
           accept: [202],
         });
-      return await (givenKey === undefined ? keys.use(`${path}\n${body}`, post) : post(givenKey));
+      return await (givenKey === undefined ? sendOnce(`${path}\n${body}`, post) : post(givenKey));
     },
   };
 }

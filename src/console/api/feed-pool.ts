@@ -11,59 +11,57 @@ export interface FeedRequest {
   readonly pauseAfter: (value: unknown) => number;
 }
 
-export interface FeedPool {
-  /** Runs exactly these feeds. */
-  want(requests: readonly FeedRequest[]): void;
+export class FeedPool {
+  readonly #feeds = signal<ReadonlyMap<string, Feed<unknown>>>(new Map());
+  readonly #onChange: () => void;
+  #wanted: ReadonlySet<string> = new Set();
+  #isAwake = true;
+
+  /** @param onChange called after every answer and every failure of a feed */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  want(requests: readonly FeedRequest[]): void {
+    this.#wanted = new Set(requests.map(({ key }) => key));
+    const missing = requests.filter(({ key }) => !this.#feeds.peek().has(key));
+    if (missing.length > 0) {
+      const onChange = this.#onChange;
+      const made = missing.map(
+        ({ key, load, pauseAfter }) => [key, createFeed({ load, pauseAfter, onChange })] as const,
+      );
+      this.#feeds.value = new Map([...this.#feeds.peek(), ...made]);
+    }
+    this.#settle();
+  }
+
   /** The state of a feed, empty if there is none. A component that reads it is drawn again when it changes. */
-  state<T>(key: string): FeedState<T>;
-  /** Requests all of them now, or the one with this key. */
-  refresh(key?: string): void;
-  setAwake(awake: boolean): void;
-  /** Forgets everything. */
-  clear(): void;
-}
+  state<T>(key: string): FeedState<T> {
+    return (this.#feeds.value.get(key)?.state.value ?? EMPTY_FEED) as FeedState<T>;
+  }
 
-/** @param onChange called after every answer and every failure of a feed */
-export function createFeedPool(onChange: () => void): FeedPool {
-  const feeds = signal<ReadonlyMap<string, Feed<unknown>>>(new Map());
-  let wanted: ReadonlySet<string> = new Set();
-  let awake = true;
+  refresh(wanted?: string): void {
+    for (const [key, feed] of this.#feeds.peek()) if (wanted === undefined || key === wanted) feed.refresh();
+  }
 
-  const settle = (): void => {
-    for (const [key, feed] of feeds.peek()) {
-      if (awake && wanted.has(key)) feed.start();
+  setAwake(isAwake: boolean): void {
+    this.#isAwake = isAwake;
+    this.#settle();
+  }
+
+  clear(): void {
+    for (const feed of this.#feeds.peek().values()) feed.stop();
+    this.#feeds.value = new Map();
+    this.#wanted = new Set();
+  }
+
+  #settle(): void {
+    const feeds = this.#feeds.peek();
+    for (const [key, feed] of feeds) {
+      if (this.#isAwake && this.#wanted.has(key)) feed.start();
       else feed.stop();
     }
-    const kept = [...feeds.peek()].filter(([key]) => wanted.has(key) || !key.includes(':'));
-    if (kept.length !== feeds.peek().size) feeds.value = new Map(kept);
-  };
-
-  return {
-    want: (requests) => {
-      wanted = new Set(requests.map(({ key }) => key));
-      const missing = requests.filter(({ key }) => !feeds.peek().has(key));
-      if (missing.length > 0) {
-        const made = missing.map(
-          ({ key, load, pauseAfter }) => [key, createFeed({ load, pauseAfter, onChange })] as const,
-        );
-        feeds.value = new Map([...feeds.peek(), ...made]);
-      }
-      settle();
-    },
-    state: <T>(key: string) => (feeds.value.get(key)?.state.value ?? EMPTY_FEED) as FeedState<T>,
-    refresh: (wantedKey) => {
-      for (const [key, feed] of feeds.peek()) {
-        if (wantedKey === undefined || key === wantedKey) feed.refresh();
-      }
-    },
-    setAwake: (next) => {
-      awake = next;
-      settle();
-    },
-    clear: () => {
-      for (const feed of feeds.peek().values()) feed.stop();
-      feeds.value = new Map();
-      wanted = new Set();
-    },
-  };
+    const kept = [...feeds].filter(([key]) => this.#wanted.has(key) || !key.includes(':'));
+    if (kept.length !== feeds.size) this.#feeds.value = new Map(kept);
+  }
 }

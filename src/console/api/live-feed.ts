@@ -7,7 +7,6 @@ import { type ApiFailure, failureOf } from './api-client.ts';
 const MAX_PAUSE_MS = 30_000;
 
 export interface FeedState<T> {
-  /** The last answer; a later failure does not clear it. */
   readonly value: T | null;
   /** Time of that answer, milliseconds. */
   readonly loadedAt: number | null;
@@ -21,18 +20,16 @@ export interface Feed<T> {
   readonly state: ReadonlySignal<FeedState<T>>;
   start(): void;
   stop(): void;
-  /** Sends a request now. */
   refresh(): void;
 }
 
 export const EMPTY_FEED: FeedState<never> = { value: null, loadedAt: null, failure: null, nextAt: null };
 
-export interface FeedParts<T> {
+interface FeedParts<T> {
   /** @throws ApiFailure */
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** Milliseconds until the next request after a success. */
   readonly pauseAfter: (value: T) => number;
-  /** Called after every answer and every failure. */
   readonly onChange: () => void;
   readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   /** Milliseconds. */

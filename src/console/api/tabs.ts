@@ -2,17 +2,13 @@
 
 import { attempt } from './attempt.ts';
 
-/** The tabs of this browser. */
 export interface Tabs {
-  /** Names this page; a page that is loaded again has another name. */
   readonly own: string;
-  /** Runs a function when another tab has ended, in one tab only at a time. */
   whenEnded(tab: string, run: () => void): void;
 }
 
-export interface TabsParts {
+interface TabsParts {
   readonly own: string;
-  /** Only origins that the browser calls secure have it. */
   readonly locks: Pick<LockManager, 'request'> | undefined;
   /** Throws when storage is switched off. */
   readonly storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
@@ -49,7 +45,6 @@ function tabsByLocks(own: string, locks: NonNullable<TabsParts['locks']>): Tabs 
   };
 }
 
-/** Each tab writes the time now and then, and removes it when it is closed. */
 function tabsByBeats({
   own,
   storage,

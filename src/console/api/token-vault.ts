@@ -4,30 +4,31 @@ import { attempt } from './attempt.ts';
 
 const KEY = 'slipway.admin-token';
 
-export interface TokenVault {
-  get(): string | null;
-  /** @param keep whether the token survives a reload of this tab */
-  set(token: string, keep: boolean): void;
-  forget(): void;
-}
+export class TokenVault {
+  readonly #session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  #token: string | null;
 
-/** @param session throws if storage is switched off */
-export function createTokenVault(
-  session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
-): TokenVault {
-  let token = attempt(() => session().getItem(KEY)) ?? null;
-  return {
-    get: () => token,
-    set: (next, keep) => {
-      token = next;
-      attempt(() => {
-        if (keep) session().setItem(KEY, next);
-        else session().removeItem(KEY);
-      });
-    },
-    forget: () => {
-      token = null;
-      attempt(() => session().removeItem(KEY));
-    },
-  };
+  /** @param session throws if storage is switched off */
+  constructor(session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
+    this.#session = session;
+    this.#token = attempt(() => session().getItem(KEY)) ?? null;
+  }
+
+  get(): string | null {
+    return this.#token;
+  }
+
+  /** @param keep whether the token survives a reload of this tab */
+  set(token: string, keep: boolean): void {
+    this.#token = token;
+    attempt(() => {
+      if (keep) this.#session().setItem(KEY, token);
+      else this.#session().removeItem(KEY);
+    });
+  }
+
+  forget(): void {
+    this.#token = null;
+    attempt(() => this.#session().removeItem(KEY));
+  }
 }

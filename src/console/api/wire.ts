@@ -1,9 +1,9 @@
 /** The contract's types of the data that the browser reads. Nothing of them is in the bundle. */
 import type { z } from 'zod';
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { REPORTS, ReportName } from '../../contract/reports/reports.ts';
-import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../contract/schemas/answers/admin.ts';
 import type { DistributionAnswer } from '../../contract/schemas/answers/distribution.ts';
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
@@ -11,7 +11,6 @@ import type { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts'
 
 export type { ControlScope, ReportName };
 
-/** The complete answer of one report. The browser does not parse it, so a daemon of the previous version leaves fields out. */
 export type Report<N extends ReportName> = N extends 'release.status'
   ? z.infer<typeof ReleaseStatusRead>
   : z.infer<(typeof REPORTS)[N]['answer']['schema']>;

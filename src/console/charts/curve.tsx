@@ -17,7 +17,6 @@ export function Curve({
   box,
   parts,
 }: {
-  /** The curve in words. */
   readonly label: string;
   readonly box: Box;
   readonly parts: readonly (readonly Point[])[];

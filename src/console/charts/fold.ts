@@ -1,13 +1,12 @@
 /** Folds long lists into the columns that a chart has room for; pure. */
 
 /** A range of a list: `from` inclusive, `to` exclusive. */
-export interface Range {
+interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** A range of a list whose items are equal. */
-export interface Run<T> extends Range {
+interface Run<T> extends Range {
   readonly value: T;
 }
 

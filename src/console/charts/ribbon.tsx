@@ -12,7 +12,6 @@ import {
 import { hourTicks } from './time-ticks.ts';
 import { useWidth } from './use-width.ts';
 
-/** The window, minutes. */
 const DAY_MINUTES = 1440;
 /** Narrower columns cannot be seen, pixels. */
 const COLUMN = 2;
@@ -22,13 +21,11 @@ const AXIS = 16;
 const LABEL_WIDTH = 64;
 /** A label that begins nearer to the right edge than this would be cut, pixels. */
 const LABEL_ROOM = 36;
-/** Stretches in the table. */
 const TABLE_ROWS = 50;
-/** The height tells the state, too, for readers who do not tell colours apart. */
+/** The height also shows the state, for readers who do not distinguish colours. */
 const HEIGHTS = { idle: 4, ok: 12, info: 8, warn: 18, bad: 24 } as const;
 
-export interface RibbonProps<S> {
-  /** The thing whose states these are. */
+interface RibbonProps<S> {
   readonly label: string;
   /** One for each minute, oldest first; `null` for a minute without a record. */
   readonly states: readonly (S | null)[];
@@ -104,7 +101,6 @@ function Band<S>({
 
 const NO_RECORD = { tone: 'idle', text: 'No record' } as const;
 
-/** The full hours under a chart of one day. */
 function HourAxis({
   from,
   to,
@@ -136,7 +132,6 @@ function HourAxis({
   );
 }
 
-/** The same as a table, the newest first. */
 function Stretches<S>({
   label,
   stretches,

@@ -25,12 +25,10 @@ export function Ring({
   tone,
   children,
 }: {
-  /** The thing that runs out, and when. */
   readonly label: string;
   /** The rest, from 0 to 1. */
   readonly share: number;
   readonly tone: ChartTone;
-  /** In the middle, short. */
   readonly children: ComponentChildren;
 }): JSX.Element {
   const left = Math.min(1, Math.max(0, share)) * ROUND;

@@ -7,21 +7,18 @@ import { useWidth } from './use-width.ts';
 
 const HEIGHT = 36;
 
-export interface SparklineProps {
-  /** The name of the numbers. */
+interface SparklineProps {
   readonly label: string;
   /** At equal distances, oldest first; `null` where nothing is known. */
   readonly values: readonly (number | null)[];
   readonly format: (value: number) => string;
-  /** How several values of one column become one: `mean` for a flow, `greatest` for trouble. */
   readonly fold?: 'mean' | 'greatest';
   readonly tone?: ChartTone;
-  /** The first and last time, in words. */
   readonly span: string;
 }
 
 /** The least and greatest of the known values, and the last one; `null` without any. */
-export interface Extent {
+interface Extent {
   readonly least: number;
   readonly greatest: number;
   readonly last: number;

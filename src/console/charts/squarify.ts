@@ -35,7 +35,6 @@ export function squarify(
   return tiles;
 }
 
-/** Adds areas to a row while that makes its worst tile more square. */
 function endOfRow(areas: readonly number[], begin: number, side: number): number {
   let [sum, smallest, greatest, worst] = [0, Infinity, 0, Infinity];
   for (let end = begin; end < areas.length; end += 1) {
@@ -50,7 +49,6 @@ function endOfRow(areas: readonly number[], begin: number, side: number): number
   return areas.length;
 }
 
-/** Puts a row along the shorter side of the room. */
 function placeRow(
   areas: readonly number[],
   room: Tile,

@@ -3,16 +3,13 @@
 import { count, duration } from '../text/format.ts';
 import { runsOf } from './fold.ts';
 
-/** The tone of a drawing; its class sets the colour. */
 export type ChartTone = 'ok' | 'warn' | 'bad' | 'info' | 'idle';
 
-/** How a state is drawn and named. */
 export interface StateWording {
   readonly tone: ChartTone;
   readonly text: string;
 }
 
-/** A stretch of one state. */
 export interface Stretch<S> {
   /** `null` while nothing is known. */
   readonly state: S | null;
@@ -64,5 +61,4 @@ export function summaryOf<S>(stretches: readonly Stretch<S>[], wording: (state: 
   return [...told, ...gap].join('; ');
 }
 
-/** Orders tones from harmless to bad; the worst of a range is drawn. */
 export const TONE_WEIGHTS: Readonly<Record<ChartTone, number>> = { idle: 0, ok: 1, info: 2, warn: 3, bad: 4 };

@@ -5,17 +5,14 @@ const HEIGHT = 16;
 /** A part that exists is never narrower, pixels. */
 const LEAST_WIDTH = 2;
 
-/** A part of the bar. */
 export interface StoragePart {
-  /** Names its colour and pattern. */
   readonly kind: 'current' | 'retained' | 'reclaimable' | 'quarantine' | 'other' | 'free';
   readonly text: string;
-  /** In the unit of the bar, at least 0. */
   readonly size: number;
 }
 
 /** A part with its place in the bar, pixels. */
-export interface PlacedPart extends StoragePart {
+interface PlacedPart extends StoragePart {
   readonly x: number;
   readonly width: number;
 }
@@ -48,7 +45,7 @@ export function StorageBar({
     <figure class="chart storage-bar">
       <figcaption class="unseen">{label}</figcaption>
       <div class="chart-box" ref={box}>
-        {/* The legend tells the same. */}
+        {/* The legend says the same. */}
         <svg width={width} height={HEIGHT} aria-hidden="true">
           {placeParts(parts, width).map(({ kind, text, size, x, width: wide }) => (
             <rect key={kind} class={`storage-${kind}`} x={x} y={0} width={wide} height={HEIGHT}>

@@ -7,9 +7,7 @@ import { meanRate, speedsOf, type ProgressSample, type Speed } from './throughpu
 import { useWidth } from './use-width.ts';
 
 const HEIGHT = 64;
-/** Shorter courses are not drawn. */
 const LEAST_SECONDS = 1;
-/** Columns of a curve before it is folded to the width. */
 const COLUMNS = 240;
 
 /**
@@ -32,7 +30,6 @@ export function evenRates(speeds: readonly Speed[], columns = COLUMNS): readonly
 
 interface ThroughputProps {
   readonly label: string;
-  /** A speed per second in words. */
   readonly format: (rate: number) => string;
 }
 

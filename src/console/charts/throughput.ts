@@ -1,16 +1,12 @@
 /** The speed of a task from samples of its progress; pure. */
 
-/** The progress at an instant. */
 export interface ProgressSample {
   /** Unix seconds. */
   readonly at: number;
-  /** Since the beginning of the phase. */
   readonly done: number;
-  /** A change begins a new curve. */
   readonly phase: string;
 }
 
-/** The speed between two samples, per second. */
 export interface Speed {
   /** Unix seconds. */
   readonly from: number;

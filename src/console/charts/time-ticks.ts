@@ -1,17 +1,14 @@
 /** The hours of a time axis; pure. */
 
-/** A mark on the axis. */
-export interface Tick {
+interface Tick {
   /** Unix seconds. */
   readonly at: number;
-  /** From 0 at the left edge to 1 at the right one. */
   readonly share: number;
   /** The clock time; `null` for a mark without a text. */
   readonly label: string | null;
 }
 
 const HOUR = 3600;
-/** Distances of labels that begin at midnight, hours. */
 const LABEL_HOURS = [1, 2, 3, 4, 6, 12];
 
 /**

@@ -14,8 +14,7 @@ const SHADES = 11;
 /** Beside the text, pixels. */
 const PADDING = 5;
 
-/** One item of the map. */
-export interface TreemapItem {
+interface TreemapItem {
   readonly key: string;
   readonly text: string;
   /** Its area, at least 0. */
@@ -52,9 +51,7 @@ export function Treemap({
   readonly items: readonly TreemapItem[];
   /** Pixels. */
   readonly height?: number;
-  /** The number that a tile shows below its text. */
   readonly figure: (item: TreemapItem) => string;
-  /** The numbers of an item in words, the figure first. */
   readonly describe: (item: TreemapItem) => string;
 }): JSX.Element {
   const [box, width] = useWidth<HTMLDivElement>();
@@ -140,7 +137,7 @@ export function tileLines(
   figure: string,
 ): readonly string[] {
   const fits = (line: string): boolean => line.length * CHARACTER <= width - 2 * PADDING;
-  // The name of a file or folder tells more than the path before it.
+  // The name of a file or folder says more than the path before it.
   const name = fits(text) ? text : text.slice(text.lastIndexOf('/') + 1);
   return [name, figure].filter(fits).slice(0, Math.floor(height / LINE));
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /**
  * The width of an element, whole pixels, measured again when it changes. 0 until it is first laid out. Charts are drawn in
- * pixels, because a scaled drawing would scale its lines and texts, too.
+ * pixels, because a scaled drawing would also scale its lines and texts.
  */
 export function useWidth<E extends Element>(): readonly [RefObject<E | null>, number] {
   const element = useRef<E | null>(null);

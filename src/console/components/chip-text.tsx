@@ -1,9 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { layerSpans, tokensOf, type TextRun, type TextSpan } from '../text/text-tokens.ts';
 import { counted } from '../text/format.ts';
+import { layerSpans, tokensOf, type TextRun, type TextSpan } from '../text/text-tokens.ts';
 
-/** A part of a text that stands out, and why. */
 export interface MarkedSpan extends TextSpan {
   readonly tone: 'ok' | 'warn' | 'bad' | 'info' | 'idle';
   readonly note: string;
@@ -11,12 +10,9 @@ export interface MarkedSpan extends TextSpan {
 
 interface ChipTextProps {
   readonly text: string;
-  /** The placeholders that the report lists for the source. */
   readonly placeholders?: readonly string[];
-  /** The source, when the text is its target. */
   readonly source?: string;
   readonly spans?: readonly MarkedSpan[];
-  /** Language tag of the text. */
   readonly lang?: string | undefined;
   /** Only colours, and not one character more or less: for the back of a field with the same text. */
   readonly isPlain?: boolean;

@@ -62,7 +62,6 @@ export function Select({
 }: {
   readonly label: string;
   readonly value: string;
-  /** Values and their labels. */
   readonly options: ReadonlyArray<readonly [value: string, name: string]>;
   readonly onChange: (value: string) => void;
 }): JSX.Element {
@@ -78,5 +77,15 @@ export function Select({
         ))}
       </select>
     </div>
+  );
+}
+
+/** Forgets the token in this tab and its storage. It has the same name wherever it is. */
+export function LogOutButton({ class: name = '' }: { readonly class?: string }): JSX.Element {
+  const app = useApp();
+  return (
+    <Button class={name} onClick={() => void app.logOut()}>
+      Log out
+    </Button>
   );
 }

@@ -1,9 +1,8 @@
-import { useMemo } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { diffTexts } from '../text/diff-texts.ts';
 import { tokensOf } from '../text/text-tokens.ts';
 
-/** Longest part of a difference that is drawn. */
 const MAX_CHARACTERS = 20_000;
 
 /** The difference of two texts in one line of reading: removed words struck through, added ones underlined. */
@@ -47,7 +46,6 @@ function drawDiff(before: string, after: string, lang: string | undefined): JSX.
   );
 }
 
-/** The text with tags and placeholders as chips, and names in place of characters that nothing shows. */
 function visible(text: string): ComponentChildren {
   return tokensOf(text.slice(0, MAX_CHARACTERS)).map(({ kind, label, start, end }) => {
     if (kind === 'invisible') return `⟦${label}⟧`;

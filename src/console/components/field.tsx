@@ -4,12 +4,10 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { Field, FieldProblem, Values } from '../forms/form-model.ts';
 import { useApp } from '../state/app.ts';
 import { words } from '../text/format.ts';
-import type { ControlAttributes } from './control-attributes.ts';
-import { Picker, type PickerSource } from './picker.tsx';
+import { type ControlAttributes, Picker, type PickerSource } from './picker.tsx';
 import { Prose } from './text.tsx';
 import { DurationInput, InstantInput, IntervalInput } from './time-inputs.tsx';
 
-/** The form that a field belongs to. */
 export interface Form {
   readonly id: string;
   readonly values: Values;
@@ -28,13 +26,9 @@ interface FieldProps {
   readonly field: Field;
 }
 
-/** Hints that help to fill in a field and that no schema contains. */
-const HINTS: Readonly<Record<string, string>> = {
-  args: 'One `key=value` per line, such as `channel=official`.',
-  scope: 'One `key=value` per line.',
-  aliases: 'One per line.',
-  allowed_translations: 'One per line.',
-  expected_trusted_record_ids: 'One id per line.',
+const HINTS: { readonly [K in Field['kind']]?: string } = {
+  lines: 'One per line.',
+  pairs: 'One `key=value` per line.',
 };
 
 /** A field with its label, its help and what is wrong with it; a group shows its members. */
@@ -80,9 +74,8 @@ export function FieldControl({ form, field, label }: FieldProps & { readonly lab
 }
 
 /** The help of a field. */
-export function helpOf({ help, name, kind }: Field): string {
-  const hint = kind === 'lines' || kind === 'pairs' ? (HINTS[name] ?? '') : '';
-  return [help, hint].filter((text) => text !== '').join(' ');
+export function helpOf({ help, kind }: Field): string {
+  return `${help} ${HINTS[kind] ?? ''}`.trim();
 }
 
 function Group({ form, field }: FieldProps): JSX.Element {
@@ -104,7 +97,6 @@ function Group({ form, field }: FieldProps): JSX.Element {
   );
 }
 
-/** The fields of arguments stand among the others: to the reader they are fields as well. */
 function Arguments({ form, field: { path, members } }: FieldProps): JSX.Element {
   return (
     <div class="fields">

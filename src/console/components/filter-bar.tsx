@@ -9,7 +9,6 @@ export type Filter =
       readonly kind: 'choice';
       readonly name: string;
       readonly label: string;
-      /** Values and their labels, without the one for everything. */
       readonly options: ReadonlyArray<readonly [value: string, label: string]>;
       readonly isRare?: boolean;
     }
@@ -24,7 +23,6 @@ export type Filter =
 interface FilterBarProps {
   readonly label: string;
   readonly filters: readonly Filter[];
-  /** How many rows the filters select, in words. */
   readonly count?: string;
 }
 

@@ -8,10 +8,8 @@ import { RawText } from './text.tsx';
 const MOST_CHARACTERS = 100_000;
 
 interface JsonButtonProps {
-  /** The name of the data. */
   readonly title: string;
   readonly value: unknown;
-  /** The command that prints the same. */
   readonly command: string;
 }
 

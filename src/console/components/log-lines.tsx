@@ -1,15 +1,14 @@
 import { untracked } from '@preact/signals';
 import { Component, createRef, type JSX } from 'preact';
 import { useApp } from '../state/app.ts';
+import { taskAddress } from '../text/addresses.ts';
 import { renderExact } from '../text/exact-json.ts';
 import { absolute, utc } from '../text/format.ts';
-import { taskAddress } from '../text/addresses.ts';
 
 /** The reader counts as at the end within this distance of it, pixels. */
 const NEAR_END = 8;
 
-/** One line of a log. */
-export interface LogLine {
+interface LogLine {
   /** Unix seconds. */
   readonly ts: number;
   readonly level: string;
@@ -33,7 +32,6 @@ export class LogLines extends Component<LogProps> {
     this.showEnd();
   }
 
-  /** Whether the reader was at the end before the new lines arrived. */
   override getSnapshotBeforeUpdate(): boolean {
     const box = this.box.current;
     return box !== null && box.scrollTop + box.clientHeight >= box.scrollHeight - NEAR_END;

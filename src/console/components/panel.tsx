@@ -2,9 +2,9 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { ApiFailure } from '../api/api-client.ts';
 import type { FeedState } from '../api/live-feed.ts';
 import type { ReportName } from '../api/wire.ts';
-import { reportLine } from '../text/ctl-line.ts';
 import { useApp, type App } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
+import { reportLine } from '../text/ctl-line.ts';
 import { duration } from '../text/format.ts';
 import { JsonButton } from './json-button.tsx';
 import { FailureText, Loading, Time } from './text.tsx';
@@ -20,26 +20,48 @@ export function Panel<T>({
 }: {
   readonly title: string;
   readonly feed: FeedState<T>;
-  /** Next to the title. */
   readonly tools?: ComponentChildren;
-  /** The report that it shows, for those who want to see it as JSON. */
   readonly report?: ReportName;
   readonly query?: Readonly<Record<string, string>>;
   readonly children: (value: T) => ComponentChildren;
+}): JSX.Element {
+  const json =
+    report === undefined || feed.value === null ? null : (
+      <JsonButton title={title} value={feed.value} command={reportLine(report, query)} />
+    );
+  return (
+    <Section
+      title={title}
+      tools={
+        <>
+          {tools}
+          {json}
+        </>
+      }
+    >
+      <PanelBody feed={feed}>{children}</PanelBody>
+    </Section>
+  );
+}
+
+/** A titled part of a page. */
+export function Section({
+  title,
+  tools,
+  children,
+}: {
+  readonly title: string;
+  readonly tools?: ComponentChildren;
+  readonly children: ComponentChildren;
 }): JSX.Element {
   const id = `panel-${title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
   return (
     <section class="panel" aria-labelledby={id}>
       <div class="panel-head">
         <h2 id={id}>{title}</h2>
-        <div class="tools">
-          {tools}
-          {report === undefined || feed.value === null ? null : (
-            <JsonButton title={title} value={feed.value} command={reportLine(report, query)} />
-          )}
-        </div>
+        <div class="tools">{tools}</div>
       </div>
-      <PanelBody feed={feed}>{children}</PanelBody>
+      {children}
     </section>
   );
 }
@@ -112,7 +134,6 @@ function FailureNote({
   );
 }
 
-/** Whether the verdict already tells the cause of a failure: the daemon does not answer. */
 function isAbsentDaemon(app: App, { problem }: ApiFailure): boolean {
   return problem.code === 'backend_unavailable' && verdictState(app).value?.health.daemon?.answers === false;
 }

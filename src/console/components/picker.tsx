@@ -1,17 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import type { ControlAttributes } from './control-attributes.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAnswer } from '../state/use-answer.ts';
 
-/** A value that can be picked. */
 export interface PickerOption {
   readonly value: string;
-  /** The object of the value, in words. */
   readonly text: string;
 }
 
-/** Where the values come from. */
 export interface PickerSource {
-  /** Names the source: another one is loaded again. */
   readonly key: string;
   /** Whether the service does the search, so that every text asks it again. */
   readonly isSearch: boolean;
@@ -28,7 +24,6 @@ interface PickerProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Most options that are shown; the text narrows them. */
 const MOST_OPTIONS = 50;
 /** Pause of typing after which the service is asked, milliseconds. */
 const PAUSE_MS = 250;
@@ -44,7 +39,16 @@ export function Picker({ attributes, value, label, disabled, source, onChange }:
   const [active, setActive] = useState(-1);
   // Before anything is typed, all values are offered: the field may hold one already.
   const [filter, setFilter] = useState('');
-  const { options, failure } = useOptions(source, filter, isOpen);
+  const asked = source.isSearch ? filter : '';
+  const { value: loaded, failure } = useAnswer(
+    isOpen ? `${source.key} ${asked}` : null,
+    async () => await source.load(asked),
+    asked === '' ? 0 : PAUSE_MS,
+  );
+  // A key that opens the list goes into the options that it had before.
+  const known = useRef<readonly PickerOption[] | null>(null);
+  known.current = loaded ?? known.current;
+  const options = known.current;
   const shown = matching(options, source.isSearch ? '' : filter).slice(0, MOST_OPTIONS);
   const list = `${attributes.id}-options`;
   const close = (): void => {
@@ -108,7 +112,7 @@ export function Picker({ attributes, value, label, disabled, source, onChange }:
         ))}
       </ul>
       {isOpen && shown.length === 0 ? (
-        <p class="help">{emptyText(failure, options, source, filter)}</p>
+        <p class="help">{emptyText(failure?.message ?? null, options, source, filter)}</p>
       ) : null}
     </div>
   );
@@ -144,39 +148,6 @@ function Option({
   );
 }
 
-/** Loads the options when the list first opens, and for a searching source after every pause of typing. */
-function useOptions(
-  source: PickerSource,
-  filter: string,
-  isOpen: boolean,
-): { readonly options: readonly PickerOption[] | null; readonly failure: string | null } {
-  const [options, setOptions] = useState<readonly PickerOption[] | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
-  const asked = source.isSearch ? filter : '';
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    let isCurrent = true;
-    const load = (): void => {
-      source.load(asked).then(
-        (found) => {
-          if (!isCurrent) return;
-          setOptions(found);
-          setFailure(null);
-        },
-        (error: unknown) => {
-          if (isCurrent) setFailure(error instanceof Error ? error.message : String(error));
-        },
-      );
-    };
-    const timer = setTimeout(load, asked === '' ? 0 : PAUSE_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [source.key, asked, isOpen]);
-  return { options, failure };
-}
-
 function emptyText(
   failure: string | null,
   options: readonly PickerOption[] | null,
@@ -194,9 +165,16 @@ function matching(options: readonly PickerOption[] | null, filter: string): read
   return (options ?? []).filter(({ value, text }) => `${value} ${text}`.toLowerCase().includes(wanted));
 }
 
-/** The next index, around the ends; -1 when there is nothing. */
 function stepped(at: number, step: number, count: number): number {
   if (count === 0) return -1;
   if (at === -1) return step > 0 ? 0 : count - 1;
   return (at + step + count) % count;
 }
+
+export type ControlAttributes = Readonly<{
+  id: string;
+  'aria-required': boolean;
+  'aria-invalid': boolean;
+  'aria-describedby'?: string;
+  'aria-label'?: string;
+}>;

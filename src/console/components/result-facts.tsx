@@ -1,12 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { isRecord } from '../forms/form-model.ts';
+import { useApp } from '../state/app.ts';
 import { renderExact } from '../text/exact-json.ts';
 import { count } from '../text/format.ts';
 import { memberLabel, numberText, readableMembers } from '../text/result-words.ts';
-import { useApp } from '../state/app.ts';
 import { Facts, RawText } from './text.tsx';
 
-/** Items of a list that are shown. */
 const MOST_ITEMS = 20;
 /** Levels of members that are shown as members; deeper ones are only in the JSON. */
 const MOST_LEVELS = 3;

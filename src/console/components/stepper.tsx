@@ -1,11 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-/** One step of a long piece of work. */
 export interface Step {
   readonly key: string;
   readonly text: string;
   readonly state: 'done' | 'now' | 'failed' | 'stopped';
-  /** Beside the text, such as an amount. */
   readonly detail: ComponentChildren;
 }
 

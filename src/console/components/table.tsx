@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-/** One column of a table. */
 export interface Column<R> {
   readonly head: string;
   readonly cell: (row: R) => ComponentChildren;
@@ -12,13 +11,11 @@ export interface Column<R> {
   readonly narrow?: 'title' | 'aside' | 'detail' | 'none';
 }
 
-/** The content of a cell that has none. Narrow rows leave it out. */
 export const NOTHING = '–';
 
 interface TableProps<R> {
   /** For readers who cannot see the heading above it. */
   readonly caption: string;
-  /** The first one names the row. */
   readonly columns: ReadonlyArray<Column<R>>;
   readonly rows: readonly R[];
   readonly keyOf: (row: R) => string;

@@ -5,10 +5,10 @@ import type { Task } from '../api/wire.ts';
 import { useApp, type App } from '../state/app.ts';
 import { mayRunOn } from '../state/permitted-jobs.ts';
 import { isActive, isDryRun } from '../state/tasks.ts';
+import { taskAddress } from '../text/addresses.ts';
 import { bytes, count, duration, percent, words } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
-import { taskAddress } from '../text/addresses.ts';
 
 const TASK_TONES: Readonly<Record<string, Tone>> = {
   queued: 'idle',
@@ -47,7 +47,7 @@ export function TaskLink({
   );
 }
 
-/** How far a task is; nothing before it tells. */
+/** How far a task is; nothing until it reports. */
 export function TaskProgress({
   task: { kind, progress },
 }: {
@@ -86,7 +86,6 @@ export function TaskFailure({
   );
 }
 
-/** Whether {@link CancelButton} shows anything. */
 function canCancel(app: App, task: Task): boolean {
   return isActive(task) && task.status !== 'cancelling' && mayRunOn(app, 'task-cancel', task.kind);
 }

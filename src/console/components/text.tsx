@@ -105,9 +105,7 @@ export function EmptyState({
   actions,
 }: {
   readonly title: string;
-  /** The rows that the list will have, and the work that makes them. */
   readonly children: ComponentChildren;
-  /** Buttons and links that do it. */
   readonly actions?: ComponentChildren;
 }): JSX.Element {
   return (
@@ -166,5 +164,18 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
         </>
       ) : null}
     </>
+  );
+}
+
+/** Stands in for an answer that has not come. @param props `failure`: why it will not; `null` while it is pending */
+export function AnswerNote({ failure }: { readonly failure: ApiFailure | null }): JSX.Element {
+  return failure === null ? (
+    <p class="muted" aria-busy="true">
+      Searching …
+    </p>
+  ) : (
+    <p class="muted">
+      <FailureText failure={failure} />
+    </p>
   );
 }

@@ -13,7 +13,7 @@ import {
   zoneText,
 } from '../forms/time-texts.ts';
 import { relative, utc } from '../text/format.ts';
-import type { ControlAttributes } from './control-attributes.ts';
+import type { ControlAttributes } from './picker.tsx';
 
 interface TimeInputProps {
   readonly attributes: ControlAttributes;

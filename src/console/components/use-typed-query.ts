@@ -4,12 +4,9 @@ import { useApp } from '../state/app.ts';
 /** How long a person must pause before what they typed is in the address, milliseconds. Browsers limit changes of it. */
 const PAUSE_MS = 300;
 
-/** A text that a person types and that the address keeps. */
-export interface TypedQuery {
+interface TypedQuery {
   readonly typed: string;
-  /** For each change of the field. */
   readonly onInput: (text: string) => void;
-  /** When the field is left. */
   readonly onChange: (text: string) => void;
 }
 

@@ -10,13 +10,10 @@ interface VirtualListProps<R> {
   readonly row: (index: number) => R | undefined;
   /** Pixels. */
   readonly rowHeight: number;
-  /** The selected row; the keyboard is at it. */
   readonly active: number | null;
   readonly onActive: (index: number) => void;
-  /** Enter, or a double click. */
   readonly onOpen?: (index: number) => void;
   readonly onRange?: (first: number, last: number) => void;
-  /** Draws the content of a row. */
   readonly children: (row: R, index: number) => ComponentChildren;
 }
 

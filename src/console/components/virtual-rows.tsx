@@ -6,16 +6,6 @@ import {
   type ComponentChildren,
   type JSX,
 } from 'preact';
-import {
-  follow,
-  placeAt,
-  rowAfterKey,
-  spaceOf,
-  topToShow,
-  windowAt,
-  type Extent,
-  type Place,
-} from './scroll-scale.ts';
 
 /** Rows that are drawn above and below those in view, so that a small move shows no gap. */
 const OVERSCAN = 4;
@@ -35,14 +25,12 @@ interface VirtualRowsProps {
   readonly rowHeight: number;
   /** Text wraps in the rows. All of them become as high as the highest that is drawn; `rowHeight` is the least. */
   readonly wraps?: boolean;
-  /** The row that the keyboard is at. */
   readonly active: number | null;
   readonly onActive: (index: number) => void;
   /** Gets keys that do not move. Returns whether it used the key. */
   readonly onKey?: (event: KeyboardEvent) => boolean;
   /** The rows that are drawn, both inclusive; called when they change. */
   readonly onRange?: ((first: number, last: number) => void) | undefined;
-  /** Stays above the rows. */
   readonly head?: ComponentChildren;
   readonly attributes?: AriaAttributes;
   /** Draws a row; its element must have this id. */
@@ -54,7 +42,6 @@ interface VirtualRowsState {
   readonly top: number;
   readonly viewport: number;
   readonly headHeight: number;
-  /** The height that the drawn rows need to wrap their text, 0 if it does not wrap. */
   readonly needed: number;
 }
 
@@ -219,7 +206,6 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
     if (needed !== this.state.needed) this.setState({ needed });
   }
 
-  /** Goes to a place in the content. */
   #go(top: number): void {
     const box = this.#box.current;
     if (box === null) return;
@@ -247,4 +233,105 @@ function heightOf(
   { needed }: Pick<VirtualRowsState, 'needed'>,
 ): number {
   return Math.max(rowHeight, needed);
+}
+
+/** The highest space to scroll through, pixels. */
+export const MAX_SPACE = 8_000_000;
+
+/** All sizes are in pixels. */
+interface Extent {
+  readonly content: number;
+  readonly viewport: number;
+}
+
+export interface Place {
+  readonly top: number;
+  readonly scrollTop: number;
+}
+
+/** The height of the space that the browser scrolls through. */
+export function spaceOf({ content }: Pick<Extent, 'content'>): number {
+  return Math.min(content, MAX_SPACE);
+}
+
+/** The place of the scroll bar that belongs to a place in the content. */
+export function placeAt(extent: Extent, wished: number): Place {
+  const [reach, range] = reachOf(extent);
+  const top = Math.min(Math.max(0, wished), reach);
+  return { top, scrollTop: reach === range ? top : (top / reach) * range };
+}
+
+/**
+ * Follows the scroll bar. A move of less than a viewport counts as one by wheel, touch or key.
+ *
+ * @returns the new place; its `scrollTop` is another one than `scrollTop` where the bar reached its end and the list did not
+ */
+export function follow(extent: Extent, before: Place, scrollTop: number): Place {
+  const [reach, range] = reachOf(extent);
+  const moved = scrollTop - before.scrollTop;
+  if (reach === range) return { top: Math.min(scrollTop, reach), scrollTop };
+  if (Math.abs(moved) >= extent.viewport) return { top: (scrollTop / range) * reach, scrollTop };
+  const top = Math.min(Math.max(0, before.top + moved), reach);
+  const isAtStart = scrollTop <= 0;
+  if (!isAtStart && scrollTop < range - 1) return { top, scrollTop };
+  // A place that the bar cannot tell from its end is the end.
+  const rest = isAtStart ? top : reach - top;
+  if (rest <= (2 * reach) / range) return placeAt(extent, isAtStart ? 0 : reach);
+  return placeAt(extent, top);
+}
+
+function reachOf(extent: Extent): readonly [reach: number, range: number] {
+  return [Math.max(0, extent.content - extent.viewport), Math.max(0, spaceOf(extent) - extent.viewport)];
+}
+
+interface RowWindow {
+  readonly first: number;
+  /** Inclusive; -1 in an empty list. */
+  readonly last: number;
+}
+
+/**
+ * The rows that are drawn.
+ *
+ * @param overscan rows above and below the ones in view
+ */
+export function windowAt(
+  { top, viewport }: { readonly top: number; readonly viewport: number },
+  {
+    count,
+    rowHeight,
+    overscan,
+  }: { readonly count: number; readonly rowHeight: number; readonly overscan: number },
+): RowWindow {
+  const first = Math.floor(top / rowHeight) - overscan;
+  const last = Math.ceil((top + viewport) / rowHeight) - 1 + overscan;
+  return { first: Math.max(0, first), last: Math.min(count - 1, last) };
+}
+
+/** How far to go so that a row is in view; the present place if it is. */
+export function topToShow(
+  { top, viewport }: { readonly top: number; readonly viewport: number },
+  index: number,
+  rowHeight: number,
+): number {
+  const begin = index * rowHeight;
+  if (begin < top) return begin;
+  return Math.max(top, begin + rowHeight - viewport);
+}
+
+/** The row that a key goes to, `null` if the key does not move. */
+export function rowAfterKey(
+  key: string,
+  { active, count, page }: { readonly active: number; readonly count: number; readonly page: number },
+): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: count - 1,
+  };
+  const next = steps[key];
+  return next === undefined || count === 0 ? null : Math.min(Math.max(0, next), count - 1);
 }

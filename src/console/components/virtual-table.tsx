@@ -1,30 +1,19 @@
-import { Component, type ComponentChildren, type JSX } from 'preact';
-import { ColumnEdge } from './column-edge.tsx';
+import { Component, type JSX } from 'preact';
 import { isNarrow } from './narrow.ts';
-import { leastWidth, tracksOf, withWidth, type ChosenWidths, type ColumnWidth } from './virtual-columns.ts';
-import { NOTHING } from './table.tsx';
+import { NOTHING, type Column } from './table.tsx';
 import { Skeleton } from './text.tsx';
 import { VirtualRows } from './virtual-rows.tsx';
 
 /** Heights of a row, pixels. */
 const ROW_HEIGHT = 36;
 const NARROW_ROW_HEIGHT = 56;
-const CHECK_COLUMN: ColumnWidth = { id: 'check', least: 36, grow: 0 };
+const CHECK_COLUMN: ColumnWidth = { id: 'check', least: 36 };
 
-/** One column of a long table. */
-export interface VirtualColumn<R> extends ColumnWidth {
-  readonly head: string;
-  readonly cell: (row: R) => ComponentChildren;
-  /** `number` aligns it at the right. */
-  readonly class?: 'number';
-  /** Its place on a narrow screen: in the first line at the left or at the right, in the second one, or nowhere. */
-  readonly narrow: 'title' | 'aside' | 'detail' | 'none';
+export interface VirtualColumn<R> extends Column<R>, ColumnWidth {
   readonly isSortable?: boolean;
 }
 
-/** The order of the rows. */
 export interface SortOrder {
-  /** Id of the column. */
   readonly by: string;
   readonly isDescending: boolean;
 }
@@ -36,9 +25,7 @@ interface VirtualTableProps<R> {
   /** A row, `undefined` until it has arrived. */
   readonly row: (index: number) => R | undefined;
   readonly keyOf: (row: R) => string;
-  /** Enter, or a click beside the controls of the row. */
   readonly onOpen?: (row: R) => void;
-  /** Keys of the selected rows; with it, every row has a box to select it, and the space bar does so, too. */
   readonly selected?: ReadonlySet<string>;
   readonly onSelect?: (row: R) => void;
   readonly onRange?: (first: number, last: number) => void;
@@ -49,7 +36,6 @@ interface VirtualTableProps<R> {
 interface VirtualTableState {
   readonly active: number | null;
   readonly chosen: ChosenWidths;
-  /** The column whose edge the Tab key reaches. */
   readonly edge: number;
 }
 
@@ -179,8 +165,7 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
                   tabIndex={-1}
                   aria-label={`Select ${keyOf(known)}`}
                   checked={isSelected}
-                  // The keys of the table select it; its element belongs to another row as soon as one scrolls.
-                  onFocus={(event) => event.currentTarget.closest<HTMLElement>('.virtual')?.focus()}
+                  onFocus={(event) => focusTable(event.currentTarget)}
                   onChange={() => onSelect?.(known)}
                 />
               </div>
@@ -202,12 +187,112 @@ export class VirtualTable<R> extends Component<VirtualTableProps<R>, VirtualTabl
   }
 }
 
+/**
+ * The keys of the table select a row; the element of a box belongs to another row as soon as one scrolls. Between the press and
+ * the release of a tap nothing may move, otherwise the tap opens the row instead of reaching the box.
+ */
+function focusTable(box: HTMLElement): void {
+  box.closest<HTMLElement>('.virtual')?.focus({ preventScroll: true });
+}
+
 function cellOf<R>(column: VirtualColumn<R>, row: R): JSX.Element {
-  const { id, cell, narrow, class: name = '' } = column;
+  const { id, cell, narrow = 'detail', class: name = '' } = column;
   const value = cell(row);
   return (
     <div role="gridcell" key={id} class={`${value === NOTHING ? 'none' : narrow} ${name}`}>
       {value}
     </div>
   );
+}
+
+/** How far a key moves the edge, pixels. */
+const STEP = 16;
+
+interface ColumnEdgeProps {
+  readonly name: string;
+  /** Pixels. */
+  readonly width: number;
+  /** Only one edge of a table takes part in the order of the Tab key; the arrow keys reach the others. */
+  readonly isReached: boolean;
+  readonly onWidth: (width: number) => void;
+  readonly onFocus: () => void;
+}
+
+function ColumnEdge({ name, width, isReached, onWidth, onFocus }: ColumnEdgeProps): JSX.Element {
+  const widthOf = (edge: HTMLElement): number => edge.parentElement?.offsetWidth ?? 0;
+  return (
+    <span
+      role="separator"
+      class="column-edge"
+      aria-orientation="vertical"
+      aria-label={`Width of ${name}`}
+      aria-valuenow={width}
+      aria-valuetext={`${width} pixels`}
+      title="Drag it, or press the left and right keys, to change the width; up and down go to another column"
+      tabIndex={isReached ? 0 : -1}
+      onFocus={onFocus}
+      onPointerDown={(event) => {
+        const edge = event.currentTarget;
+        const [start, before] = [event.clientX, widthOf(edge)];
+        const onDrag = ({ clientX }: PointerEvent): void => onWidth(before + clientX - start);
+        event.preventDefault();
+        edge.setPointerCapture(event.pointerId);
+        edge.addEventListener('pointermove', onDrag);
+        edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', onDrag), {
+          once: true,
+        });
+      }}
+      onKeyDown={(event) => {
+        const edge = event.currentTarget;
+        if (event.key === 'ArrowLeft') onWidth(widthOf(edge) - STEP);
+        else if (event.key === 'ArrowRight') onWidth(widthOf(edge) + STEP);
+        else if (event.key === 'ArrowUp') edgeBeside(edge, -1)?.focus();
+        else if (event.key === 'ArrowDown') edgeBeside(edge, 1)?.focus();
+        else return;
+        event.preventDefault();
+        // The rows have the same keys.
+        event.stopPropagation();
+      }}
+    />
+  );
+}
+
+function edgeBeside(edge: HTMLElement, step: 1 | -1): HTMLElement | undefined {
+  const edges = [...(edge.closest('[role="row"]')?.querySelectorAll<HTMLElement>('.column-edge') ?? [])];
+  return edges[edges.indexOf(edge) + step];
+}
+
+interface ColumnWidth {
+  readonly id: string;
+  /** Pixels. */
+  readonly least: number;
+  /** Its part of the room that is left; 0 for a column that does not grow. */
+  readonly grow?: number;
+}
+
+/** Widths that the reader has chosen, pixels, by column. */
+type ChosenWidths = Readonly<Record<string, number>>;
+
+const NARROWEST = 48;
+const WIDEST = 1200;
+
+/** The tracks of all columns, for `grid-template-columns`. They do not depend on content, so every row has the same. */
+export function tracksOf(columns: readonly ColumnWidth[], chosen: ChosenWidths): string {
+  return columns
+    .map(({ id, least, grow = 0 }) => {
+      const width = chosen[id];
+      if (width !== undefined) return `${width}px`;
+      return grow === 0 ? `${least}px` : `minmax(${least}px, ${grow}fr)`;
+    })
+    .join(' ');
+}
+
+/** The width below which the table scrolls sideways, pixels. */
+export function leastWidth(columns: readonly ColumnWidth[], chosen: ChosenWidths): number {
+  return columns.reduce((sum, { id, least }) => sum + (chosen[id] ?? least), 0);
+}
+
+/** The widths after a column got another one. */
+export function withWidth(chosen: ChosenWidths, id: string, width: number): ChosenWidths {
+  return { ...chosen, [id]: Math.round(Math.min(WIDEST, Math.max(NARROWEST, width))) };
 }

@@ -1,6 +1,7 @@
 /** The form of an action: which fields it shows, in which order, and which of them exclude each other; pure. */
 
 import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
+import { firstFields } from './form-layout.ts';
 import {
   argumentValues,
   asArguments,
@@ -12,10 +13,8 @@ import {
   type Values,
 } from './form-model.ts';
 
-/** Fields of which a form shows only one at a time. */
 export interface ChoiceItem {
   readonly kind: 'choice';
-  /** Of the value that names the chosen field. */
   readonly path: string;
   readonly title: string;
   /** The label for none of them; `null` when one is needed. */
@@ -23,10 +22,8 @@ export interface ChoiceItem {
   readonly fields: readonly Field[];
 }
 
-/** A part of a form. */
 export type FormItem = { readonly kind: 'field'; readonly field: Field } | ChoiceItem;
 
-/** The parts that everyone needs, and the others. */
 export interface FormLayout {
   readonly first: readonly FormItem[];
   readonly more: readonly FormItem[];
@@ -42,7 +39,7 @@ const DRY_RUN = 'dry_run';
  */
 export function actionFields(contract: ConsoleContract, name: string, values: Values): readonly Field[] {
   const action = contract.actions[name] as ConsoleAction;
-  const fields = fieldsOf(action.schema, contract.switches);
+  const fields = fieldsOf(action.schema);
   const cleared = new Set(fields.map(({ clearedBy }) => clearedBy));
   return fields
     .filter((field) => !cleared.has(field.name))
@@ -64,7 +61,9 @@ function argumentsOf(
 ): Field {
   if (pairs !== null) {
     const asked = asArguments(field, pairs);
-    return hasDryRun ? { ...asked, members: asked.members.filter(({ name }) => name !== DRY_RUN) } : asked;
+    return hasDryRun === true
+      ? { ...asked, members: asked.members.filter(({ name }) => name !== DRY_RUN) }
+      : asked;
   }
   if (!('action' in schema.properties)) return field;
   const action = String(values['action'] ?? '');
@@ -74,7 +73,6 @@ function argumentsOf(
   return job === undefined ? field : asArguments(field, job.schema);
 }
 
-/** A schedule runs a job of its group. */
 function jobField({ jobs }: ConsoleContract, action: string, field: Field, values: Values): Field {
   if (!action.startsWith('schedule-')) return field;
   if (field.name === 'group') {
@@ -92,13 +90,16 @@ function jobField({ jobs }: ConsoleContract, action: string, field: Field, value
 /**
  * The parts of the form of an action.
  *
+ * @param name of the action
  * @param fixed paths that the reader cannot change
  */
 export function layoutOf(
-  { choices, first }: ConsoleAction,
+  name: string,
+  { choices, schema }: ConsoleAction,
   fields: readonly Field[],
   fixed: ReadonlySet<string>,
 ): FormLayout {
+  const first = firstFields(name, schema.required);
   const grouped = choices
     .filter(({ rule }) => rule !== 'some')
     .map((choice) => ({ ...choice, members: fields.filter(({ name }) => named(choice.fields, name)) }))
@@ -207,7 +208,6 @@ export function forPeople(
   }));
 }
 
-/** Only names with an underscore are replaced: the others are words of a sentence, too. */
 function replaceName(text: string, name: string, label: string): string {
   return name.includes('_') ? text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `“${label}”`) : text;
 }

@@ -1,42 +1,31 @@
 /** Turns a JSON Schema into the fields of a form, the typed values into the body, and a body into typed values; pure. */
 
+import type { FieldSort } from '../../contract/actions/control-body.ts';
 import type { FieldsSchema } from '../../contract/console/console-contract.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
 import { words } from '../text/format.ts';
 
-export type FieldKind =
-  | 'switch'
+type FieldKind =
+  | FieldSort
   | 'boolean'
   | 'choice'
   | 'integer'
-  /** A point in time, as Unix seconds. */
-  | 'instant'
-  /** A number of seconds. */
-  | 'duration'
-  /** A number of seconds, or {@link ONCE}. */
-  | 'interval'
   | 'text'
-  | 'prose'
   | 'lines'
   | 'pairs'
   | 'group'
-  /** `key=value` pairs, each with a field of its own. */
   | 'arguments'
   | 'json';
 
-/** One field of a form. */
 export interface Field {
   /** `source.source_kind` for the member of a group. */
   readonly path: string;
   readonly name: string;
-  /** For people. */
   readonly label: string;
   readonly kind: FieldKind;
   readonly required: boolean;
   readonly help: string;
-  /** Of a choice. */
   readonly options: readonly string[];
-  /** Of a group, and of arguments. */
   readonly members: readonly Field[];
   readonly minimum: bigint | null;
   readonly maximum: bigint | null;
@@ -44,7 +33,6 @@ export interface Field {
   readonly clearedBy: string | null;
 }
 
-/** Typed values, by path. */
 export type Values = Readonly<Record<string, string | boolean>>;
 
 /** What is wrong with the field at a path; the empty path is the whole form. */
@@ -53,22 +41,20 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** A part of a form that a body did not fit into. */
 export interface ReadBody {
   readonly values: Values;
-  /** Members of the body that no field can show. */
   readonly lost: readonly string[];
 }
 
-/** The part of JSON Schema that the contract uses. */
 interface FieldSchema {
+  readonly 'x-kind'?: FieldSort;
+  readonly 'x-clears'?: string;
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly maxLength?: number;
   readonly items?: FieldSchema;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
@@ -80,25 +66,15 @@ interface Reading {
   readonly problems: readonly FieldProblem[];
 }
 
-/** The value of an interval that does not repeat. */
 export const ONCE = 'once';
 
-/** Longer texts get a box of several lines. */
-const LONG_TEXT = 8192;
-
-/**
- * The fields of a form, in the order of the schema.
- *
- * @param switches booleans for which only `true` has a meaning
- * @param prefix of the paths
- */
-export function fieldsOf(schema: FieldsSchema, switches: readonly string[] = [], prefix = ''): Field[] {
-  const names = Object.keys(schema.properties);
-  return Object.entries(schema.properties).map(([name, property]) => {
-    const member = property as FieldSchema;
+/** The fields of a form, in the order of the schema. @param prefix of the paths */
+export function fieldsOf(schema: FieldsSchema, prefix = ''): Field[] {
+  const properties = Object.entries(schema.properties) as Array<[string, FieldSchema]>;
+  return properties.map(([name, member]) => {
     const path = `${prefix}${name}`;
-    const kind = kindOf(name, member, switches.includes(name));
-    const clear = `clear_${name.replace(/_seconds$/, '')}`;
+    const kind = kindOf(member);
+    const [clear] = properties.find(([, each]) => each['x-clears'] === name) ?? [null];
     return {
       path,
       name,
@@ -109,30 +85,25 @@ export function fieldsOf(schema: FieldsSchema, switches: readonly string[] = [],
       options: kind === 'boolean' ? ['true', 'false'] : (member.enum ?? []),
       members:
         kind === 'group'
-          ? fieldsOf(
-              { required: member.required ?? [], properties: groupMembers(member) },
-              switches,
-              `${path}.`,
-            )
+          ? fieldsOf({ required: member.required ?? [], properties: groupMembers(member) }, `${path}.`)
           : [],
       minimum: member.minimum === undefined ? null : BigInt(Math.ceil(member.minimum)),
       maximum: member.maximum === undefined ? null : BigInt(Math.floor(member.maximum)),
-      clearedBy: names.includes(clear) ? clear : null,
+      clearedBy: clear,
     };
   });
 }
 
-function kindOf(name: string, schema: FieldSchema, isSwitch: boolean): FieldKind {
+function kindOf(schema: FieldSchema): FieldKind {
   if (schema.enum !== undefined) return 'choice';
+  if (schema['x-kind'] !== undefined) return schema['x-kind'];
   switch (schema.type) {
     case 'boolean':
-      return isSwitch ? 'switch' : 'boolean';
+      return 'boolean';
     case 'integer':
-      if (name.endsWith('unix_seconds')) return 'instant';
-      if (name === 'every_seconds') return 'interval';
-      return name.endsWith('_seconds') ? 'duration' : 'integer';
+      return 'integer';
     case 'string':
-      return (schema.maxLength ?? 0) > LONG_TEXT ? 'prose' : 'text';
+      return 'text';
     case 'array':
       return schema.items?.type === 'string' ? 'lines' : 'json';
     case 'object':
@@ -146,12 +117,18 @@ function groupMembers(schema: FieldSchema): FieldsSchema['properties'] {
   return (schema.properties ?? {}) as FieldsSchema['properties'];
 }
 
+/** Amounts take numbers and texts; a pair is a text in any case. */
+const KINDS_OF_PAIRS: { readonly [K in FieldKind]?: FieldKind } = {
+  boolean: 'switch',
+  json: 'text',
+  prose: 'text',
+};
+
 /** A list of `key=value` texts as a field for each key. A switch that is off is left out. */
 export function asArguments(field: Field, schema: FieldsSchema): Field {
-  const members = fieldsOf(schema, Object.keys(schema.properties), `${field.path}.`).map((member) => ({
+  const members = fieldsOf(schema, `${field.path}.`).map((member) => ({
     ...member,
-    // Amounts take numbers and texts; a pair is a text in any case.
-    kind: member.kind === 'json' || member.kind === 'prose' ? ('text' as const) : member.kind,
+    kind: KINDS_OF_PAIRS[member.kind] ?? member.kind,
   }));
   return { ...field, kind: 'arguments', members };
 }
@@ -193,7 +170,6 @@ function isUntouched({ path, kind, members }: Field, values: Values, unchanged: 
   return before.length > 0 && before.every((key) => paths.includes(key)) && paths.every(isSame);
 }
 
-/** Whether the reader took the value away that the form began with. */
 function isCleared({ path, kind, clearedBy }: Field, values: Values, unchanged: Values): boolean {
   if (clearedBy === null) return false;
   if (kind === 'interval') return values[path] === ONCE && (unchanged[path] ?? ONCE) !== ONCE;

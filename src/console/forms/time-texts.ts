@@ -9,8 +9,7 @@ export const TIME_UNITS = [
   ['weeks', 604_800],
 ] as const;
 
-/** An amount of a unit. */
-export interface TypedDuration {
+interface TypedDuration {
   readonly amount: string;
   /** Seconds. */
   readonly unit: number;

@@ -1,13 +1,12 @@
 import { untracked } from '@preact/signals';
 import type { JSX } from 'preact';
+import type { AdminIndex } from '../api/wire.ts';
 import { Ribbon } from '../charts/ribbon.tsx';
 import { Sparkline, extentOf } from '../charts/sparkline.tsx';
-import type { AdminIndex } from '../api/wire.ts';
 import { Panel } from '../components/panel.tsx';
 import { useApp } from '../state/app.ts';
 import { stateWords } from '../state/service-states.ts';
-import { bytes, percent } from '../text/format.ts';
-import { byteRates, errorShares, recordText, spanText } from './day-history.ts';
+import { bytes, percent, counted, absolute, count } from '../text/format.ts';
 
 /** The last 24 hours of this server: the state of each channel, and the traffic. */
 export function DayPanel(): JSX.Element {
@@ -57,7 +56,6 @@ function Trend({
   readonly values: readonly (number | null)[];
   readonly format: (value: number) => string;
   readonly span: string;
-  /** Whether every value above zero is one too many. */
   readonly isTrouble?: boolean;
 }): JSX.Element {
   const extent = extentOf(values);
@@ -77,4 +75,42 @@ function Trend({
       />
     </div>
   );
+}
+
+type History = AdminIndex['history'];
+
+/** Bytes per second, by minute. */
+export function byteRates({ sent_bytes: sent }: Pick<History, 'sent_bytes'>): readonly (number | null)[] {
+  return sent.map((value) => (value === null ? null : value / 60));
+}
+
+/** The share of requests that failed, by minute, from 0 to 1. A minute without requests had no failure. */
+export function errorShares({
+  requests,
+  server_errors: errors,
+}: Pick<History, 'requests' | 'server_errors'>): readonly (number | null)[] {
+  return requests.map((all, index) => {
+    const failed = errors[index] ?? null;
+    if (all === null || failed === null) return null;
+    return all === 0 ? 0 : failed / all;
+  });
+}
+
+/** The time that the history covers, in words. @param from Unix seconds @param now Unix seconds */
+function spanText(from: number, now: number): string {
+  return `since ${absolute(from, now)}`;
+}
+
+/** Which server has recorded the history, since when, and its sums. @param now Unix seconds */
+export function recordText(history: Omit<History, 'states' | 'sent_bytes'>, now: number): string {
+  const { server, requests, server_errors: errors } = history;
+  const sums =
+    requests.length === 0
+      ? 'its first minute is not over yet'
+      : `${counted(sum(requests), 'request')} of clients before this minute, ${count(sum(errors))} of them answered with 5xx`;
+  return `Recorded by ${server} ${spanText(history.from, now)}: ${sums}. Each server keeps its own history, in memory.`;
+}
+
+function sum(values: readonly (number | null)[]): number {
+  return values.reduce<number>((total, value) => total + (value ?? 0), 0);
 }

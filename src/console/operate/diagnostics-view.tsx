@@ -4,15 +4,14 @@ import { ActionButton, Select } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
-import { useTypedQuery } from '../components/use-typed-query.ts';
 import { Badge, Empty, Facts, Time } from '../components/text.tsx';
+import { useTypedQuery } from '../components/use-typed-query.ts';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
 import { counted, duration, withReadersTimes, words } from '../text/format.ts';
 import { divideChecks, type DoctorCheck } from './doctor-checks.ts';
-import { actionsIn } from './named-actions.ts';
 
 const TONES = { ok: 'ok', degraded: 'warn', failing: 'bad' } as const;
 const WORST_FIRST = ['failing', 'degraded'];
@@ -20,7 +19,6 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const LONG_TAIL = '2000';
 const TAILS = ['100', '500', LONG_TAIL];
 
-/** The checks of the daemon, its log, and the server itself. */
 export const diagnosticsView: View = {
   feeds: (app) => [
     reportFeed(app, 'daemon.doctor'),
@@ -41,7 +39,7 @@ export const diagnosticsView: View = {
 };
 
 function Doctor(): JSX.Element {
-  const feed = useApp().pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const feed = reportState(useApp(), 'daemon.doctor');
   const overall =
     feed.value === null ? null : <Badge tone={TONES[feed.value.status]}>{words(feed.value.status)}</Badge>;
   return (
@@ -70,7 +68,6 @@ function Doctor(): JSX.Element {
   );
 }
 
-/** Checks that need nobody: their number and names, and their findings after a click. */
 function FoldedChecks({
   caption,
   checks,
@@ -116,7 +113,6 @@ function CheckTable({
   );
 }
 
-/** The status; a dash for a check of something that has not happened yet. */
 function CheckStatus({
   check: { status, evaluated },
 }: {
@@ -131,7 +127,6 @@ function CheckStatus({
   );
 }
 
-/** The finding, and a button for each action that its advice names. */
 function Finding({ check: { id, status, message } }: { readonly check: DoctorCheck }): JSX.Element {
   const app = useApp();
   const actions = status === 'ok' ? [] : actionsIn(message, app.contract.actions);
@@ -153,7 +148,6 @@ function Finding({ check: { id, status, message } }: { readonly check: DoctorChe
 
 const CHECK_SIGNS = { ok: '✓', bad: '✕', idle: '–' } as const;
 
-/** The checks that decide whether the official release leaves this server. */
 function VerdictChecks(): JSX.Element {
   return (
     <Panel title="Checks of the verdict" feed={verdictState(useApp())}>
@@ -262,7 +256,6 @@ function LogTools(): JSX.Element {
   );
 }
 
-/** The choices in the address. */
 function choicesOf(app: App): { readonly tail: string; readonly level: string; readonly text: string } {
   const level = app.query('level');
   return { tail: tailOf(app), level: LEVELS.includes(level) ? level : 'info', text: app.query('text') };
@@ -271,4 +264,15 @@ function choicesOf(app: App): { readonly tail: string; readonly level: string; r
 function tailOf(app: App): string {
   const tail = app.query('tail');
   return TAILS.includes(tail) ? tail : '500';
+}
+
+/**
+ * The actions that an advice of the daemon names, such as `release-cleanup` in "run release-cleanup or enlarge the
+ * volume"; pure.
+ *
+ * @param actions by their names
+ */
+export function actionsIn(advice: string, actions: Readonly<Record<string, unknown>>): readonly string[] {
+  const named = [...advice.matchAll(/\brun ([a-z]+(?:-[a-z]+)*)/gi)].map(([, name = '']) => name);
+  return [...new Set(named)].filter((name) => Object.hasOwn(actions, name));
 }

@@ -1,14 +1,10 @@
 import type { Report } from '../api/wire.ts';
 
-/** A check of the doctor. */
 export type DoctorCheck = Report<'daemon.doctor'>['checks'][number];
 
-/** The checks of the doctor by what they say. */
-export interface DoctorChecks {
-  /** Found something. */
+interface DoctorChecks {
   readonly troubled: readonly DoctorCheck[];
   readonly passed: readonly DoctorCheck[];
-  /** Nothing has happened yet that they judge: they are `ok` and say nothing, so they do not count. */
   readonly unjudged: readonly DoctorCheck[];
 }
 

@@ -6,9 +6,9 @@ import { TaskProgress } from '../components/task-parts.tsx';
 import { Prose, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
+import { taskAddress } from '../text/addresses.ts';
 import { counted, absolute, count, duration, withReadersTimes } from '../text/format.ts';
 import { incidentOf, type Incident } from './incident.ts';
-import { taskAddress } from '../text/addresses.ts';
 
 const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '…', info: '…', unknown: '?' } as const;
 
@@ -40,7 +40,7 @@ export function IncidentCard(): JSX.Element | null {
         )}
         {incident?.findings.map((finding) => (
           <p key={finding}>
-            <strong>The doctor has found: </strong>
+            <strong>The doctor found: </strong>
             {withReadersTimes(finding, app.now())}
           </p>
         ))}
@@ -56,15 +56,16 @@ export function IncidentCard(): JSX.Element | null {
   );
 }
 
-function currentIncident({ pool }: App): Incident | null {
+function currentIncident({ pool, contract }: App): Incident | null {
   const { value, failure } = pool.state<{ readonly health: Health }>('verdict');
   if (value === null || failure !== null) return null;
-  return incidentOf({
+  const facts = {
     health: value.health,
     releases: pool.state<Report<'release.status'>>('release.status').value,
     doctor: pool.state<Report<'daemon.doctor'>>('daemon.doctor').value,
     tasks: pool.state<Report<'task.list'>>('task.list').value,
-  });
+  };
+  return incidentOf(facts, contract.checks);
 }
 
 function Files({ incident: { files, fileCount } }: { readonly incident: Incident }): JSX.Element | null {
@@ -89,7 +90,6 @@ function Files({ incident: { files, fileCount } }: { readonly incident: Incident
   );
 }
 
-/** The one remedy, or the task that already is it; a command that does the same; and the runbook. */
 function Remedies({ incident }: { readonly incident: Incident }): JSX.Element {
   const { contract } = useApp();
   const { remedy, task, command, reason } = incident;
@@ -142,7 +142,6 @@ function Consequences({ incident }: { readonly incident: Incident }): JSX.Elemen
   );
 }
 
-/** When the page asks a server again that does not answer. */
 function NextTry(): JSX.Element | null {
   const app = useApp();
   const { nextAt, loadedAt } = verdictState(app);

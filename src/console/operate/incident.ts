@@ -1,13 +1,13 @@
 /** Puts the state of the service, as the server decides it, into one incident with one remedy; pure. */
 
+import type { ConsoleOutline } from '../../contract/console/console-contract.ts';
 import type { Health, Report, Task } from '../api/wire.ts';
 import type { ActionRequest } from '../state/app.ts';
-import { isActive } from '../state/tasks.ts';
 import type { ServiceState } from '../state/service-states.ts';
+import { isActive } from '../state/tasks.ts';
 import { runLine } from '../text/ctl-line.ts';
 import { counted, bytes } from '../text/format.ts';
 
-/** The answers that describe an incident. Those of the daemon may be missing. */
 export interface IncidentFacts {
   readonly health: Health;
   readonly releases: Report<'release.status'> | null;
@@ -15,27 +15,20 @@ export interface IncidentFacts {
   readonly tasks: Report<'task.list'> | null;
 }
 
-/** The remedy that the server names, with its object. */
-export interface Remedy {
-  /** Such as `Repair 1 file`. */
+interface Remedy {
   readonly text: string;
   readonly request: ActionRequest;
 }
 
-/** The problem and its remedy. */
 export interface Incident {
-  /** A file of the runbooks. */
   readonly reason: string;
   readonly state: ServiceState['state'];
-  /** The first damaged files, and how many there are. */
   readonly files: readonly string[];
   readonly fileCount: number;
   readonly remedy: Remedy | null;
   /** The remedy to copy; `null` without an action. */
   readonly command: string | null;
-  /** The task that already works on it. */
   readonly task: Task | null;
-  /** The messages of the checks that the next step names, if they are not ok. */
   readonly findings: readonly string[];
   /** The things that are unknown because of the cause. */
   readonly unknown: readonly string[];
@@ -49,7 +42,6 @@ const SHOWN_FILES = 3;
 /** After these causes a publication without `resume=true` is refused, or leaves automatic publishing stopped. */
 const ROLLED_BACK: ReadonlySet<string> = new Set(['PublishingStopped', 'ReleaseWithdrawn']);
 
-/** The tasks that end a state by themselves, beside the remedy. */
 const WORK_ON: Readonly<Partial<Record<ServiceState['state'], readonly string[]>>> = {
   damaged: ['repair', 'damage-repair'],
   starting: ['sync'],
@@ -57,8 +49,11 @@ const WORK_ON: Readonly<Partial<Record<ServiceState['state'], readonly string[]>
   stale: ['localized-publish', 'localized-follow'],
 };
 
-/** @returns `null` while the service is healthy, and for a server that does not tell its state */
-export function incidentOf(facts: IncidentFacts): Incident | null {
+/**
+ * @param checks the checks of the doctor that an advice names, by the text that it begins with
+ * @returns `null` while the service is healthy, and for a server that does not report its state
+ */
+export function incidentOf(facts: IncidentFacts, checks: ConsoleOutline['checks']): Incident | null {
   const { service } = facts.health;
   if (service === undefined || service.state === 'healthy' || service.reason === null) return null;
   const channel = service.channels.official.state === 'healthy' ? 'localized' : 'official';
@@ -74,23 +69,25 @@ export function incidentOf(facts: IncidentFacts): Incident | null {
     remedy: request === null ? null : { text: remedyText(request.action, facts, channel), request },
     command: request === null ? null : runLine(request.action, stringsOf(request.initial)),
     task: workOn(facts, [request?.action ?? '', ...(WORK_ON[service.channels[channel].state] ?? [])]),
-    findings: findingsOf(next, facts.doctor),
+    findings: findingsOf(next, facts.doctor, checks),
     unknown: unknown.map(({ what }) => what),
     unknownSince: unknown[0]?.since ?? null,
   };
 }
 
-/** @param next names checks as in `the check "verification" of the doctor` */
-function findingsOf(next: ServiceState['next_step'], doctor: IncidentFacts['doctor']): readonly string[] {
+function findingsOf(
+  next: ServiceState['next_step'],
+  doctor: IncidentFacts['doctor'],
+  checks: ConsoleOutline['checks'],
+): readonly string[] {
   const advice = next?.text ?? '';
-  const named = new Set([...advice.matchAll(/\bcheck "([^"]+)"/g)].map(([, id = '']) => id));
-  const found = doctor?.checks.filter(({ id, status }) => status !== 'ok' && named.has(id)) ?? [];
+  const [, named = []] = Object.entries(checks).find(([text]) => advice.startsWith(text)) ?? [];
+  const found = doctor?.checks.filter(({ id, status }) => status !== 'ok' && named.includes(id)) ?? [];
   return found.map(({ message }) => message);
 }
 
 type Release = NonNullable<Report<'release.status'>['official']>;
 
-/** The action with the values that make it the remedy of this cause. */
 function requestOf(action: string, reason: string, release: Release | null): ActionRequest {
   switch (action) {
     case 'repair':

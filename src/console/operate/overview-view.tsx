@@ -11,7 +11,6 @@ import { ScrubPanel, StoragePanel } from './storage-panel.tsx';
 import { syncFeed, SyncPanel } from './sync-panel.tsx';
 import { VerdictTiles } from './verdict-tiles.tsx';
 
-/** Whether clients get files, how the last day went, what runs, and what comes next. */
 export const overviewView: View = {
   feeds: (app) => [
     taskListFeed(app),
@@ -38,7 +37,6 @@ export const overviewView: View = {
   ),
 };
 
-/** The problem, if there is one, and the state in figures, which may be that of another channel with a problem of its own. */
 function FirstRow(): JSX.Element {
   const { tone } = currentVerdict(useApp());
   return (

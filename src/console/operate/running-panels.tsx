@@ -1,19 +1,19 @@
 import type { JSX } from 'preact';
-import type { Report, Task } from '../api/wire.ts';
+import type { Task } from '../api/wire.ts';
 import { Panel } from '../components/panel.tsx';
 import { CancelButton, TaskBadge, TaskLink, TaskProgress } from '../components/task-parts.tsx';
 import { Badge, Empty, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
+import { reportState } from '../state/read-report.ts';
 import { isActive } from '../state/tasks.ts';
 import { count, words } from '../text/format.ts';
 import { divideChecks } from './doctor-checks.ts';
 
-/** Schedules that the overview shows. */
 const NEXT_RUNS = 4;
 
 /** The tasks that wait or run. */
 export function RunningTasks(): JSX.Element {
-  const feed = useApp().pool.state<Report<'task.list'>>('task.list');
+  const feed = reportState(useApp(), 'task.list');
   return (
     <Panel title="Running now" feed={feed} tools={<a href="#/tasks">All tasks</a>} report="task.list">
       {({ items }) => {
@@ -47,7 +47,7 @@ function TaskRow({ task }: { readonly task: Task }): JSX.Element {
 
 /** The next runs of the schedules. */
 export function NextRuns(): JSX.Element {
-  const feed = useApp().pool.state<Report<'schedule.list'>>('schedule.list');
+  const feed = reportState(useApp(), 'schedule.list');
   return (
     <Panel
       title="Next runs"
@@ -63,7 +63,7 @@ export function NextRuns(): JSX.Element {
           )
           .sort((left, right) => Number(left.next_run_unix_seconds) - Number(right.next_run_unix_seconds))
           .slice(0, NEXT_RUNS);
-        if (due.length === 0) return <Empty>No scheduled runs. Add a schedule to sync by itself.</Empty>;
+        if (due.length === 0) return <Empty>No scheduled runs. Add a schedule to sync automatically.</Empty>;
         return (
           <ul class="rows">
             {due.map(({ id, action, next_run_unix_seconds: next }) => (
@@ -80,7 +80,7 @@ export function NextRuns(): JSX.Element {
 
 /** The doctor in one line, with the names of the checks that found something. */
 export function DoctorLine(): JSX.Element {
-  const feed = useApp().pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const feed = reportState(useApp(), 'daemon.doctor');
   return (
     <Panel title="Doctor" feed={feed} tools={<a href="#/diagnostics">All checks</a>} report="daemon.doctor">
       {({ checks }) => {

@@ -1,6 +1,6 @@
 import { Fragment, type JSX } from 'preact';
 import { runAction } from '../actions/post-action.ts';
-import type { Report, Schedule } from '../api/wire.ts';
+import type { Schedule } from '../api/wire.ts';
 import { ActionButton, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
@@ -8,13 +8,12 @@ import { Took, TaskBadge, TaskFailure, TaskLink } from '../components/task-parts
 import { Badge, Empty, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { mayRunOn, permittedContract } from '../state/permitted-jobs.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import { taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
-import { count, duration, words } from '../text/format.ts';
 import { taskAddress } from '../text/addresses.ts';
+import { count, duration, words } from '../text/format.ts';
 
-/** The origins that neither the name of a schedule nor its buttons tell. */
 const ORIGINS: Partial<Record<Schedule['origin'], string>> = { controller: 'a ReleaseChannel' };
 const GROUPS = [
   ['', 'All'],
@@ -24,10 +23,8 @@ const GROUPS = [
 ] as const;
 /** Seconds after its time from which a run counts as late. */
 const LATE_SECONDS = 60;
-/** Runs of the history that are shown. */
 const SHOWN_RUNS = 20;
 
-/** The jobs that the daemon runs by itself, with their times and their past runs. */
 export const schedulesView: View = {
   feeds: (app) => [
     reportFeed(app, 'schedule.list', { everyMs: 4000 }),
@@ -46,7 +43,7 @@ export const schedulesView: View = {
 
 function Schedules(): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'schedule.list'>>('schedule.list');
+  const feed = reportState(app, 'schedule.list');
   const tools = (
     <>
       <Select
@@ -136,12 +133,11 @@ function State({ row }: { readonly row: Schedule }): JSX.Element {
   const app = useApp();
   const { id, enabled, exhausted, replaced_by: other } = row;
   if (exhausted) return <Badge tone="idle">Used up</Badge>;
-  // A daemon of the previous version leaves it out.
-  if (other) return <Badge tone="idle">{`Replaced by ${other}`}</Badge>;
+  if (other !== null) return <Badge tone="idle">{`Replaced by ${other}`}</Badge>;
   if (!mayRunOn(app, 'schedule-update', row.action))
     return enabled ? <Badge tone="ok">On</Badge> : <Badge tone="idle">Off</Badge>;
   const turn = (isOn: boolean, undo?: () => void): void => {
-    const done = isOn ? `${id} runs by itself again.` : `${id} runs no more by itself.`;
+    const done = isOn ? `${id} runs automatically again.` : `${id} no longer runs automatically.`;
     void runAction(app, 'schedule-update', { id, enabled: isOn }, { done, ...(undo ? { undo } : {}) });
   };
   return (
@@ -235,10 +231,9 @@ function RowActions({ row }: { readonly row: Schedule }): JSX.Element {
   );
 }
 
-/** The past runs of one schedule, as far as the daemon remembers their tasks. */
 function Runs({ id }: { readonly id: string }): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'task.list'>>('task.list');
+  const feed = reportState(app, 'task.list');
   const close = (
     <button type="button" class="plain" onClick={() => app.setQuery({ runs: null })}>
       Close
@@ -249,7 +244,7 @@ function Runs({ id }: { readonly id: string }): JSX.Element {
       {({ items }) => {
         const rows = items.filter(({ schedule_id: of }) => of === id).slice(0, SHOWN_RUNS);
         if (rows.length === 0) {
-          return <Empty>The daemon remembers no run of it. Press “Run now” to start one.</Empty>;
+          return <Empty>The daemon has no record of a run. Press “Run now” to start one.</Empty>;
         }
         return (
           <Table

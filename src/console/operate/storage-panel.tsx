@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { StorageBar, type StoragePart } from '../charts/storage-bar.tsx';
 import type { AdminIndex, Report } from '../api/wire.ts';
+import { StorageBar, type StoragePart } from '../charts/storage-bar.tsx';
 import { ActionButton } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Empty, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
+import { reportState } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
 import { bytes, count, percent } from '../text/format.ts';
 
@@ -26,7 +27,7 @@ export function storageParts(storage: Storage): readonly StoragePart[] {
 
 /** The use of the snapshot volume, and the bytes that a cleanup frees. */
 export function StoragePanel(): JSX.Element {
-  const feed = useApp().pool.state<Report<'daemon.doctor'>>('daemon.doctor');
+  const feed = reportState(useApp(), 'daemon.doctor');
   const tools =
     (feed.value?.storage?.reclaimable_bytes ?? 0) === 0 ? null : (
       <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>
@@ -82,13 +83,11 @@ export function ScrubPanel(): JSX.Element {
                 'The first pass runs.'
               ) : (
                 <>
-                  The last pass ended <Time at={scrub.completed_at} />. Files that came later were not in it.
+                  The last pass ended <Time at={scrub.completed_at} />. Files added later were not included.
                 </>
               )}
             </p>
-            {isDamaged ? (
-              <p class="muted">It leaves out a release that is withdrawn; verify and repair read that one.</p>
-            ) : null}
+            {isDamaged ? <p class="muted">It skips a withdrawn release; verify and repair read it.</p> : null}
           </>
         )
       }

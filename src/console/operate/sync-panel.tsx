@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { ThroughputCurve } from '../charts/throughput-curve.tsx';
 import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Report } from '../api/wire.ts';
+import { ThroughputCurve } from '../charts/throughput-curve.tsx';
 import { ActionButton } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { TaskProgress } from '../components/task-parts.tsx';
@@ -10,9 +10,9 @@ import { useApp, type App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { BUSY_MS, isActive } from '../state/tasks.ts';
 import { currentVerdict } from '../state/verdict.ts';
+import { taskAddress } from '../text/addresses.ts';
 import { bytes, duration, words } from '../text/format.ts';
 import { mainPhase, samplesOf, speedText, type TaskStatus } from './task-steps.ts';
-import { taskAddress } from '../text/addresses.ts';
 
 type ReleaseStatus = Report<'release.status'>;
 type Sync = NonNullable<ReleaseStatus['sync']>;
@@ -107,7 +107,6 @@ function LastSync({
   );
 }
 
-/** Such as `1.2 GB in 41 s`. */
 function tookText({ task, course = [] }: TaskStatus): string | null {
   if (task.started_at === null || task.finished_at === null) return null;
   const fetched = course.find(({ unit }) => unit === 'bytes')?.samples.at(-1)?.done;

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { ThroughputCurve } from '../charts/throughput-curve.tsx';
+import type { ConsoleContract } from '../../contract/console/console-contract.ts';
 import type { Report, Task } from '../api/wire.ts';
+import { ThroughputCurve } from '../charts/throughput-curve.tsx';
 import { ActionButton } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
 import { Panel } from '../components/panel.tsx';
@@ -8,9 +9,9 @@ import { ResultFacts } from '../components/result-facts.tsx';
 import { Stepper } from '../components/stepper.tsx';
 import { Took, CancelButton, TaskBadge, TaskProgress, titleOf } from '../components/task-parts.tsx';
 import { Badge, Empty, Facts, Prose, Time } from '../components/text.tsx';
-import { useApp, useWholeContract } from '../state/app.ts';
+import { useApp, useWholeContract, type ActionRequest } from '../state/app.ts';
 import { isActive } from '../state/tasks.ts';
-import { retryRequest } from './retry-request.ts';
+import { renderExact } from '../text/exact-json.ts';
 import { mainPhase, samplesOf, speedText, taskSteps, type TaskStatus } from './task-steps.ts';
 
 /** One task: its steps, its outcome and its log. */
@@ -70,7 +71,6 @@ function TaskActions({ task }: { readonly task: Task }): JSX.Element {
   );
 }
 
-/** Why the task failed, and what the code means. The reason of the daemon says what to do. */
 function Failure({ task }: { readonly task: Task }): JSX.Element | null {
   const contract = useWholeContract();
   const { failure_code: code, failure_reason: reason } = task;
@@ -86,7 +86,7 @@ function Failure({ task }: { readonly task: Task }): JSX.Element | null {
           <Prose text={meaning} />
         </p>
       )}
-      {isActive(task) ? <p>The daemon tries it again by itself.</p> : null}
+      {isActive(task) ? <p>The daemon retries it automatically.</p> : null}
     </div>
   );
 }
@@ -94,7 +94,6 @@ function Failure({ task }: { readonly task: Task }): JSX.Element | null {
 function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null {
   const { task, course = [] } = status;
   const steps = taskSteps(status);
-  // Without steps, as from a daemon of an earlier version, the bar alone tells how far it is.
   const bar = isActive(task) ? <TaskProgress task={task} /> : null;
   if (steps.length === 0) return bar;
   const phase = isActive(task) ? (course.at(-1) ?? null) : mainPhase(course);
@@ -121,7 +120,7 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       <Facts
         rows={[
           ['Id', <code key="id">{task.task_id}</code>],
-          ['Asked for', <Time clock="beside" key="created" at={task.created_at} />],
+          ['Requested', <Time clock="beside" key="created" at={task.created_at} />],
           ['Started', <Time clock="beside" key="started" at={task.started_at} otherwise="not yet" />],
           ['Ended', <Time clock="beside" key="ended" at={task.finished_at} otherwise="not yet" />],
           ['Took', <Took key="took" task={task} />],
@@ -131,12 +130,12 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
           ['Reviewer', task.reviewer],
           ['Reason', task.reason],
           [
-            'Cancel asked',
+            'Cancellation requested',
             task.cancel_requested_at === null ? null : (
               <Time clock="beside" key="asked" at={task.cancel_requested_at} />
             ),
           ],
-          ['Cancel reason', task.cancel_reason],
+          ['Reason of the cancellation', task.cancel_reason],
           ['Request', task.correlation_id === null ? null : <code key="request">{task.correlation_id}</code>],
         ]}
       />
@@ -154,4 +153,33 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
       )}
     </>
   );
+}
+
+/**
+ * The action of a task that failed or was cancelled, with its arguments.
+ *
+ * @returns `null` for a task that works or has succeeded, and for work that no action starts
+ */
+export function retryRequest(
+  { kind, status, args, ...task }: Pick<Task, 'kind' | 'status' | 'args' | 'failure_code'>,
+  actions: ConsoleContract['actions'],
+): ActionRequest | null {
+  const action = actions[kind];
+  if (action === undefined || isActive({ status }) || (status === 'succeeded' && task.failure_code === null))
+    return null;
+  const fields = action.schema.properties;
+  const initial: Record<string, string | boolean> = {};
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(args)) {
+    if (value === null || value === false) continue;
+    if (name in fields && name !== 'args') initial[name] = value === true ? true : textOf(value);
+    else if (typeof value !== 'object') pairs.push(`${name}=${textOf(value)}`);
+  }
+  if (pairs.length > 0 && 'args' in fields) initial['args'] = pairs.join('\n');
+  return { action: kind, initial };
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('\n');
+  return typeof value === 'string' ? value : renderExact(value);
 }

@@ -1,22 +1,13 @@
 /** The course of a task as steps with their speed; pure. */
 
 import type { Report, Task } from '../api/wire.ts';
-import type { ProgressSample } from '../charts/throughput.ts';
-import { secondsLeft, speedsOf, meanRate } from '../charts/throughput.ts';
+import { type ProgressSample, secondsLeft, speedsOf, meanRate } from '../charts/throughput.ts';
+import type { Step } from '../components/stepper.tsx';
 import { isActive } from '../state/tasks.ts';
 import { bytes, count, duration } from '../text/format.ts';
 
 export type TaskStatus = Report<'task.status'>;
-export type CoursePhase = NonNullable<TaskStatus['course']>[number];
-
-/** One phase in words. */
-export interface TaskStep {
-  readonly key: string;
-  readonly text: string;
-  readonly state: 'done' | 'now' | 'failed' | 'stopped';
-  /** Amount, speed and time left. */
-  readonly detail: string;
-}
+type CoursePhase = NonNullable<TaskStatus['course']>[number];
 
 /** The mean reaches this far back, so that the time left does not jump, seconds. */
 const RECENT_SECONDS = 20;
@@ -47,7 +38,7 @@ export function mainPhase(course: readonly CoursePhase[]): CoursePhase | null {
 }
 
 /** The phases of a task, the last one with how the task goes or ended. */
-export function taskSteps({ task, course = [] }: TaskStatus): readonly TaskStep[] {
+export function taskSteps({ task, course = [] }: TaskStatus): readonly Step[] {
   return course.map((phase, index) => {
     const isLast = index === course.length - 1;
     const state = isLast ? stateOf(task) : 'done';
@@ -55,13 +46,13 @@ export function taskSteps({ task, course = [] }: TaskStatus): readonly TaskStep[
   });
 }
 
-function stateOf(task: Task): TaskStep['state'] {
+function stateOf(task: Task): Step['state'] {
   if (isActive(task)) return task.status === 'queued' ? 'stopped' : 'now';
   if (task.status === 'succeeded') return 'done';
   return task.status === 'failed' ? 'failed' : 'stopped';
 }
 
-function detailOf(phase: CoursePhase, state: TaskStep['state']): string {
+function detailOf(phase: CoursePhase, state: Step['state']): string {
   const { unit, total, samples } = phase;
   const done = samples.at(-1)?.done ?? 0;
   const speeds = speedsOf(samplesOf(phase));

@@ -16,19 +16,16 @@ import {
 } from '../components/task-parts.tsx';
 import { Empty, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import { BUSY_MS, isActive, taskFeed, taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
 import { count, words } from '../text/format.ts';
 import { resultBrief } from '../text/result-words.ts';
 import { TaskDetail } from './task-detail.tsx';
 
-/** Rows on the page before the reader asks for more. */
 const FIRST_ROWS = 50;
-/** Members of a result that a row of the list shows. */
 const SHOWN_RESULTS = 4;
 
-/** The tasks of the daemon; with an id in the address, one of them. */
 export const tasksView: View = {
   feeds: (app) => {
     const id = app.route.argument;
@@ -52,7 +49,7 @@ export const tasksView: View = {
 
 function List(): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'task.list'>>('task.list');
+  const feed = reportState(app, 'task.list');
   const shown = Number(app.query('rows')) || FIRST_ROWS;
   return (
     <Panel title="Tasks, newest first" feed={feed} report="task.list">
@@ -87,7 +84,6 @@ function List(): JSX.Element {
   );
 }
 
-/** Whether a task is one that the choices in the address name. */
 function matcherOf(app: App): (task: Task) => boolean {
   const [wanted, kind, by] = [app.query('status'), app.query('kind'), app.query('by')];
   return (task) =>
@@ -157,14 +153,13 @@ function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
               untracked(() => app.now()),
             ),
         },
-        { head: 'Asked for', class: 'whole', cell: (task) => <Asked task={task} /> },
+        { head: 'Requested', class: 'whole', cell: (task) => <Asked task={task} /> },
         { head: 'Took', class: 'whole', narrow: 'none', cell: (task) => <Took task={task} /> },
       ]}
     />
   );
 }
 
-/** When a task was asked for, and by which schedule or person. */
 function Asked({ task }: { readonly task: Task }): JSX.Element {
   const by = task.schedule_id ?? task.reviewer;
   return (
@@ -175,7 +170,6 @@ function Asked({ task }: { readonly task: Task }): JSX.Element {
   );
 }
 
-/** How far a task is with the button that cancels it, why it failed, or what it has done. */
 function outcome(task: Task, now: number): JSX.Element | string {
   if (isActive(task)) {
     return (

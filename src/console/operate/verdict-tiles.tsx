@@ -1,16 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { Ring, shareLeft } from '../charts/ring.tsx';
 import type { Report } from '../api/wire.ts';
+import { Ring, shareLeft } from '../charts/ring.tsx';
 import { Badge, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import type { ServiceState } from '../state/service-states.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
-import { absolute, bytes, count, duration, words } from '../text/format.ts';
 import { releaseAddress } from '../text/addresses.ts';
+import { absolute, bytes, count, duration, words } from '../text/format.ts';
 
 type ReleaseStatus = Report<'release.status'>;
 type CurrentRelease = NonNullable<ReleaseStatus['official']>;
-/** An attestation that was not renewed when a tenth of its time is left needs attention. */
 const LATE_SHARE = 0.1;
 
 /** The state in figures: each channel, the attestation, and the free space. */
@@ -88,13 +87,11 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
   );
 }
 
-/** The words before the time; other states are in the badge. */
 const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
   healthy: 'became healthy ',
   degraded: 'degraded ',
 };
 
-/** Since when a channel is as it is, and why, unless the incident above has told this cause. */
 function Course({
   state: { state, reason, since, message },
 }: {
@@ -133,7 +130,7 @@ function integrity(
 ): JSX.Element {
   if (state === 'damaged' && damaged > 0) return <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>;
   if (state === 'damaged' || channelState === 'damaged') return <Badge tone="bad">Damaged</Badge>;
-  if (state === 'ok') return <Badge tone="ok">Whole</Badge>;
+  if (state === 'ok') return <Badge tone="ok">Intact</Badge>;
   return <Badge tone="idle">Not verified</Badge>;
 }
 
@@ -179,7 +176,6 @@ function AttestationTile(): JSX.Element {
   );
 }
 
-/** A short time for the middle of a ring: `9:12`, `3 h`, `2 d`. */
 function shortTime(seconds: number): string {
   const left = Math.max(0, Math.floor(seconds));
   if (left >= 2 * 86_400) return `${Math.floor(left / 86_400)} d`;

@@ -1,15 +1,14 @@
 import type { JSX } from 'preact';
-import type { ReleaseRow, Report } from '../api/wire.ts';
+import type { ReleaseRow } from '../api/wire.ts';
 import { Button, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
 import { useApp } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { words } from '../text/format.ts';
 import { Difference } from './difference-panel.tsx';
 import { servingOf, type ReleaseStatus } from './release-facts.ts';
 
-/** The difference of the two releases that the address names. */
 export const compareView: View = {
   feeds: (app) => [reportFeed(app, 'release.status'), reportFeed(app, 'release.list')],
   Body: Compare,
@@ -17,7 +16,7 @@ export const compareView: View = {
 
 function Compare(): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'release.list'>>('release.list');
+  const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
   return (
     <>
@@ -62,7 +61,6 @@ function Pair({
   );
 }
 
-/** Only releases that servers serve can be read. */
 function Side({
   name,
   label,

@@ -1,22 +1,15 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure } from '../api/api-client.ts';
-import type { ReleaseRow } from '../api/wire.ts';
+import type { ReleaseRow, DistributionPage } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import { FailureText } from '../components/text.tsx';
-import { Tree } from '../components/tree.tsx';
-import { useApp } from '../state/app.ts';
+import { Tree, type TreeNode } from '../components/tree.tsx';
+import { useApp, type App } from '../state/app.ts';
 import { counted, bytes, count } from '../text/format.ts';
-import type { Totals } from './difference/changed-folders.ts';
-import type { Comparison } from './difference/comparison.ts';
-import {
-  folderNode,
-  growthText,
-  nodesIn,
-  totalsText,
-  type DifferenceNode,
-} from './difference/difference-rows.ts';
-import { useComparison, type ComparisonControl } from './difference/use-comparison.ts';
+import type { Totals, ChangedFolder, ChangedFolders } from './difference/changed-folders.ts';
+import { type Comparison, startComparison, type FolderEntries } from './difference/comparison.ts';
+import { type ReadEntries, destinationOf, type EntryPair } from './difference/entry-cursor.ts';
 import { servingOf, type ReleaseStatus } from './release-facts.ts';
 
 interface DifferenceProps {
@@ -112,7 +105,6 @@ function Totalled({ totals }: { readonly totals: Totals }): JSX.Element {
   );
 }
 
-/** `+12 ~40 −3`; a count of 0 is left out. */
 function Counts({ totals }: { readonly totals: Totals }): JSX.Element {
   const { added, changed, removed } = totals;
   return (
@@ -198,4 +190,94 @@ function NodeText({ node }: { readonly node: DifferenceNode }): JSX.Element {
       </span>
     </>
   );
+}
+
+const MOST_UNASKED = 50_000;
+
+interface ComparisonControl {
+  /** `null` before it was started. */
+  readonly comparison: Comparison | null;
+  readonly start: () => void;
+}
+
+function useComparison(app: App, left: ReleaseRow, right: ReleaseRow): ComparisonControl {
+  const [comparison, setComparison] = useState<Comparison | null>(null);
+  const start = (): void =>
+    setComparison(startComparison({ left: readerOf(app, left), right: readerOf(app, right) }));
+  const entries = (left.manifest?.entry_count ?? 0) + (right.manifest?.entry_count ?? 0);
+  useEffect(() => {
+    if (entries <= MOST_UNASKED) start();
+  }, [left.manifest?.blake3, right.manifest?.blake3]);
+  useEffect(() => () => comparison?.stop(), [comparison]);
+  return { comparison, start };
+}
+
+function readerOf(app: App, { release_id: id, channel }: ReleaseRow): ReadEntries {
+  return async ({ offset, limit }, signal) =>
+    (await app.api.read('/v1/distribution', {
+      query: { channel, release_id: id, offset: String(offset), limit: String(limit) },
+      signal,
+    })) as DistributionPage;
+}
+
+type DifferenceNode = TreeNode &
+  (
+    | { readonly kind: 'folder'; readonly folder: ChangedFolder }
+    | { readonly kind: 'entry'; readonly pair: EntryPair }
+    | { readonly kind: 'more'; readonly folder: ChangedFolder; readonly text: string }
+  );
+
+function folderNode(folder: ChangedFolder): DifferenceNode {
+  const name = folder.path.slice(folder.path.lastIndexOf('/', folder.path.length - 2) + 1);
+  return { kind: 'folder', key: folder.path, name, hasChildren: true, folder };
+}
+
+function nodesIn(
+  folder: ChangedFolder,
+  folders: ChangedFolders,
+  entries: FolderEntries | undefined,
+): readonly DifferenceNode[] {
+  const inner = folder.folders.flatMap((path) => {
+    const found = folders.folder(path);
+    return found === undefined ? [] : [folderNode(found)];
+  });
+  const pairs = (entries?.pairs ?? []).map((pair): DifferenceNode => {
+    const destination = destinationOf(pair);
+    // An entry and a folder never have the same key: that of a folder ends with a slash.
+    return {
+      kind: 'entry',
+      key: destination,
+      name: destination.slice(folder.path.length),
+      hasChildren: false,
+      pair,
+    };
+  });
+  const rest = folder.files - pairs.length;
+  if (rest <= 0) return [...inner, ...pairs];
+  return [
+    ...inner,
+    ...pairs,
+    {
+      kind: 'more',
+      key: `${folder.path} …`,
+      name: '',
+      hasChildren: false,
+      folder,
+      text: moreText(rest, entries),
+    },
+  ];
+}
+
+function moreText(rest: number, entries: FolderEntries | undefined): string {
+  if (entries?.failure) return `${entries.failure.message} Try again`;
+  return entries?.isLoading === true ? 'Loading …' : `Show more of ${count(rest)} changed files`;
+}
+
+function growthText(growth: number): string {
+  const sign = growth === 0 ? '±' : growth > 0 ? '+' : '−';
+  return `${sign}${bytes(Math.abs(growth))}`;
+}
+
+function totalsText({ added, changed, removed }: Totals): string {
+  return `${count(added)} added, ${count(changed)} changed, ${count(removed)} removed`;
 }

@@ -4,12 +4,11 @@ import { isNarrow } from '../components/narrow.ts';
 import { NOTHING } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
 import type { VirtualColumn } from '../components/virtual-table.tsx';
+import { releaseAddress } from '../text/addresses.ts';
 import { bytes, count, words } from '../text/format.ts';
 import { coverageOf, type ReleaseStatus } from './release-facts.ts';
 import { Integrity, ServedBadge, StateBadge } from './release-parts.tsx';
-import { releaseAddress } from '../text/addresses.ts';
 
-/** Characters of an id that are always shown, such as `r90_demo-l12`. */
 const ID_END = 12;
 
 /** The columns of the list of releases. */
@@ -31,8 +30,6 @@ export function releaseColumns(
       id: 'channel',
       head: 'Channel',
       least: 92,
-      grow: 0,
-      narrow: 'detail',
       isSortable: true,
       cell: ({ channel }) => words(channel),
     },
@@ -40,8 +37,6 @@ export function releaseColumns(
       id: 'state',
       head: 'State',
       least: 122,
-      grow: 0,
-      narrow: 'detail',
       isSortable: true,
       cell: (row) => <StateBadge release={row} translation={translation} />,
     },
@@ -49,8 +44,6 @@ export function releaseColumns(
       id: 'served',
       head: 'Served',
       least: 112,
-      grow: 0,
-      narrow: 'detail',
       cell: (row) => <ServedBadge release={row} status={status} />,
     },
     {
@@ -58,7 +51,6 @@ export function releaseColumns(
       head: 'Became current',
       least: 140,
       grow: 1,
-      narrow: 'detail',
       isSortable: true,
       cell: ({ published_at: at }) => <Time at={at} otherwise="never" />,
     },
@@ -66,7 +58,6 @@ export function releaseColumns(
   ];
 }
 
-/** The end of the id tells releases apart, so a narrow column cuts it before the end. */
 function ReleaseLink({ id }: { readonly id: string }): JSX.Element {
   return (
     <a class="cut" href={releaseAddress(id)} tabIndex={-1} aria-label={id} title={id}>
@@ -84,9 +75,7 @@ function measuredColumns(
       id: 'size',
       head: 'Size',
       least: 90,
-      grow: 0,
       class: 'number',
-      narrow: 'detail',
       isSortable: true,
       cell: ({ manifest }) => (manifest === null ? NOTHING : bytes(manifest.total_bytes)),
     },
@@ -95,16 +84,13 @@ function measuredColumns(
       head: 'Integrity',
       least: 170,
       grow: 1,
-      narrow: 'detail',
       cell: (row) => <Integrity release={row} />,
     },
     {
       id: 'coverage',
       head: 'Localized',
       least: 96,
-      grow: 0,
       class: 'number',
-      narrow: 'detail',
       cell: (row) => localizedCell(row, translation),
     },
   ];

@@ -5,7 +5,6 @@ import type { Tone } from '../components/text.tsx';
 
 export type ReleaseStatus = Report<'release.status'>;
 
-/** States of releases whose files are complete and on the volume. */
 const KEPT: ReadonlySet<ReleaseRow['state']> = new Set([
   'verified',
   'current',
@@ -28,8 +27,7 @@ export function canRollBack(row: ReleaseRow, status: ReleaseStatus | null): bool
   );
 }
 
-/** How the servers may serve a release. */
-export type Serving = 'current' | 'retained' | 'none';
+type Serving = 'current' | 'retained' | 'none';
 
 /** How the attestation lets servers serve a release; `null` while it is not known. */
 export function servingOf(
@@ -43,7 +41,6 @@ export function servingOf(
   return authorized.retained.includes(id) ? 'retained' : 'none';
 }
 
-/** Servers in words, and their tone. */
 export const SERVING_WORDS: Readonly<Record<Serving, readonly [text: string, tone: Tone]>> = {
   current: ['As current', 'ok'],
   retained: ['Retained', 'info'],
@@ -52,7 +49,7 @@ export const SERVING_WORDS: Readonly<Record<Serving, readonly [text: string, ton
 
 /**
  * The release that was made before this one, in its channel; `null` for the first one. The time of publication does not
- * tell it: a release that becomes current again, such as after a rollback, gets a new one.
+ * show it: a release that becomes current again, such as after a rollback, gets a new one.
  *
  * @param rows as the report lists them: the one that was made last comes first
  */
@@ -62,7 +59,7 @@ export function predecessorOf(row: ReleaseRow, rows: readonly ReleaseRow[]): Rel
   return earlier.find((each) => each.channel === row.channel && each.manifest !== null) ?? null;
 }
 
-/** The part of the texts of a release that its localization covers, from 0 to 1; `null` where no report tells it. */
+/** The part of the texts of a release that its localization covers, from 0 to 1; `null` where no report has it. */
 export function coverageOf(
   { release_id: id }: Pick<ReleaseRow, 'release_id'>,
   status: Report<'translation.status'> | null,

@@ -1,20 +1,21 @@
 import type { JSX } from 'preact';
-import type { ReleaseRow, Report } from '../api/wire.ts';
-import { Panel } from '../components/panel.tsx';
+import type { ReleaseRow } from '../api/wire.ts';
+import { Panel, Section } from '../components/panel.tsx';
 import { EmptyState, Facts, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
+import { reportState } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
+import { releaseAddress } from '../text/addresses.ts';
 import { bytes, count, words } from '../text/format.ts';
 import { Difference } from './difference-panel.tsx';
 import { IntegrityHistory } from './integrity-history.tsx';
 import { coverageOf, predecessorOf, servingOf, type ReleaseStatus } from './release-facts.ts';
 import { compareHref, Integrity, ReleaseButtons, ServedBadge, StateBadge } from './release-parts.tsx';
-import { releaseAddress } from '../text/addresses.ts';
 
 /** One release: its facts, its provenance, its integrity, and its difference to the previous release. */
 export function ReleasePage({ id }: { readonly id: string }): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'release.list'>>('release.list');
+  const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
   const release = feed.value?.releases.find((row) => row.release_id === id);
   const tools =
@@ -57,7 +58,7 @@ interface PartProps {
 
 function Summary({ release, status }: PartProps): JSX.Element {
   const { manifest, created_at: created, published_at: published, base_release_id: base, stale } = release;
-  const translation = useApp().pool.state<Report<'translation.status'>>('translation.status').value;
+  const translation = reportState(useApp(), 'translation.status').value;
   const coverage = coverageOf(release, translation);
   return (
     <div class="columns">
@@ -95,16 +96,12 @@ function Summary({ release, status }: PartProps): JSX.Element {
   );
 }
 
-/** The statement that lets servers serve it. */
 function Provenance({ release, status }: PartProps): JSX.Element {
   const serving = servingOf(release, status);
   const attestation = serving === null || serving === 'none' ? null : (status?.attestation ?? null);
   const { manifest, channel } = release;
   return (
-    <section class="panel" aria-labelledby="provenance">
-      <div class="panel-head">
-        <h2 id="provenance">Provenance</h2>
-      </div>
+    <Section title="Provenance">
       <Facts
         rows={[
           [
@@ -135,7 +132,7 @@ function Provenance({ release, status }: PartProps): JSX.Element {
           ],
         ]}
       />
-    </section>
+    </Section>
   );
 }
 
@@ -160,10 +157,7 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
   );
   const isJudged = verdict?.release_id === release.release_id;
   return (
-    <section class="panel" aria-labelledby="integrity">
-      <div class="panel-head">
-        <h2 id="integrity">Integrity</h2>
-      </div>
+    <Section title="Integrity">
       <Facts
         rows={[
           [
@@ -187,7 +181,7 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
             !isJudged ? null : (
               <>
                 {verdict.distributable ? 'serves it' : `does not serve it: ${verdict.message}`}
-                <div class="muted">Other servers and edges tell it in their own consoles.</div>
+                <div class="muted">Other servers and edges report it in their own consoles.</div>
               </>
             ),
           ],
@@ -206,7 +200,7 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
         </>
       )}
       <IntegrityHistory releaseId={release.release_id} />
-    </section>
+    </Section>
   );
 }
 
@@ -218,23 +212,24 @@ function Changes({
   const before = predecessorOf(release, rows);
   const base = rows.find((row) => row.channel === 'official' && row.release_id === release.base_release_id);
   return (
-    <section class="panel" aria-labelledby="changes">
-      <div class="panel-head">
-        <h2 id="changes">{before === null ? 'Changes' : `Changes since ${before.release_id}`}</h2>
-        <div class="tools">
+    <Section
+      title={before === null ? 'Changes' : `Changes since ${before.release_id}`}
+      tools={
+        <>
           {base === undefined ? null : (
             <a href={compareHref(base.release_id, release.release_id)}>Compare with its base</a>
           )}
           {before === null ? null : (
             <a href={compareHref(before.release_id, release.release_id)}>Compare with another release</a>
           )}
-        </div>
-      </div>
+        </>
+      }
+    >
       {before === null ? (
         <p class="empty">It is the first release of its channel that is known here.</p>
       ) : (
         <Difference left={before} right={release} status={status} />
       )}
-    </section>
+    </Section>
   );
 }

@@ -5,11 +5,10 @@ import { isRolledBack } from '../../domain/release/release-history.ts';
 import type { ReleaseRow, Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { Badge, Time, type Tone } from '../components/text.tsx';
-import { useApp, type App } from '../state/app.ts';
+import { useApp, type App, type ActionRequest } from '../state/app.ts';
 import { isCopied } from '../state/read-report.ts';
 import { count, words } from '../text/format.ts';
-import { releaseActions } from './release-actions.ts';
-import { canRollBack, SERVING_WORDS, servingOf, type ReleaseStatus } from './release-facts.ts';
+import { canRollBack, SERVING_WORDS, servingOf, type ReleaseStatus, isKept } from './release-facts.ts';
 
 const STATE_TONES: Readonly<Partial<Record<ReleaseRow['state'], Tone>>> = {
   current: 'ok',
@@ -32,13 +31,13 @@ export function StateBadge({
   return <Badge tone={STATE_TONES[state] ?? 'idle'}>{words(state)}</Badge>;
 }
 
-/** Whether the bytes of a release were whole when they were last read. Those that it shares may be older than it. */
+/** Whether the bytes of a release were intact when they were last read. Shared bytes may be older than the release. */
 export function Integrity({ release }: { readonly release: ReleaseRow }): JSX.Element {
   const { checked_at: at, ok, damaged } = release.artifact_integrity;
   if (at === null) return <Badge tone="idle">Not verified</Badge>;
   return (
     <>
-      {ok ? <Badge tone="ok">Whole</Badge> : <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>}{' '}
+      {ok ? <Badge tone="ok">Intact</Badge> : <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>}{' '}
       <Time at={at} />
     </>
   );
@@ -88,7 +87,6 @@ export function ReleaseButtons({
   );
 }
 
-/** The step that the page Publish offers for a release. */
 function offerOf(app: App, release: ReleaseRow, status: ReleaseStatus | null): string | null {
   const isCurrent = release.state === 'current';
   if (canRollBack(release, status) && app.mayRun('localized-rollback'))
@@ -101,4 +99,62 @@ function offerOf(app: App, release: ReleaseRow, status: ReleaseStatus | null): s
 /** The address of a comparison. */
 export function compareHref(left: string, right: string): string {
   return `#/compare?${new URLSearchParams({ left, right }).toString()}`;
+}
+
+interface ReleaseAction {
+  readonly title: string;
+  readonly request: ActionRequest;
+  readonly class: '' | 'primary' | 'danger';
+}
+
+/**
+ * The actions to offer for a release. The daemon decides; what it would certainly refuse is left out.
+ *
+ * @param rows all releases
+ */
+export function releaseActions(
+  row: ReleaseRow,
+  rows: readonly ReleaseRow[],
+  status: ReleaseStatus | null,
+): readonly ReleaseAction[] {
+  return [repair(row), verify(row), remove(row, rows, status)].filter((action) => action !== null);
+}
+
+function argsOf({ channel, release_id: id }: ReleaseRow): string {
+  return `channel=${channel}\nrelease_id=${id}`;
+}
+
+function repair(row: ReleaseRow): ReleaseAction | null {
+  const { damaged } = row.artifact_integrity;
+  if (!isKept(row) || (damaged === 0 && row.state !== 'damaged')) return null;
+  const title = damaged === 0 ? 'Repair' : `Repair ${damaged} ${damaged === 1 ? 'file' : 'files'}`;
+  return { title, class: 'primary', request: { action: 'repair', initial: { args: argsOf(row) } } };
+}
+
+function verify(row: ReleaseRow): ReleaseAction | null {
+  if (!isKept(row)) return null;
+  return { title: 'Verify', class: '', request: { action: 'verify', initial: { args: argsOf(row) } } };
+}
+
+/** The daemon protects the current release, the previous one, and the base of a localized release. */
+function remove(
+  row: ReleaseRow,
+  rows: readonly ReleaseRow[],
+  status: ReleaseStatus | null,
+): ReleaseAction | null {
+  const { channel, release_id: id, state } = row;
+  if (!isKept(row) || state === 'current' || status === null) return null;
+  if (servingOf(row, status) !== 'none') return null;
+  const kept = rows.filter(isKept);
+  if (kept.some((each) => each.base_release_id === id)) return null;
+  const newest = kept
+    .filter((each) => each.channel === channel && each.state !== 'current')
+    .toSorted((left, right) => (right.published_at ?? 0) - (left.published_at ?? 0))[0];
+  if (newest?.release_id === id) return null;
+  const field = channel === 'localized' ? 'localized_release_id' : 'id';
+  return {
+    title: 'Clean up …',
+    class: 'danger',
+    request: { action: 'release-cleanup', fixed: { [field]: id } },
+  };
 }

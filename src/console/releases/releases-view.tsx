@@ -1,24 +1,23 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { lastCurrentAt } from '../../domain/release/release-history.ts';
 import type { ReleaseRow, Report } from '../api/wire.ts';
-import { ActionButton } from '../components/controls.tsx';
-import { EmptyState } from '../components/text.tsx';
+import { ActionButton, Button } from '../components/controls.tsx';
 import { FilterBar, type Filter } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
-import { VirtualTable } from '../components/virtual-table.tsx';
+import { EmptyState } from '../components/text.tsx';
+import { VirtualTable, type SortOrder } from '../components/virtual-table.tsx';
 import { useApp } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import { taskListFeed } from '../state/tasks.ts';
 import type { View } from '../state/view.ts';
+import { releaseAddress } from '../text/addresses.ts';
 import { count, words } from '../text/format.ts';
 import { releaseColumns } from './release-columns.tsx';
 import type { ReleaseStatus } from './release-facts.ts';
 import { ReleasePage } from './release-page.tsx';
-import { ReleaseSelection } from './release-selection.tsx';
-import { sortReleases } from './sort-releases.ts';
-import { releaseAddress } from '../text/addresses.ts';
+import { compareHref, ReleaseButtons } from './release-parts.tsx';
 
-/** Every release that the daemon knows; with an id in the address, one of them. */
 export const releasesView: View = {
   feeds: (app) => [
     reportFeed(app, 'release.status'),
@@ -34,9 +33,9 @@ export const releasesView: View = {
 
 function Releases(): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'release.list'>>('release.list');
+  const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
-  const translation = app.pool.state<Report<'translation.status'>>('translation.status').value;
+  const translation = reportState(app, 'translation.status').value;
   const tools = <ActionButton request={{ action: 'release-cleanup' }}>Clean up …</ActionButton>;
   return (
     <Panel title="Both channels" feed={feed} tools={tools}>
@@ -139,4 +138,66 @@ function filtersOf(all: readonly ReleaseRow[]): readonly Filter[] {
       options: states.map((state) => [state, words(state)] as const),
     },
   ];
+}
+
+/** The actions of the selected releases. It keeps its height, so that the table does not move. */
+function ReleaseSelection({
+  rows,
+  all,
+  status,
+  onClear,
+}: {
+  readonly rows: readonly ReleaseRow[];
+  readonly all: readonly ReleaseRow[];
+  readonly status: ReleaseStatus | null;
+  readonly onClear: () => void;
+}): JSX.Element {
+  const [first, second] = rows.toSorted((left, right) => left.created_at - right.created_at);
+  return (
+    <div class="selection" role="group" aria-label="Selected releases">
+      {first === undefined ? (
+        <span class="muted">Select a release for its actions, or two to compare them.</span>
+      ) : null}
+      {first !== undefined && rows.length === 1 ? (
+        <>
+          <strong>{first.release_id}</strong>
+          <ReleaseButtons release={first} rows={all} status={status} />
+        </>
+      ) : null}
+      {first !== undefined && second !== undefined && rows.length === 2 ? (
+        <a class="button primary" href={compareHref(first.release_id, second.release_id)}>
+          {`Compare ${first.release_id} with ${second.release_id}`}
+        </a>
+      ) : null}
+      {rows.length > 2 ? <span>{`${rows.length} are selected. Two releases can be compared.`}</span> : null}
+      {rows.length === 0 ? null : (
+        <Button class="plain" onClick={onClear}>
+          Clear
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const VALUES: Readonly<Record<string, (row: ReleaseRow) => string | number>> = {
+  release: ({ release_id: id }) => id,
+  channel: ({ channel }) => channel,
+  state: ({ state }) => state,
+  published: lastCurrentAt,
+  size: ({ manifest }) => manifest?.total_bytes ?? 0,
+};
+
+/** Sorts releases by a column; equal ones keep their order, newest first. */
+export function sortReleases(
+  rows: readonly ReleaseRow[],
+  { by, isDescending }: SortOrder,
+): readonly ReleaseRow[] {
+  const valueOf = VALUES[by];
+  if (valueOf === undefined) return rows;
+  const sign = isDescending ? -1 : 1;
+  return rows.toSorted((left, right) => {
+    const [a, b] = [valueOf(left), valueOf(right)];
+    if (a === b) return 0;
+    return a < b ? -sign : sign;
+  });
 }

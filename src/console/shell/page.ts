@@ -1,26 +1,19 @@
 import { batch, signal } from '@preact/signals';
-import type {
-  ConsoleContract,
-  ConsoleForms,
-  ConsoleOutline,
-} from '../../contract/console/console-contract.ts';
+import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { ApiFailure, createApiClient, type ApiClient } from '../api/api-client.ts';
-import { createFeedPool, type FeedPool } from '../api/feed-pool.ts';
+import { FeedPool } from '../api/feed-pool.ts';
 import type { TokenVault } from '../api/token-vault.ts';
 import type { AdminIndex, ControlScope, Report, Task } from '../api/wire.ts';
 import type { ActionRequest, App, Route } from '../state/app.ts';
-import { createKeyboard } from '../state/keyboard.ts';
+import { Keyboard } from '../state/keyboard.ts';
 import { taskFeed } from '../state/tasks.ts';
 import type { ThemeChoice } from '../state/theme.ts';
 import { currentVerdict, verdictFeed, verdictState } from '../state/verdict.ts';
 import type { View } from '../state/view.ts';
 import { duration } from '../text/format.ts';
 import { readRoute, writeRoute } from './address.ts';
-import { createAnnouncer } from './announcer.ts';
-import { createPageClock } from './clock.ts';
-import { createLazyContract, type LazyContract } from './lazy-contract.ts';
-import { createRecentEntries } from './recent-entries.ts';
-import { createToasts } from './toasts.tsx';
+import type { PaletteEntry } from './palette-entries.ts';
+import { Toasts } from './toasts.tsx';
 import { viewOf } from './views.ts';
 
 const INDEX_EVERY_MS = 60_000;
@@ -29,46 +22,37 @@ const NOT_LOADED =
 
 const NOT_LOADED_FORM = 'The form could not be loaded, because the server does not answer.';
 
-export interface PageParts {
+interface PageParts {
   readonly fetch: typeof globalThis.fetch;
   readonly vault: TokenVault;
   readonly outline: ConsoleOutline;
-  readonly loadForms: () => Promise<ConsoleForms>;
+  readonly loadContract: () => Promise<ConsoleContract>;
   /** The part of the address after `#`, with it. */
   readonly hash: string;
   readonly setTitle: (title: string) => void;
-  /** Shows another address without a new entry in the history and without opening it. */
   readonly replaceHash: (hash: string) => void;
-  /** Opens an address. */
   readonly navigate: (hash: string) => void;
   readonly themes: ThemeChoice;
-  /** Whether Alt makes characters on the keyboard of the reader. */
   readonly isMac: boolean;
 }
 
-/** The state of the page and everything that changes it. */
 export class Page implements App {
   readonly contract: ConsoleOutline;
   readonly #contract: LazyContract;
   readonly api: ApiClient;
   readonly pool: FeedPool;
-  readonly clock = createPageClock();
-  readonly announcer = createAnnouncer();
+  readonly clock = new PageClock();
+  readonly announcer = new Announcer();
   readonly keyboard;
-  readonly toasts = createToasts();
-  readonly recent = createRecentEntries();
+  readonly toasts = new Toasts();
+  readonly recent = new RecentEntries();
   readonly themes: ThemeChoice;
-  /** The overlay that the shell shows. */
   readonly overlay = signal<'palette' | 'keys' | null>(null);
   /** The page of the route; `null` until its file has arrived; a text when it could not be loaded. */
   readonly view = signal<View | string | null>(null);
-  /** The action whose dialog is open. */
   readonly request = signal<ActionRequest | null>(null);
-  /** Whether the pages are shown, and not the login form. */
   readonly isOpen;
-  /** Why the login form is shown. */
   readonly loginMessage = signal<string | null>(null);
-  /** Counts the answers. */
   readonly answers = signal(0);
   readonly #route;
   readonly #vault: TokenVault;
@@ -76,15 +60,14 @@ export class Page implements App {
   readonly #replaceHash: (hash: string) => void;
   readonly navigate: (hash: string) => void;
   readonly #farewells: Array<() => Promise<string | null>> = [];
-  /** The task of the dialog. */
   #watched: string | null = null;
 
   constructor(parts: PageParts) {
     const { fetch, vault, outline, hash, setTitle, replaceHash, navigate, isMac, themes } = parts;
-    this.keyboard = createKeyboard({ isMac });
+    this.keyboard = new Keyboard(isMac);
     this.themes = themes;
     this.contract = outline;
-    this.#contract = createLazyContract(outline, parts.loadForms);
+    this.#contract = new LazyContract(parts.loadContract);
     this.isOpen = signal(vault.get() !== null);
     this.#route = signal<Route>(readRoute(hash));
     this.#vault = vault;
@@ -97,7 +80,7 @@ export class Page implements App {
       onUnauthorized: () => this.#leave('The server rejects this token. It may have been revoked.'),
       onDate: this.clock.learn,
     });
-    this.pool = createFeedPool(() => this.onAnswer());
+    this.pool = new FeedPool(() => this.onAnswer());
     this.keyboard.add([
       { keys: 'Control+k', text: 'Search', run: this.openPalette, worksInForms: true },
       {
@@ -216,9 +199,6 @@ export class Page implements App {
     return null;
   };
 
-  /**
-   * Follows the address: loads the file of its page, and asks for what that page shows.
-   */
   async open(hash: string): Promise<void> {
     const entry = viewOf(readRoute(hash));
     batch(() => {
@@ -242,7 +222,6 @@ export class Page implements App {
     this.#want();
   }
 
-  /** Tells what changed with the last answer. */
   onAnswer(): void {
     this.answers.value += 1;
     const { tone, title, todo } = currentVerdict(this);
@@ -257,7 +236,6 @@ export class Page implements App {
     if (task !== undefined) this.announce('task', spokenProgress(task));
   }
 
-  /** Sets the feeds that are needed now. */
   #want(): void {
     if (!this.isOpen.peek()) return;
     const view = this.view.peek();
@@ -292,4 +270,92 @@ function spokenProgress({ kind, status, progress }: Task): string {
   const total = progress?.total ?? null;
   const isRunning = status === 'running' && progress !== null && total !== null && total > 0;
   return isRunning ? `${kind}: ${Math.floor((progress.done / total) * 4) * 25} %` : `${kind}: ${status}`;
+}
+
+/** Tells screen readers what changed. */
+class Announcer {
+  readonly text = signal('');
+  readonly #last = new Map<string, string>();
+
+  announce = (about: string, text: string): void => {
+    if (this.#last.get(about) === text) return;
+    this.#last.set(about, text);
+    this.text.value = text;
+  };
+
+  last(about: string): string | undefined {
+    return this.#last.get(about);
+  }
+
+  forget(about: string): void {
+    this.#last.delete(about);
+  }
+}
+
+export class LazyContract {
+  readonly #loaded = signal<ConsoleContract | null>(null);
+  readonly #load: () => Promise<ConsoleContract>;
+  #loading: Promise<ConsoleContract> | null = null;
+
+  /** @param load rejects when the server does not answer */
+  constructor(load: () => Promise<ConsoleContract>) {
+    this.#load = load;
+  }
+
+  /** The contract; `null` until it is here. A component that reads it is drawn again then. */
+  value(): ConsoleContract | null {
+    return this.#loaded.value;
+  }
+
+  async load(): Promise<ConsoleContract> {
+    this.#loading ??= this.#load();
+    try {
+      return (this.#loaded.value = await this.#loading);
+    } catch (error) {
+      this.#loading = null;
+      throw error;
+    }
+  }
+}
+
+const MOST_RECENT = 6;
+
+/** The entries of the palette that were opened last, the last one first. They last as long as the page. */
+export class RecentEntries {
+  list: readonly PaletteEntry[] = [];
+
+  add(entry: PaletteEntry): void {
+    this.list = [entry, ...this.list.filter(({ id }) => id !== entry.id)].slice(0, MOST_RECENT);
+  }
+
+  clear(): void {
+    this.list = [];
+  }
+}
+
+/** A smaller difference may come from the time that an answer takes, and from `Date`, which has no fractions of a second. */
+const TOLERANCE_MS = 3000;
+
+/** The time of the page. Components that read it are drawn again every second. */
+class PageClock {
+  readonly #ticks = signal(0);
+  #offsetMs = 0;
+
+  /** The server's clock, Unix seconds. */
+  now = (): number => (this.localNow() + this.#offsetMs) / 1000;
+
+  /** The reader's clock, milliseconds. */
+  localNow = (): number => {
+    void this.#ticks.value;
+    return Date.now();
+  };
+
+  learn = (date: string): void => {
+    const offset = Date.parse(date) - Date.now();
+    this.#offsetMs = Math.abs(offset) > TOLERANCE_MS ? offset : 0;
+  };
+
+  tick(): void {
+    this.#ticks.value += 1;
+  }
 }

@@ -8,18 +8,13 @@ import { words } from '../text/format.ts';
 import { readableText } from '../text/text-tokens.ts';
 import { SECTIONS, VIEWS } from './views.ts';
 
-/** Rows of a report that the palette searches. */
 const MAX_ROWS = 200;
-/** Units that it shows. */
 const MAX_UNITS = 8;
 
-/** Longest beginning of a text, characters. */
 const MAX_TEXT = 60;
 
-/** One thing that the palette can open. */
 export interface PaletteEntry {
   readonly id: string;
-  /** Its kind, in one word. */
   readonly kind: string;
   readonly text: string;
   readonly open: () => void;
@@ -77,16 +72,12 @@ export async function loadEntries(app: App, signal: AbortSignal): Promise<readon
   return lists.flat();
 }
 
-/** The units of one search. */
 export interface FoundUnits {
   readonly entries: readonly PaletteEntry[];
-  /** Whether the search of the Translation Memory ended before it had read every record. */
   readonly isTruncated: boolean;
 }
 
-/** Asks the Translation Memory for texts that contain the words, in place of similar ones. */
 const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
-/** A field path has a mark between its parts, such as `rows[3]/TextJp`. */
 const FIELD_PATH = /^\S*[/.#[=]\S*$/;
 const TASK_ID = /^tt_\w+$/;
 
@@ -136,7 +127,6 @@ function recordEntry(
     : entryOf(app, `unit:${unit}`, 'Unit', texts, editorAddress(task, { unit }));
 }
 
-/** Units that the index lists. */
 async function findListed(
   app: App,
   query: Readonly<Record<string, string>>,
@@ -159,7 +149,6 @@ function entryOf(app: App, id: string, kind: string, text: string, address: stri
   return { id, kind, text, open: () => app.navigate(address) };
 }
 
-/** A report that fails gives `null`: the palette finds the rest, and the page of the report tells why. */
 async function readOrNull<N extends ReportName>(
   app: App,
   name: N,

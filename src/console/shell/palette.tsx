@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../state/app.ts';
-import type { RecentEntries } from './recent-entries.ts';
 import { bestMatches } from '../text/match.ts';
+import type { RecentEntries } from './page.ts';
 import {
   findUnits,
   fixedEntries,
@@ -11,7 +11,6 @@ import {
   type PaletteEntry,
 } from './palette-entries.ts';
 
-/** Rows that are shown. */
 const MAX_SHOWN = 12;
 /** Pause in typing after which units are searched, milliseconds. */
 const SEARCH_AFTER_MS = 250;
@@ -104,11 +103,7 @@ export function Palette({
 function useFound(
   text: string,
   recent: RecentEntries,
-): {
-  readonly found: readonly PaletteEntry[];
-  readonly isLoading: boolean;
-  readonly isTruncated: boolean;
-} {
+): { readonly found: readonly PaletteEntry[]; readonly isLoading: boolean; readonly isTruncated: boolean } {
   const app = useApp();
   const [loaded, setLoaded] = useState<readonly PaletteEntry[] | null>(null);
   /** `null` while the server searches. */
@@ -139,7 +134,7 @@ function useFound(
     };
   }, [text]);
   const found = useMemo(() => {
-    const last = recent.list();
+    const last = recent.list;
     const others = [...fixedEntries(app), ...(loaded ?? [])].filter(
       (entry) => !last.some(({ id }) => id === entry.id),
     );

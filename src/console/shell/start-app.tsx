@@ -1,34 +1,34 @@
 import { render, type JSX } from 'preact';
-import type { ConsoleForms, ConsoleOutline } from '../../contract/console/console-contract.ts';
+import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { ActionDialog } from '../actions/action-dialog.tsx';
 import type { TokenVault } from '../api/token-vault.ts';
 import { AppContext } from '../state/app.ts';
 import type { KeyPress } from '../state/keyboard.ts';
-import { createThemeChoice } from '../state/theme.ts';
+import { ThemeChoice } from '../state/theme.ts';
 import { LoginView } from './login-view.tsx';
 import { Page } from './page.ts';
 import { Shell } from './shell.tsx';
 
-/** Starts the page: draws it into the root, and follows the address, the clock and whether anybody looks. */
+/** Starts the page: draws it into the root, and follows the address, the clock and whether the page is visible. */
 export function startApp({
   window,
   root,
   vault,
   outline,
-  loadForms,
+  loadContract,
 }: {
   readonly window: Window & typeof globalThis;
   readonly root: HTMLElement;
   readonly vault: TokenVault;
   readonly outline: ConsoleOutline;
-  readonly loadForms: () => Promise<ConsoleForms>;
+  readonly loadContract: () => Promise<ConsoleContract>;
 }): void {
   const { document } = window;
   const page = new Page({
     fetch: window.fetch.bind(window),
     vault,
     outline,
-    loadForms,
+    loadContract,
     hash: window.location.hash,
     setTitle: (title) => {
       document.title = title;
@@ -37,7 +37,7 @@ export function startApp({
     navigate: (hash) => {
       window.location.hash = hash;
     },
-    themes: createThemeChoice({ storage: () => window.localStorage, root: document.documentElement }),
+    themes: new ThemeChoice(() => window.localStorage, document.documentElement),
     isMac: /^(?:Mac|iP)/.test(window.navigator.platform),
   });
   window.addEventListener('hashchange', ({ oldURL, newURL }) => {
@@ -72,12 +72,10 @@ export function startApp({
   void page.open(window.location.hash);
 }
 
-/** The address without the choices on its page. */
 function pageOf(url: string): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** Where letters are text or choose a value. A box to tick has no letters. */
 const TEXT_FIELDS = 'input:not([type=checkbox], [type=radio]), textarea, select';
 
 function keyPressOf(event: KeyboardEvent): KeyPress {
@@ -96,7 +94,6 @@ function Root({ page }: { readonly page: Page }): JSX.Element {
   );
 }
 
-/** The dialog of the action that is open, as soon as the contract of its form is here. */
 function OpenDialog({ page }: { readonly page: Page }): JSX.Element | null {
   const request = page.request.value;
   const contract = page.wholeContract();

@@ -1,4 +1,4 @@
-import { signal, type ReadonlySignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { Button } from '../components/controls.tsx';
 
@@ -7,42 +7,29 @@ const SHOWN_MS = 6000;
 /** More would cover the page. */
 const MAX_SHOWN = 3;
 
-/** The result of something that the person did. */
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly text: string;
   readonly tone: 'ok' | 'bad';
-  /** Takes it back. */
   readonly undo?: (() => void) | undefined;
 }
 
-/** The toasts of a page. */
-export interface Toasts {
-  readonly shown: ReadonlySignal<readonly Toast[]>;
-  show(text: string, tone: Toast['tone'], undo?: () => void): void;
-  close(id: number): void;
-}
+/** The results that the page shows now. */
+export class Toasts {
+  readonly shown = signal<readonly Toast[]>([]);
+  #next = 0;
 
-/** Makes the toasts of a page. @param timers can be replaced by tests */
-export function createToasts(timers: Pick<typeof globalThis, 'setTimeout'> = globalThis): Toasts {
-  const shown = signal<readonly Toast[]>([]);
-  let next = 0;
-  const close = (id: number): void => {
-    shown.value = shown.peek().filter((toast) => toast.id !== id);
-  };
-  return {
-    shown,
-    close,
-    show: (text, tone, undo) => {
-      next += 1;
-      const id = next;
-      shown.value = [...shown.peek().filter((toast) => toast.text !== text), { id, text, tone, undo }].slice(
-        -MAX_SHOWN,
-      );
-      // A refusal stays until the person has closed it.
-      if (tone === 'ok') timers.setTimeout(() => close(id), SHOWN_MS);
-    },
-  };
+  close(id: number): void {
+    this.shown.value = this.shown.peek().filter((toast) => toast.id !== id);
+  }
+
+  show(text: string, tone: Toast['tone'], undo?: () => void): void {
+    const id = (this.#next += 1);
+    const others = this.shown.peek().filter((toast) => toast.text !== text);
+    this.shown.value = [...others, { id, text, tone, undo }].slice(-MAX_SHOWN);
+    // A refusal stays until the person has closed it.
+    if (tone === 'ok') setTimeout(() => this.close(id), SHOWN_MS);
+  }
 }
 
 /** Draws the toasts. The announcer speaks them. */

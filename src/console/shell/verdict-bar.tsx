@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
-import { UnsavedTexts } from './unsaved-texts.tsx';
-import { Button } from '../components/controls.tsx';
-import { LogOutButton } from '../components/log-out-button.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import { Button, LogOutButton } from '../components/controls.tsx';
 import { useApp } from '../state/app.ts';
-import { channelWords, type ChannelWords } from '../state/channel-words.ts';
+import { channelWords, type ChannelWords } from '../state/service-states.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { duration, words } from '../text/format.ts';
+import { hasDrafts } from '../translate/editor/draft/draft-prefix.ts';
+import type { UnsavedNote } from '../translate/editor/draft/save-state.tsx';
 
 const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '–', unknown: '?' } as const;
 
@@ -33,7 +34,6 @@ export function VerdictBar({ onSearch }: { readonly onSearch: () => void }): JSX
   );
 }
 
-/** Whose token it is, what it may do, and the way out. */
 function Account(): JSX.Element | null {
   const app = useApp();
   const token = app.index()?.token;
@@ -91,10 +91,32 @@ function Segment({ name, channel }: { readonly name: string; readonly channel: C
   );
 }
 
-/** How long the attestation of the served release is valid. The daemon renews it before. */
 function Renewal(): JSX.Element | null {
   const app = useApp();
   const expiresAt = verdictState(app).value?.health.attestation?.expires_at;
   if (expiresAt === undefined) return null;
   return <span class="muted">{`attested for ${duration(expiresAt - app.now())}`}</span>;
+}
+
+const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);
+
+function UnsavedTexts(): JSX.Element | null {
+  const { view } = useApp().route;
+  const [Note, setNote] = useState<typeof UnsavedNote | null>(null);
+  const [isKept, setKept] = useState(() => hasDrafts(() => localStorage));
+  const isWanted = Note === null && (isKept || WRITING.has(view));
+  useEffect(() => {
+    // Another tab has kept one, which this one sends when that tab ends.
+    const look = (): void => setKept(hasDrafts(() => localStorage));
+    addEventListener('storage', look);
+    return () => removeEventListener('storage', look);
+  }, []);
+  useEffect(() => {
+    if (!isWanted) return;
+    // Without its file the texts stay in the browser, and the editor also loads it.
+    void import('../translate/editor/draft/save-state.tsx')
+      .then((file) => setNote(() => file.UnsavedNote))
+      .catch(() => undefined);
+  }, [isWanted]);
+  return Note === null ? null : <Note />;
 }

@@ -3,7 +3,6 @@
 import type { Route } from '../state/app.ts';
 import type { View } from '../state/view.ts';
 
-/** The sections of the console, in the order of the rail. */
 export const SECTIONS = [
   { id: 'operate', title: 'Operate' },
   { id: 'releases', title: 'Releases' },
@@ -11,134 +10,131 @@ export const SECTIONS = [
   { id: 'settings', title: 'Settings' },
 ] as const;
 
-/** The name of a section. */
 export type SectionId = (typeof SECTIONS)[number]['id'];
 
-/** A page, and how its file is loaded. */
 export interface ViewEntry {
-  /** The first segment of its address. */
   readonly id: string;
   readonly title: string;
   readonly section: SectionId;
   /** Reached from another page; no tab of the section leads to it. */
   readonly isInner?: boolean;
-  /** Its content begins with the name of its object, so the title is only for screen readers. */
   readonly hasOwnHead?: boolean;
   readonly load: () => Promise<View>;
 }
 
-const OVERVIEW: ViewEntry = {
-  id: 'overview',
-  title: 'Overview',
-  section: 'operate',
-  load: async () => (await import('../operate/overview-view.tsx')).overviewView,
-};
+type Options = Pick<ViewEntry, 'isInner' | 'hasOwnHead'>;
+
+function page(
+  id: string,
+  title: string,
+  section: SectionId,
+  load: ViewEntry['load'],
+  options: Options = {},
+): ViewEntry {
+  return { id, title, section, load, ...options };
+}
+
+const INNER = { isInner: true };
+
+const OVERVIEW = page(
+  'overview',
+  'Overview',
+  'operate',
+  async () => (await import('../operate/overview-view.tsx')).overviewView,
+);
 
 /** Its title says all, so it needs no file of its own. */
-const NO_SUCH_PAGE: ViewEntry = {
-  id: 'no-such-page',
-  title: 'There is no such page',
-  section: 'operate',
-  isInner: true,
-  load: async () => await Promise.resolve({ feeds: () => [], Body: () => null }),
-};
+const NO_SUCH_PAGE = page(
+  'no-such-page',
+  'There is no such page',
+  'operate',
+  async () => await Promise.resolve({ feeds: () => [], Body: () => null }),
+  INNER,
+);
 
 export const VIEWS: readonly ViewEntry[] = [
   OVERVIEW,
-  {
-    id: 'tasks',
-    title: 'Tasks',
-    section: 'operate',
-    load: async () => (await import('../operate/tasks-view.tsx')).tasksView,
-  },
-  {
-    id: 'schedules',
-    title: 'Schedules',
-    section: 'operate',
-    load: async () => (await import('../operate/schedules-view.tsx')).schedulesView,
-  },
-  {
-    id: 'diagnostics',
-    title: 'Diagnostics',
-    section: 'operate',
-    load: async () => (await import('../operate/diagnostics-view.tsx')).diagnosticsView,
-  },
-  {
-    id: 'releases',
-    title: 'Releases',
-    section: 'releases',
-    load: async () => (await import('../releases/releases-view.tsx')).releasesView,
-  },
-  {
-    id: 'compare',
-    title: 'Compare releases',
-    section: 'releases',
-    isInner: true,
-    load: async () => (await import('../releases/compare-view.tsx')).compareView,
-  },
-  {
-    id: 'translate',
-    title: 'Queue',
-    section: 'translate',
-    load: async () => (await import('../translate/queue-view.tsx')).queueView,
-  },
-  {
-    id: 'translate-task',
-    title: 'Translate a task',
-    section: 'translate',
-    isInner: true,
-    hasOwnHead: true,
-    load: async () => (await import('../translate/editor/editor-view.tsx')).editorView,
-  },
-  {
-    id: 'review',
-    title: 'Review',
-    section: 'translate',
-    load: async () => (await import('../translate/review/review-view.tsx')).reviewView,
-  },
-  {
-    id: 'glossary',
-    title: 'Glossary',
-    section: 'translate',
-    load: async () => (await import('../translate/glossary-view.tsx')).glossaryView,
-  },
-  {
-    id: 'memory',
-    title: 'Memory',
-    section: 'translate',
-    load: async () => (await import('../translate/memory-view.tsx')).memoryView,
-  },
-  {
-    id: 'publish',
-    title: 'Publish',
-    section: 'translate',
-    load: async () => (await import('../translate/publish/publish-view.tsx')).publishView,
-  },
-  {
-    id: 'settings',
-    title: 'Settings',
-    section: 'settings',
-    load: async () => (await import('../settings/settings-views.ts')).settingsView,
-  },
-  {
-    id: 'actions',
-    title: 'All actions',
-    section: 'settings',
-    load: async () => (await import('../settings/settings-views.ts')).actionsView,
-  },
-  {
-    id: 'reports',
-    title: 'Reports',
-    section: 'settings',
-    load: async () => (await import('../settings/settings-views.ts')).reportsView,
-  },
-  {
-    id: 'components',
-    title: 'Components',
-    section: 'settings',
-    isInner: true,
-    load: async () => (await import('../settings/components-view.tsx')).componentsView,
-  },
+  page('tasks', 'Tasks', 'operate', async () => (await import('../operate/tasks-view.tsx')).tasksView),
+  page(
+    'schedules',
+    'Schedules',
+    'operate',
+    async () => (await import('../operate/schedules-view.tsx')).schedulesView,
+  ),
+  page(
+    'diagnostics',
+    'Diagnostics',
+    'operate',
+    async () => (await import('../operate/diagnostics-view.tsx')).diagnosticsView,
+  ),
+  page(
+    'releases',
+    'Releases',
+    'releases',
+    async () => (await import('../releases/releases-view.tsx')).releasesView,
+  ),
+  page(
+    'compare',
+    'Compare releases',
+    'releases',
+    async () => (await import('../releases/compare-view.tsx')).compareView,
+    INNER,
+  ),
+  page(
+    'translate',
+    'Queue',
+    'translate',
+    async () => (await import('../translate/queue-view.tsx')).queueView,
+  ),
+  page(
+    'translate-task',
+    'Translate a task',
+    'translate',
+    async () => (await import('../translate/editor/editor-view.tsx')).editorView,
+    { isInner: true, hasOwnHead: true },
+  ),
+  page(
+    'review',
+    'Review',
+    'translate',
+    async () => (await import('../translate/review/review-view.tsx')).reviewView,
+  ),
+  page(
+    'glossary',
+    'Glossary',
+    'translate',
+    async () => (await import('../translate/glossary-view.tsx')).glossaryView,
+  ),
+  page(
+    'memory',
+    'Memory',
+    'translate',
+    async () => (await import('../translate/memory-view.tsx')).memoryView,
+  ),
+  page(
+    'publish',
+    'Publish',
+    'translate',
+    async () => (await import('../translate/publish/publish-view.tsx')).publishView,
+  ),
+  page(
+    'settings',
+    'Settings',
+    'settings',
+    async () => (await import('../settings/settings-views.tsx')).settingsView,
+  ),
+  page(
+    'actions',
+    'All actions',
+    'settings',
+    async () => (await import('../settings/settings-views.tsx')).actionsView,
+  ),
+  page(
+    'reports',
+    'Reports',
+    'settings',
+    async () => (await import('../settings/settings-views.tsx')).reportsView,
+  ),
 ];
 
 /** The page of a route: the overview if the address names none, and one that says so if it names an unknown one. */

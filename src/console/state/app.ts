@@ -1,36 +1,29 @@
 /** The state and the functions that every part of the page may use. */
 
 import { createContext } from 'preact';
-import { useContext, useEffect } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect } from 'preact/hooks';
 import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import type { FeedPool } from '../api/feed-pool.ts';
 import type { AdminIndex, ControlScope } from '../api/wire.ts';
 import type { Values } from '../forms/form-model.ts';
-import type { Keyboard } from './keyboard.ts';
+import type { Keyboard, PageKey } from './keyboard.ts';
 import type { ThemeChoice } from './theme.ts';
 
-/** The page that the address names, and the reader's choices on it. */
 export interface Route {
   readonly view: string;
   readonly argument: string | null;
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** An action whose form is opened. */
 export interface ActionRequest {
   readonly action: string;
-  /** The heading of its form; default the title of the action. */
   readonly title?: string;
-  /** The name of its object, for the question before it; default the id that the form holds. */
   readonly about?: string;
-  /** The body that the form begins with. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** Parameters that are shown and sent, and that the reader cannot change. */
   readonly fixed?: Values;
-  /** Initial values of the form. */
   readonly initial?: Values;
-  /** Whether to leave out fields that still have their initial value. */
   readonly changesOnly?: boolean;
 }
 
@@ -43,13 +36,12 @@ export interface App {
   readonly contract: ConsoleOutline;
   /** The contract with its forms and the meaning of problems; `null` until {@link App.loadContract} has loaded it. */
   wholeContract(): ConsoleContract | null;
-  /** Loads the whole contract, once. */
   loadContract(): Promise<ConsoleContract>;
   readonly api: ApiClient;
   readonly pool: FeedPool;
   readonly route: Route;
   readonly keyboard: Keyboard;
-  /** The server's clock, estimated from its answers, Unix seconds. It moves on once per second. */
+  /** The server's clock, estimated from its answers, Unix seconds. It moves on every second. */
   readonly now: () => number;
   /** The reader's clock, milliseconds; for the times of feeds. It moves on with {@link now}. */
   readonly localNow: () => number;
@@ -57,25 +49,17 @@ export interface App {
   readonly query: (name: string) => string;
   /** Changes choices in the address without a new entry in the browser's history; an empty one is removed. */
   readonly setQuery: (change: Readonly<Record<string, string | null>>) => void;
-  /** Opens a page, such as `#/tasks/ID`. */
   readonly navigate: (hash: string) => void;
   index(): AdminIndex | null;
-  /** Whether this server forwards actions. */
   canControl(): boolean;
-  /** Whether this server forwards the action and the token may run it. */
   mayRun(action: string): boolean;
-  /** Whether the token has a scope. */
   hasScope(scope: ControlScope): boolean;
   openAction(request: ActionRequest): void;
-  /** Requests the task repeatedly while the dialog is open. */
   watchTask(id: string): void;
   /** Shows the result of an act of the person for some seconds, with a button for `undo` where it can be taken back. */
   readonly toast: (text: string, tone?: 'ok' | 'bad', undo?: () => void) => void;
-  /** Light or dark. */
   readonly themes: ThemeChoice;
-  /** Tells screen readers a text, once. */
   readonly announce: (about: string, text: string) => void;
-  /** Forgets the token, after the work before it is done. */
   readonly logOut: () => Promise<void>;
   /**
    * Adds work that is done before the token is forgotten.
@@ -85,7 +69,6 @@ export interface App {
   readonly beforeLeave: (work: () => Promise<string | null>) => void;
 }
 
-/** Gives the parts of the page their {@link App}. */
 export const AppContext = createContext<App | null>(null);
 
 /** The state and functions of the page, in a component of it. */
@@ -103,4 +86,11 @@ export function useWholeContract(): ConsoleContract | null {
     app.loadContract().catch(() => undefined);
   }, [app]);
   return app.wholeContract();
+}
+
+/** Gives a page its keys while it is shown. The dialog that `?` opens lists them. */
+export function usePageKeys(keys: readonly PageKey[]): void {
+  const { keyboard } = useApp();
+  // As soon as the page is drawn: a key must not run what an older drawing of it meant.
+  useLayoutEffect(() => keyboard.add(keys));
 }

@@ -7,7 +7,6 @@ const KEY = 'slipway.theme';
 /** The choices; `system` follows the browser. */
 export const THEMES = ['system', 'light', 'dark'] as const;
 
-/** One of {@link THEMES}. */
 export type Theme = (typeof THEMES)[number];
 
 /** Reads the choice. @param storage throws if it is switched off @returns `system` without a choice */

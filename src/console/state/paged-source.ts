@@ -1,18 +1,14 @@
 /** Reads a long list page by page: the rows in view, and none that were scrolled past. */
 
-import { signal, type ReadonlySignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { failureOf } from '../api/api-client.ts';
-import { pauseAfterFailure, type FeedState } from '../api/live-feed.ts';
-import { PageCache } from './page-cache.ts';
+import { EMPTY_FEED, pauseAfterFailure, type FeedState } from '../api/live-feed.ts';
 
-/** Rows of a page. */
 const PAGE_SIZE = 200;
-/** Pages that are kept. */
 const MAX_PAGES = 20;
 /** How long the reader must rest before pages are asked for, milliseconds. A dragged scroll bar passes hundreds. */
 const REST_MS = 60;
 
-/** The part of a report that a list needs. */
 export interface ListPage<T> {
   readonly total: number;
   readonly items: readonly T[];
@@ -26,34 +22,19 @@ export interface ListPage<T> {
   readonly generation?: number;
 }
 
-/** The rows to load. */
 export interface PageRange {
   readonly offset: number;
   readonly limit: number;
 }
 
-/** The known facts of the list. */
-export interface PagedList<A> {
+interface PagedList<A> {
   readonly total: number;
   /** Grows when another list takes the place of this one, so that positions lose their meaning. */
   readonly edition: number;
-  /** The answer that arrived last, for its other members. */
   readonly answer: A;
 }
 
-export interface PagedSource<A extends ListPage<unknown>> {
-  /** A component that reads it is drawn again when rows arrive. */
-  readonly state: ReadonlySignal<FeedState<PagedList<A>>>;
-  /** A row, `undefined` until its page has arrived. */
-  row(index: number): A['items'][number] | undefined;
-  /** Loads the pages of these rows and stops to load others. Both indexes are inclusive. */
-  show(first: number, last: number): void;
-  /** Loads the rows in view again; the old ones are shown until then. */
-  refresh(): void;
-  stop(): void;
-}
-
-export interface PagedSourceParts<A> {
+interface PagedSourceParts<A> {
   /** @throws ApiFailure */
   readonly load: (range: PageRange, signal: AbortSignal) => Promise<A>;
   readonly pageSize?: number;
@@ -63,24 +44,15 @@ export interface PagedSourceParts<A> {
   readonly now?: () => number;
 }
 
-/** Makes a source that has not asked for anything yet. */
-export function createPagedSource<A extends ListPage<unknown>>(parts: PagedSourceParts<A>): PagedSource<A> {
-  return new Source(parts);
-}
-
-class Source<A extends ListPage<unknown>> implements PagedSource<A> {
-  readonly state = signal<FeedState<PagedList<A>>>({
-    value: null,
-    loadedAt: null,
-    failure: null,
-    nextAt: null,
-  });
+/** A long list of which the rows in view are loaded. It asks for nothing before {@link show}. */
+export class PagedSource<A extends ListPage<unknown>> {
+  /** A component that reads it is drawn again when rows arrive. */
+  readonly state = signal<FeedState<PagedList<A>>>(EMPTY_FEED);
   readonly #load: PagedSourceParts<A>['load'];
   readonly #pageSize: number;
   readonly #timers: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
   readonly #now: () => number;
   readonly #cache: PageCache<A['items'][number]>;
-  /** Unanswered requests, by page. */
   readonly #running = new Map<number, AbortController>();
   #wanted: readonly number[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -104,10 +76,12 @@ class Source<A extends ListPage<unknown>> implements PagedSource<A> {
     this.#cache = new PageCache({ pageSize, maxPages });
   }
 
+  /** A row, `undefined` until its page has arrived. */
   row(index: number): A['items'][number] | undefined {
     return this.#cache.row(index);
   }
 
+  /** Loads the pages of these rows and stops to load others. Both indexes are inclusive. */
   show(first: number, last: number): void {
     const margin = Math.floor(this.#pageSize / 4);
     const end = this.state.peek().value?.total ?? Infinity;
@@ -162,7 +136,6 @@ class Source<A extends ListPage<unknown>> implements PagedSource<A> {
     }
   }
 
-  /** Asks until the page is full: an answer may end early. */
   async #loadPage(page: number, signal: AbortSignal): Promise<void> {
     const end = (page + 1) * this.#pageSize;
     const round = this.#round;
@@ -184,7 +157,6 @@ class Source<A extends ListPage<unknown>> implements PagedSource<A> {
     }
   }
 
-  /** Whether an answer belongs to the list of the rows before. If not, everything is loaded again. */
   #accept({ release_id: release, generation, total }: A): boolean {
     const identity = JSON.stringify([release ?? null, generation ?? null]);
     const before = this.#identity;
@@ -220,5 +192,86 @@ class Source<A extends ListPage<unknown>> implements PagedSource<A> {
     const pause = pauseAfterFailure(this.#failures, failure.retryAfter);
     this.state.value = { ...this.state.peek(), failure, nextAt: this.#now() + pause };
     this.#askIn(pause);
+  }
+}
+
+interface PageCacheOptions {
+  readonly pageSize: number;
+  readonly maxPages: number;
+}
+
+interface CachedPage<T> {
+  readonly rows: readonly T[];
+  readonly isFresh: boolean;
+}
+
+export class PageCache<T> {
+  readonly #pageSize: number;
+  readonly #maxPages: number;
+  readonly #pages = new Map<number, CachedPage<T>>();
+
+  constructor({ pageSize, maxPages }: PageCacheOptions) {
+    this.#pageSize = pageSize;
+    this.#maxPages = maxPages;
+  }
+
+  get size(): number {
+    return this.#pages.size;
+  }
+
+  /** A row, `undefined` while its page is not known. */
+  row(index: number): T | undefined {
+    const number = Math.floor(index / this.#pageSize);
+    return this.#pages.get(number)?.rows[index - number * this.#pageSize];
+  }
+
+  isFresh(number: number): boolean {
+    return this.#pages.get(number)?.isFresh === true;
+  }
+
+  /**
+   * Keeps the rows of a page. Rows that an older answer has beyond them stay until the page is complete.
+   *
+   * @param isComplete whether these are all rows of the page
+   */
+  put(number: number, rows: readonly T[], isComplete: boolean): void {
+    const before = isComplete ? [] : (this.#pages.get(number)?.rows.slice(rows.length) ?? []);
+    this.#pages.delete(number);
+    this.#pages.set(number, { rows: [...rows, ...before], isFresh: isComplete });
+    this.#shrink();
+  }
+
+  touch(numbers: readonly number[]): void {
+    for (const number of numbers) {
+      const page = this.#pages.get(number);
+      if (page === undefined) continue;
+      this.#pages.delete(number);
+      this.#pages.set(number, page);
+    }
+  }
+
+  age(): void {
+    for (const [number, page] of this.#pages) this.#pages.set(number, { ...page, isFresh: false });
+  }
+
+  cut(total: number): void {
+    for (const [number, page] of this.#pages) {
+      const kept = total - number * this.#pageSize;
+      if (kept <= 0) this.#pages.delete(number);
+      else if (kept < page.rows.length) {
+        this.#pages.set(number, { ...page, rows: page.rows.slice(0, kept) });
+      }
+    }
+  }
+
+  clear(): void {
+    this.#pages.clear();
+  }
+
+  #shrink(): void {
+    for (const number of this.#pages.keys()) {
+      if (this.#pages.size <= this.#maxPages) return;
+      this.#pages.delete(number);
+    }
   }
 }

@@ -5,7 +5,7 @@ import type { ConsoleOutline } from '../../contract/console/console-contract.ts'
 import type { App } from './app.ts';
 
 /**
- * Whether the token may use an action on a schedule or a task of a job. The server decides by the job, and tells only
+ * Whether the token may use an action on a schedule or a task of a job. The server decides by the job, and reports only
  * whether the token may use the action on any.
  *
  * @param action such as `schedule-run`

@@ -1,7 +1,7 @@
 import type { FeedRequest } from '../api/feed-pool.ts';
+import type { FeedState } from '../api/live-feed.ts';
 import type { Report, ReportName } from '../api/wire.ts';
 import type { App } from './app.ts';
-import { fillReport } from './fill-report.ts';
 
 /** Where a report is read. */
 export function reportPath({ contract }: Pick<App, 'contract'>, name: ReportName): string {
@@ -20,7 +20,15 @@ export async function readReport<N extends ReportName>(
   signal?: AbortSignal,
 ): Promise<Report<N>> {
   const options = { query, ...(signal ? { signal } : {}) };
-  return fillReport(name, await app.api.read(reportPath(app, name), options));
+  return (await app.api.read(reportPath(app, name), options)) as Report<N>;
+}
+
+/** The state of the feed of a report; empty unless the page asks for it. */
+export function reportState<N extends ReportName>(
+  { pool }: Pick<App, 'pool'>,
+  name: N,
+): FeedState<Report<N>> {
+  return pool.state<Report<N>>(name);
 }
 
 /**

@@ -1,10 +1,9 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Report, ReportName } from '../api/wire.ts';
 import type { App } from './app.ts';
+import { PagedSource, type ListPage } from './paged-source.ts';
 import { readReport } from './read-report.ts';
-import { createPagedSource, type ListPage, type PagedSource } from './paged-source.ts';
 
-/** The reports that are lists in pages. */
 type PagedReport = {
   [N in ReportName]: Report<N> extends ListPage<unknown> & { readonly offset: number } ? N : never;
 }[ReportName];
@@ -24,7 +23,7 @@ export function useReportPages<N extends PagedReport>(
 ): PagedSource<Report<N>> {
   const source = useMemo(
     () =>
-      createPagedSource<Report<N>>({
+      new PagedSource<Report<N>>({
         load: async ({ offset, limit }, signal) =>
           await readReport(app, name, { ...query, offset: String(offset), limit: String(limit) }, signal),
       }),

@@ -5,12 +5,9 @@ import { words } from '../text/format.ts';
 
 export type ServiceState = NonNullable<Health['service']>;
 
-/** A state in words. */
 export interface StateWords {
   readonly tone: 'ok' | 'warn' | 'bad' | 'idle';
-  /** After the name of a channel, such as `served`. */
   readonly short: string;
-  /** On its own, such as `Not served: damaged`. */
   readonly text: string;
 }
 
@@ -31,8 +28,22 @@ const STATES: Readonly<Record<ServiceState['state'], StateWords>> = {
   stopping: { tone: 'warn', short: 'shutting down', text: 'Shutting down' },
 };
 
-/** The words of a state. A server of a newer version may tell one that this page does not know. */
+/** The words of a state. */
 export function stateWords(state: string): StateWords {
   const known = (STATES as Readonly<Record<string, StateWords | undefined>>)[state];
   return known ?? { tone: 'warn', short: words(state).toLowerCase(), text: words(state) };
+}
+
+export interface ChannelWords {
+  readonly tone: StateWords['tone'];
+  readonly word: string;
+  readonly release: string | null;
+}
+
+/** Puts the state of a channel into words. @returns `null` for a server that does not report it */
+export function channelWords(health: Health, channel: 'official' | 'localized'): ChannelWords | null {
+  const { service, verdicts } = health;
+  if (service === undefined) return null;
+  const { tone, short: word } = stateWords(service.channels[channel].state);
+  return { tone, word, release: verdicts[channel].release_id };
 }

@@ -4,20 +4,16 @@ import type { ApiFailure } from '../api/api-client.ts';
 import type { Health, Readiness } from '../api/wire.ts';
 import { stateWords, type ServiceState, type StateWords } from './service-states.ts';
 
-/** The answers that belong together. */
 export interface Verdict {
   readonly readiness: Readiness;
   readonly health: Health;
 }
 
-/** The verdict in words. */
 export interface VerdictSummary {
   readonly tone: StateWords['tone'] | 'unknown';
-  /** Whether the release is served. */
   readonly title: string;
   readonly why: string;
   readonly todo: string | null;
-  /** The control action that does it. */
   readonly action: string | null;
   /** The things that are unknown because of the cause. */
   readonly unknown: string | null;
@@ -60,7 +56,6 @@ export function summarizeVerdict({
   };
 }
 
-/** Causes for which this server gets no new attestation. */
 const ENDING: ReadonlySet<string> = new Set([
   'DaemonUnreachable',
   'DaemonTimeout',
@@ -70,7 +65,6 @@ const ENDING: ReadonlySet<string> = new Set([
   'CrashLoop',
 ]);
 
-/** States in which a published channel gives no files. */
 const WITHHELD: ReadonlySet<ServiceState['state']> = new Set(['stale', 'damaged', 'expired', 'untrusted']);
 
 function titleOf({ state, channels }: ServiceState, { release_id: release }: Readiness): string {
@@ -114,7 +108,6 @@ function unknown(verdict: Verdict | null, failure: ApiFailure | null): VerdictSu
   };
 }
 
-/** A summary without further facts. */
 const NOTHING = { todo: null, action: null, unknown: null, unknownSince: null, since: null, until: null };
 
 function capitalized(text: string): string {

@@ -4,7 +4,6 @@ import type { App } from './app.ts';
 
 /** A page of the console. Each one is a file of its own, which the browser loads when the page is first shown. */
 export interface View {
-  /** Requests to repeat while it is shown. */
   readonly feeds: (app: App) => readonly FeedRequest[];
   readonly Body: FunctionComponent;
 }

@@ -20,7 +20,6 @@ function fields(values: Readonly<Record<string, string>>): readonly string[] {
     .map(([name, value]) => `${name}=${value}`);
 }
 
-/** For a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

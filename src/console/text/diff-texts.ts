@@ -6,7 +6,7 @@
 
 import { tokensOf } from './text-tokens.ts';
 
-/** A part of the difference. A removed part stands before the added one in its place. */
+/** A part of the difference. A removed part precedes the added one. */
 export interface DiffPart {
   readonly kind: 'same' | 'removed' | 'added';
   readonly text: string;
@@ -19,7 +19,6 @@ const MAX_CHARACTERS = 24_000;
 const MAX_WORDS = 400_000;
 
 const GRAPHEMES = new Intl.Segmenter('und', { granularity: 'grapheme' });
-/** Runs of letters and digits, single ideographs and kana, runs of white space, and other characters. */
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}_]+|\s+|[^]/gu;
 
 /** Compares two texts. The parts without `added` are `before`, those without `removed` are `after`. */
@@ -54,7 +53,6 @@ function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
-/** One part for what lies between the equal begin and the equal end. */
 function diffEnds(before: string, after: string): DiffPart[] {
   const [left, right] = [Array.from(before), Array.from(after)];
   const head = equalBegin(left, right);
@@ -74,7 +72,6 @@ function equalBegin(left: readonly string[], right: readonly string[]): number {
   return at;
 }
 
-/** The shortest way from one list of units to another; `null` when it has more than {@link MAX_EDITS} steps. */
 function diffUnits(before: readonly string[], after: readonly string[]): DiffPart[] | null {
   const head = equalBegin(before, after);
   const restBefore = before.slice(head);
@@ -92,10 +89,6 @@ function diffUnits(before: readonly string[], after: readonly string[]): DiffPar
   ];
 }
 
-/**
- * The furthest positions on each diagonal after each number of edits, from 0 on. Diagonal `k` of step `edits` is at index
- * `(k + edits) / 2`.
- */
 function searchWay(left: readonly string[], right: readonly string[]): readonly Int32Array[] | null {
   const rows: Int32Array[] = [];
   const most = Math.min(MAX_EDITS, left.length + right.length);
@@ -114,7 +107,6 @@ function searchWay(left: readonly string[], right: readonly string[]): readonly 
   return null;
 }
 
-/** The better of the two ways to a diagonal: an added unit keeps `x`, a removed one moves it on. */
 function stepFrom(last: Int32Array, index: number): { readonly x: number; readonly isAdded: boolean } {
   const byAdding = last[index] ?? -1;
   const byRemoving = (last[index - 1] ?? -2) + 1;
@@ -151,7 +143,6 @@ function readWay(left: readonly string[], right: readonly string[], rows: readon
   return parts.toReversed();
 }
 
-/** Joins neighbours of one kind, and puts removed parts before added ones. */
 function joined(parts: readonly DiffPart[]): DiffPart[] {
   const found: DiffPart[] = [];
   const edits: { removed: string[]; added: string[] } = { removed: [], added: [] };
@@ -178,7 +169,6 @@ function joined(parts: readonly DiffPart[]): DiffPart[] {
   return found;
 }
 
-/** Equal parts that are shorter than the changes on both sides are chance: a reader sees one change. */
 function withoutCrumbs(parts: readonly DiffPart[]): readonly DiffPart[] {
   const weight = (at: number, step: 1 | -1): number => {
     let most = 0;

@@ -11,7 +11,6 @@ const EXACT = JSON as unknown as {
   rawJSON(text: string): object;
 };
 
-/** Whether this browser supports it; browsers from 2025 on do. */
 export const hasExactJson = 'rawJSON' in JSON;
 
 /**

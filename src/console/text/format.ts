@@ -60,7 +60,6 @@ export function utc(at: number): string {
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString().replace('.000', '');
 }
 
-/** An instant in UTC, in the format of RFC 3339. */
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
 /**
@@ -91,16 +90,7 @@ export function percent(share: number): string {
   return `${(Math.floor(value * digits + 1e-9) / digits).toFixed(value < 1 ? 2 : 1)} %`;
 }
 
-/** A size of bytes in the largest unit of which it has at least one, as every surface of Slipway tells it: `6.0 GiB`. */
-export function bytes(size: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let [value, unit] = [size, 0];
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return unit === 0 ? `${size} B` : `${value.toFixed(1)} ${units[unit]}`;
-}
+export { textBytes as bytes } from '../../domain/text-bytes.ts';
 
 /** `next_run_unix_seconds` becomes `Next run unix seconds`. */
 export function words(name: string): string {

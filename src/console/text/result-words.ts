@@ -4,7 +4,6 @@ import { countNoun } from '../../domain/count-noun.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
 import { absolute, bytes, count, duration, percent, words } from './format.ts';
 
-/** Members that only programs need. */
 const HIDDEN: ReadonlySet<string> = new Set(['generation']);
 
 /** The members that a person reads. */

@@ -5,11 +5,8 @@ import { closedSquareNames, findMarkup, type Mark } from '../../domain/text/chec
 
 export type { Mark };
 
-/** Facts about the field of a text. */
 export interface MarkHints {
-  /** The placeholders that the report lists for the source; rules can name ones that no other field has. */
   readonly placeholders?: readonly string[];
-  /** The source, when the text is its target: `[b]` is a tag in both when one of them closes it. */
   readonly source?: string;
 }
 
@@ -26,7 +23,7 @@ export function marksOf(text: string, { placeholders = [], source = '' }: MarkHi
   }).marks;
 }
 
-/** Placeholders and tags of the source that its target lacks, in their order. */
+/** Placeholders and tags of the source that its target does not have, in their order. */
 export function missingMarks(
   source: string,
   target: string,
@@ -42,16 +39,14 @@ function comparedPart({ kind, key, name, isClosing }: Mark): string {
   return kind === 'ruby' ? `ruby ${isClosing ? '/' : ''}${name}` : key;
 }
 
-/** A change of a text field: the new text and the new selection. */
-export interface Insertion {
+interface Insertion {
   readonly text: string;
-  /** Where the caret stands afterwards. */
   readonly caret: number;
 }
 
 /**
- * Inserts the first placeholder or tag that a target lacks at the selection. An opening tag whose closing one is missing,
- * too, goes around a selection that is not empty.
+ * Inserts the first placeholder or tag that a target does not have at the selection. An opening tag whose closing one is also
+ * missing goes around a selection that is not empty.
  *
  * @returns `null` when nothing is missing
  */
@@ -97,7 +92,6 @@ function findLiterals(text: string, literals: readonly string[]): { start: numbe
   }));
 }
 
-/** A pattern that matches exactly a text. */
 function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }

@@ -3,11 +3,10 @@
 import { marksOf, type Mark, type MarkHints } from './text-marks.ts';
 
 /** A part of a text; the tokens joined by their place are the text. UTF-16 offsets. */
-export interface TextToken {
+interface TextToken {
   readonly kind: 'text' | 'placeholder' | 'tag' | 'break' | 'invisible';
   readonly start: number;
   readonly end: number;
-  /** The words on the chip; the text itself for others. */
   readonly label: string;
   /** The meaning of the chip, for a tooltip; empty for plain text. */
   readonly meaning: string;
@@ -23,9 +22,7 @@ export interface TextSpan {
 export interface TextRun {
   readonly token: TextToken;
   readonly text: string;
-  /** Where the piece begins in the whole text. */
   readonly start: number;
-  /** Positions in the list of spans. */
   readonly spans: readonly number[];
 }
 
@@ -56,7 +53,6 @@ const NAMES: Readonly<Record<number, readonly [label: string, meaning: string]>>
   0xfffd: ['U+FFFD', 'a character that could not be decoded'],
 };
 
-/** A line end, one that is written as `\n`, an escaped backslash, or a character that a font shows nothing for. */
 const SPECIAL =
   /\\\\|\\n|\r\n|[\n\r]|\u034f|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0\ufffd]/gu;
 
@@ -122,7 +118,7 @@ function markToken(text: string, { kind, start, end }: Mark): TextToken {
     start,
     end,
     label: text.slice(start, end),
-    meaning: isTag ? 'tag: the target needs it, too' : 'placeholder: the game replaces it',
+    meaning: isTag ? 'tag: the target also needs it' : 'placeholder: the game replaces it',
   };
 }
 
@@ -163,7 +159,6 @@ function joinsEmoji(text: string, at: number, found: string): boolean {
   );
 }
 
-/** Longest beginning that is read, characters. */
 const MOST_READ = 300;
 
 /** A text as a reader of a list needs it: without its tags, in one line. Its page shows it as it is stored. */

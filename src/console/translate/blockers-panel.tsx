@@ -1,15 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import type { Report } from '../api/wire.ts';
 import { Panel } from '../components/panel.tsx';
-import { Time } from '../components/text.tsx';
+import { Time, Badge, Empty, Prose } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
-import { count, words } from '../text/format.ts';
-import { BlockerList } from './blocker-list.tsx';
+import { count, words, counted } from '../text/format.ts';
 import { UnitLink } from './unit-link.tsx';
 
 type Work = Report<'translation.handoff'>['releases'][number];
 
-/** Units that are named. */
 const SHOWN = 20;
 
 /** Everything that prevents a publication, everything that it leaves out, and the units to go to. */
@@ -54,7 +53,6 @@ function UnitLists({ work }: { readonly work: Work }): JSX.Element {
   );
 }
 
-/** Units by name, with a link to those that are not named; nothing where there is none. */
 function UnitList({
   title,
   total,
@@ -80,5 +78,55 @@ function UnitList({
         ) : null}
       </ul>
     </>
+  );
+}
+
+type Blocker = Report<'translation.status'>['publish_blockers'][number];
+
+const UNITS: Readonly<Record<string, string>> = {
+  qa_blocked: 'with findings that block them',
+  on_hold: 'on hold until someone reviews them',
+  stale: 'whose source text has changed',
+  untranslated: 'without a translation',
+  below_min_state: 'below the state that a publication asks for',
+};
+
+function isLeftOut({ code }: Blocker): boolean {
+  return LEFT_OUT_BLOCKERS.has(code);
+}
+
+/** The number of blocked units, and of those that no publication has. */
+export function blockedText({
+  blocked,
+  blocked_left_out: leftOut,
+}: Report<'translation.status'>['coverage']): string {
+  return `${count(blocked)}${leftOut ? `, ${count(leftOut)} of them in files or tasks that are not published` : ''}`;
+}
+
+function BlockerList({ blockers }: { readonly blockers: readonly Blocker[] }): JSX.Element {
+  return (
+    <>
+      {blockers.every(isLeftOut) ? <Empty>Nothing prevents a publication.</Empty> : null}
+      <ul class="rows">
+        {blockers
+          .toSorted((one, other) => Number(isLeftOut(one)) - Number(isLeftOut(other)))
+          .map((blocker) => (
+            <BlockerRow blocker={blocker} key={blocker.code} />
+          ))}
+      </ul>
+    </>
+  );
+}
+
+function BlockerRow({ blocker }: { readonly blocker: Blocker }): JSX.Element {
+  const { code, message, count: units, unit_state: state } = blocker;
+  const ofUnits = UNITS[code];
+  const address = code === 'on_hold' ? '#/review' : state && `#/translate?unit_state=${state}`;
+  return (
+    <li>
+      {isLeftOut(blocker) ? <Badge tone="warn">Left out</Badge> : <Badge tone="bad">Blocks</Badge>}{' '}
+      <strong>{ofUnits === undefined ? words(code) : counted(units, 'unit')}</strong>{' '}
+      <Prose text={ofUnits ?? message} /> {address && <a href={address}>Show them</a>}
+    </li>
   );
 }

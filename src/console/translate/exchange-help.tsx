@@ -13,7 +13,6 @@ export function ExchangeHelp({
   children,
 }: {
   readonly kind: keyof typeof KINDS;
-  /** Another way in, which needs no folder. */
   readonly children?: ComponentChildren;
 }): JSX.Element {
   const { name, file, formats } = KINDS[kind];

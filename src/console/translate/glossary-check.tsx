@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { Report } from '../api/wire.ts';
 import { ChipText } from '../components/chip-text.tsx';
-import { useTypedQuery } from '../components/use-typed-query.ts';
+import { Section } from '../components/panel.tsx';
 import { Badge, Empty } from '../components/text.tsx';
+import { useTypedQuery } from '../components/use-typed-query.ts';
 import { useApp } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
+import { useAnswer } from '../state/use-answer.ts';
 import { termAddress } from '../text/addresses.ts';
 import { words } from '../text/format.ts';
 
@@ -19,10 +20,18 @@ const SEVERITY_TONES = { error: 'bad', warning: 'warn', info: 'info' } as const;
 export function GlossaryCheck(): JSX.Element {
   const source = useTypedQuery('check');
   const target = useTypedQuery('target');
-  const { diagnosis, failure } = useDiagnosis(source.typed, target.typed);
+  const app = useApp();
+  const query = {
+    source_text: source.typed,
+    ...(target.typed === '' ? {} : { context: JSON.stringify({ translated_text: target.typed }) }),
+  };
+  const { value: diagnosis, failure } = useAnswer(
+    source.typed === '' ? null : JSON.stringify(query),
+    async (signal) => await readReport(app, 'translation.glossary.diagnose', query, signal),
+    PAUSE_MS,
+  );
   return (
-    <section class="panel" aria-labelledby="check-title">
-      <h2 id="check-title">Check a text</h2>
+    <Section title="Check a text">
       <div class="columns">
         <div class="field">
           <label for="check-source">Source text</label>
@@ -45,51 +54,16 @@ export function GlossaryCheck(): JSX.Element {
           />
         </div>
       </div>
-      {failure === null ? null : <p class="problem">{failure}</p>}
+      {failure === null ? null : <p class="problem">{failure.message}</p>}
       <div aria-live="polite">
-        {source.typed === '' || diagnosis === null ? (
-          <Empty>Type a text to see which terms it has, and what they demand.</Empty>
+        {diagnosis === null ? (
+          <Empty>Type a text to see which terms it contains and what they require.</Empty>
         ) : (
           <Findings diagnosis={diagnosis} />
         )}
       </div>
-    </section>
+    </Section>
   );
-}
-
-function useDiagnosis(
-  source: string,
-  target: string,
-): { readonly diagnosis: Diagnosis | null; readonly failure: string | null } {
-  const app = useApp();
-  const [diagnosis, setDiagnosis] = useState<Diagnosis | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
-  useEffect(() => {
-    if (source === '') {
-      setDiagnosis(null);
-      setFailure(null);
-      return undefined;
-    }
-    let isCurrent = true;
-    const context = target === '' ? {} : { context: JSON.stringify({ translated_text: target }) };
-    const timer = setTimeout(() => {
-      readReport(app, 'translation.glossary.diagnose', { source_text: source, ...context }).then(
-        (found) => {
-          if (!isCurrent) return;
-          setDiagnosis(found);
-          setFailure(null);
-        },
-        (error: unknown) => {
-          if (isCurrent) setFailure(error instanceof Error ? error.message : String(error));
-        },
-      );
-    }, PAUSE_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [source, target]);
-  return { diagnosis, failure };
 }
 
 function Findings({ diagnosis }: { readonly diagnosis: Diagnosis }): JSX.Element {

@@ -77,7 +77,6 @@ function TermFacts({ term }: { readonly term: Term }): JSX.Element {
   );
 }
 
-/** Terms with the same source term. One of them takes the spellings and translations of the other, which then goes. */
 function Duplicates({
   term,
   duplicates,
@@ -127,7 +126,7 @@ function History({ term }: { readonly term: Term }): JSX.Element {
     <section aria-labelledby="history-title">
       <h3 id="history-title">History</h3>
       {term.review_history.length === 0 ? (
-        <p class="muted">Nobody has decided about it yet.</p>
+        <p class="muted">There are no decisions yet.</p>
       ) : (
         <Table
           caption={`History of ${term.source_term}, oldest first`}

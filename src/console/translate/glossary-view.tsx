@@ -7,22 +7,20 @@ import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
 import { EmptyState, Badge, Empty } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { termAddress } from '../text/addresses.ts';
 import { counted, count, words } from '../text/format.ts';
-import { GlossaryCheck } from './glossary-check.tsx';
 import { ExchangeHelp } from './exchange-help.tsx';
+import { GlossaryCheck } from './glossary-check.tsx';
 import { ImportPanel } from './glossary-import/import-panel.tsx';
 import { GlossaryTerm } from './glossary-term.tsx';
 import { TERM_TONES, TermActions, duplicatesOf, type Term } from './term-parts.tsx';
 
-/** Terms of one answer. */
 const MOST_TERMS = '1000';
 /** A longer list is read more rarely. */
 const MANY_TERMS = 200;
 
-/** The terms of the Glossary; with an id in the address, one of them. */
 export const glossaryView: View = {
   feeds: (app) => [reportFeed(app, 'translation.glossary.summary'), termsFeed(app)],
   Body: () => {
@@ -82,12 +80,9 @@ function Glossary(): JSX.Element {
   );
 }
 
-/** The import of a file of this computer, for a token that may add terms; the Glossary tells the languages. */
 function LocalImport(): JSX.Element | null {
   const app = useApp();
-  const summary = app.pool.state<Report<'translation.glossary.summary'>>(
-    'translation.glossary.summary',
-  ).value;
+  const summary = reportState(app, 'translation.glossary.summary').value;
   if (summary === null || !app.mayRun('translation-glossary-add')) return null;
   const [pair] = summary.pairs;
   if (pair === undefined || summary.pairs.length > 1) {
@@ -104,7 +99,7 @@ function LocalImport(): JSX.Element | null {
 
 function Summary(): JSX.Element {
   const app = useApp();
-  const feed = app.pool.state<Report<'translation.glossary.summary'>>('translation.glossary.summary');
+  const feed = reportState(app, 'translation.glossary.summary');
   return (
     <Panel title="Terms by state" feed={feed} tools={<AddTerm />}>
       {({ available, reason, counts }) =>

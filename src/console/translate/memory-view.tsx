@@ -6,12 +6,11 @@ import { Panel } from '../components/panel.tsx';
 import { Table } from '../components/table.tsx';
 import { EmptyState, Badge, Empty, Facts, Time, type Tone } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { reportFeed } from '../state/read-report.ts';
+import { reportFeed, reportState } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { counted, count, words } from '../text/format.ts';
 import { ExchangeHelp } from './exchange-help.tsx';
-import { MATCH_WORDS } from './match-words.ts';
-import { mergeMatches, type MergedMatch } from './merge-matches.ts';
+import { MATCH_WORDS, mergeMatches, type MergedMatch } from './merge-matches.ts';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
 type Group = Report<'translation.memory.conflicts'>['groups'][number];
@@ -24,7 +23,6 @@ const STATE_TONES = {
   rejected: 'idle',
 } as const satisfies Record<MemoryRecord['state'], Tone>;
 
-/** The Translation Memory: a search by source text, conflicts, and counts by pair of languages. */
 export const memoryView: View = {
   feeds: (app) => [
     reportFeed(app, 'translation.memory.summary'),
@@ -52,7 +50,6 @@ export const memoryView: View = {
   ),
 };
 
-/** Asks for texts that contain the words, in place of similar texts. */
 const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
 
 function partsKey(app: App): string {
@@ -83,7 +80,7 @@ function Search(): JSX.Element {
         <Panel title="Matches" feed={feed}>
           {() =>
             found.length === 0 ? (
-              <EmptyState title={`Nothing like it is ${bound === '' ? 'known' : 'among the newest records'}`}>
+              <EmptyState title={`No similar text is ${bound === '' ? 'known' : 'among the newest records'}`}>
                 Targets come into the memory when they are proofread, and from imported files.
               </EmptyState>
             ) : (
@@ -170,7 +167,7 @@ function Confirm({ record }: { readonly record: MemoryRecord }): JSX.Element {
 }
 
 function Conflicts(): JSX.Element {
-  const feed = useApp().pool.state<Report<'translation.memory.conflicts'>>('translation.memory.conflicts');
+  const feed = reportState(useApp(), 'translation.memory.conflicts');
   return (
     <Panel title="Conflicts" feed={feed}>
       {({ groups, total }) =>
@@ -193,7 +190,6 @@ function Conflicts(): JSX.Element {
   );
 }
 
-/** The parts of a context, in the words of the other pages. */
 const PLACES: Readonly<Record<string, string>> = {
   destination: 'File',
   archive_entry: 'Entry',
@@ -202,7 +198,6 @@ const PLACES: Readonly<Record<string, string>> = {
   next: 'After',
 };
 
-/** The translations side by side, each with the button that makes it the winner. */
 function Conflict({
   group: { source_text: source, context, records },
 }: {
@@ -243,7 +238,7 @@ function Conflict({
 }
 
 function Summary(): JSX.Element {
-  const feed = useApp().pool.state<Report<'translation.memory.summary'>>('translation.memory.summary');
+  const feed = reportState(useApp(), 'translation.memory.summary');
   const states = useApp().contract.vocabulary.memory_state;
   return (
     <Panel title="Records by pair of languages" feed={feed}>

@@ -2,11 +2,8 @@ import type { Report } from '../api/wire.ts';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
 
-/** A match that stands for all records of the same texts. */
 export interface MergedMatch extends Match {
-  /** Other records with the same source and the same translation, such as of other places in the game. */
   readonly more: number;
-  /** How often all of these records were used. */
   readonly used: number;
 }
 
@@ -28,3 +25,14 @@ export function mergeMatches(matches: readonly Match[]): readonly MergedMatch[] 
     return [{ ...first, more: group.length - 1, used }];
   });
 }
+
+export const MATCH_WORDS: Readonly<
+  Record<Report<'translation.memory.query'>['matches'][number]['match_type'], string>
+> = {
+  context: 'same text and place',
+  exact: 'same text',
+  normalized: 'same, in another form',
+  numbers: 'same, with other numbers',
+  fuzzy: 'similar',
+  concordance: 'contains it',
+};

@@ -1,16 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { Report } from '../api/wire.ts';
 import { Loading } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
-import { isCopied } from '../state/read-report.ts';
+import { isCopied, reportState } from '../state/read-report.ts';
 
 /**
  * The work on a localized channel. One sentence takes its place where the channel is copied. Neither is shown until that is known;
- * after a failure the parts say themselves what they lack.
+ * after a failure each part says what is missing.
  */
 export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const app = useApp();
-  const { value, failure } = app.pool.state<Report<'translation.status'>>('translation.status');
+  const { value, failure } = reportState(app, 'translation.status');
   if (value === null && failure === null) return <Loading />;
   return isCopied(app) ? (
     <p class="note info">

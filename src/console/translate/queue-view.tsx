@@ -1,25 +1,24 @@
 import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
-import { EmptyState } from '../components/text.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { Panel } from '../components/panel.tsx';
+import { EmptyState } from '../components/text.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { reportFeed } from '../state/read-report.ts';
 import { useReportPages } from '../state/report-pages.ts';
 import type { View } from '../state/view.ts';
+import { editorAddress } from '../text/addresses.ts';
 import { counted } from '../text/format.ts';
 import { BlockersPanel } from './blockers-panel.tsx';
-import { TextCoverage } from './queue/text-coverage.tsx';
-import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
-import { editorAddress } from '../text/addresses.ts';
 import { OwnChannel } from './own-channel.tsx';
+import { TextCoverage } from './queue/coverage-map.tsx';
 import { QUEUE_COLUMNS } from './queue/queue-columns.tsx';
+import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 
 const EVERY_MS = 15_000;
 
-/** The translation tasks, the open units in them, and the blockers of a publication. */
 export const queueView: View = {
   feeds: (app) => [
     reportFeed(app, 'translation.status', { everyMs: EVERY_MS }),

@@ -7,7 +7,6 @@ import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import type { Tone } from '../components/text.tsx';
 
-/** A term of the Glossary. */
 export type Term = Report<'translation.glossary.query'>['items'][number];
 
 export const TERM_TONES = {

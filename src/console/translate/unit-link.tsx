@@ -3,7 +3,6 @@ import type { Report } from '../api/wire.ts';
 import { editorAddress } from '../text/addresses.ts';
 import { readableText } from '../text/text-tokens.ts';
 
-/** A unit in a list of a report. */
 interface ListedUnit {
   readonly task_id: string;
   readonly unit_id: string;
@@ -14,7 +13,6 @@ interface ListedUnit {
 
 type Work = Report<'translation.handoff'>['releases'][number];
 
-/** Why no publication has a unit, before what is wrong with it. */
 const LEFT_OUT = { excluded_file: 'In a file that is not published:', skipped_task: 'In a skipped task:' };
 
 /** Leads to a unit, which its text and its file name; by its id where it has no target. */

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../problems/problems.ts';
 import type { ControlField } from './control-body.ts';
 import type { ControlScope } from './control-scopes.ts';
 
-/** Fields that stand for each other: how many of them a body holds. */
+/** Alternative fields: how many of them a body holds. */
 export interface FieldChoice {
   readonly fields: readonly ControlField[];
   /** `one`: exactly one; `some`: at least one; `exclusive`: at most one. */

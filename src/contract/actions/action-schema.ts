@@ -6,8 +6,6 @@ import { isControlSwitch, type ControlField } from './control-body.ts';
 /**
  * The JSON Schema of the body of one action: the control body, with the fields that the action requires and those that
  * exclude each other.
- *
- * @param controlBody reference to the schema of the control body
  */
 export function renderActionSchema(action: ControlAction, controlBody: string): JsonSchema {
   const { summary, required, choices } = actionDefinition(action);

@@ -17,7 +17,6 @@ const MAX_RUNS_AT_ONCE = 100;
 /** Letters, digits and a few marks: it is used in queries and logs. */
 const SCHEDULE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,159}$/;
 
-/** The fields that say what a schedule runs, and when. */
 const SCHEDULE_FIELDS = {
   group: scheduleGroup,
   args: z.array(keyValueText),
@@ -37,7 +36,6 @@ const RELEASE_ARGUMENTS = keyValuePairs(
     .partial(),
 );
 
-/** The schedule that an action is about. */
 const scheduleId = z.string().meta({ title: 'Schedule', description: 'The id of the schedule.' });
 
 /** Fields of which a change of a schedule needs at least one. */
@@ -240,7 +238,7 @@ export const RELEASE_ACTIONS = {
         title: 'Runs',
         description: 'How many runs to start. Without it, one.',
       }),
-      force: forced('Runs schedules that are switched off, too.'),
+      force: forced('Also runs schedules that are switched off.'),
     },
     errors: ['unknown_schedule', 'schedule_disabled'],
   },

@@ -6,7 +6,6 @@ import { workerArguments } from './worker-arguments.ts';
 /** States that an external worker may set. */
 const SETTABLE_STATUSES = ['pending', 'in_progress', 'translated', 'failed', 'skipped'] as const;
 
-/** The translation task that an action is about. */
 const translationTask = z
   .string()
   .meta({ title: 'Translation task', description: 'The id of the translation task.' });
@@ -112,7 +111,7 @@ export const TRANSLATION_ACTIONS = {
   'translation-proofread': {
     title: 'Review translations',
     summary:
-      'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch; a provider evaluates them, too.',
+      'Accepts or rejects a task, imports a reviewed file, or checks translated tasks in a batch; a provider also evaluates them.',
     mode: 'inline or queued',
     scope: 'review',
     destructive: false,

@@ -5,19 +5,15 @@ import { TRANSLATION_ACTIONS } from './actions-translation.ts';
 /** Fields that every action accepts and records on its task. */
 export const AUDIT_FIELDS = ['reviewer', 'reason'] as const;
 
-/** The allowlist of control actions. */
 const ACTIONS = { ...RELEASE_ACTIONS, ...TRANSLATION_ACTIONS } as const satisfies Record<
   string,
   ActionDefinition
 >;
 
-/** The name of a control action. */
 export type ControlAction = keyof typeof ACTIONS;
 
-/** The definitions by action, each with its own types. */
 export type ActionTable = typeof ACTIONS;
 
-/** A field that every action accepts. */
 export type AuditField = (typeof AUDIT_FIELDS)[number];
 
 /** Every control action, in the order of the specification. */

@@ -3,22 +3,26 @@ import { z } from 'zod';
 import { mustBeOneOf } from '../problems/value-errors.ts';
 import { int64 } from '../schemas/int64.ts';
 
-/** Longest text field, in UTF-16 units. */
+/**
+ * What a field is beyond its type: `x-kind` in every document and form. `instant`: Unix seconds; `duration`: seconds; `interval`:
+ * seconds between two runs, and one run without it; `switch`: only `true` has a meaning; `prose`: a text of several lines.
+ * `x-clears` of a switch names the field whose value it removes.
+ */
+export type FieldSort = 'instant' | 'duration' | 'interval' | 'switch' | 'prose';
+
 const MAX_TEXT = 65_536;
-/** Longest name, id or path. */
 const MAX_NAME = 4096;
-/** Maximum number of items of a list of strings. */
 const MAX_STRINGS = 1000;
-/** Maximum number of translation results of one call. */
 const MAX_RESULTS = 10_000;
 
 const flag = z.boolean({ error: 'must be true or false' });
 const name = z.string({ error: 'must be a string' }).max(MAX_NAME, {
   error: `must not exceed ${MAX_NAME} characters`,
 });
-const prose = z.string({ error: 'must be a string' }).max(MAX_TEXT, {
-  error: `must not exceed ${MAX_TEXT} characters`,
-});
+const prose = z
+  .string({ error: 'must be a string' })
+  .max(MAX_TEXT, { error: `must not exceed ${MAX_TEXT} characters` })
+  .meta({ 'x-kind': 'prose' });
 const names = z
   .array(name, { error: 'must be a list of strings' })
   .max(MAX_STRINGS, { error: `must not exceed ${MAX_STRINGS} items` });
@@ -42,6 +46,7 @@ const GlossaryOverrideSchema = z.strictObject({
   reason: prose.meta({ title: 'Reason', description: 'Why the targets are accepted.' }),
   provenance: prose.meta({ title: 'Where it was decided', description: 'Where the decision was made.' }),
   confirmed_unix_seconds: int64({ min: 1 }).meta({
+    'x-kind': 'instant',
     title: 'Decided at',
     description: 'When the person decided.',
   }),
@@ -53,6 +58,7 @@ export const TermSourceSchema = z.strictObject({
     .enum(['manual', 'imported'], { error: mustBeOneOf(['manual', 'imported']) })
     .meta({ title: 'Origin', description: 'Whether a person wrote it, or a file brought it.' }),
   observed_unix_seconds: int64().meta({
+    'x-kind': 'instant',
     title: 'Seen at',
     description: 'When it was seen there.',
   }),
@@ -65,6 +71,7 @@ export const TermSourceSchema = z.strictObject({
 export const ControlBodySchema = z
   .strictObject({
     force: flag.meta({
+      'x-kind': 'switch',
       title: 'Do it anyway',
       description: 'Does it although a rule advises against it; what exactly depends on the action.',
     }),
@@ -76,14 +83,17 @@ export const ControlBodySchema = z
       description: '`key=value` pairs; the keys are fields of the action.',
     }),
     next_run_unix_seconds: int64().meta({
+      'x-kind': 'instant',
       title: 'Next run at',
       description: 'When the schedule runs next.',
     }),
     delay_seconds: int64().meta({
+      'x-kind': 'duration',
       title: 'Wait before the next run',
       description: 'How long from now until the schedule runs next.',
     }),
     every_seconds: int64().meta({
+      'x-kind': 'interval',
       title: 'Repeat',
       description: 'The time between two runs of the schedule; without it the schedule runs once.',
     }),
@@ -93,11 +103,21 @@ export const ControlBodySchema = z
       description: 'Runs after which the schedule ends.',
     }),
     clear_args: flag.meta({
+      'x-kind': 'switch',
+      'x-clears': 'args',
       title: 'Remove the arguments',
       description: 'Removes the arguments of the schedule.',
     }),
-    clear_every: flag.meta({ title: 'Run only once', description: 'Makes the schedule run once.' }),
-    enabled: flag.meta({ title: 'Runs by itself', description: 'Whether the schedule runs by itself.' }),
+    clear_every: flag.meta({
+      'x-kind': 'switch',
+      'x-clears': 'every_seconds',
+      title: 'Run only once',
+      description: 'Makes the schedule run once.',
+    }),
+    enabled: flag.meta({
+      title: 'Runs automatically',
+      description: 'Whether the schedule runs automatically.',
+    }),
     task_id: name.meta({
       title: 'Task',
       description: 'The task; for actions on translations the translation task.',
@@ -136,10 +156,12 @@ export const ControlBodySchema = z
       description: 'Attempts at a task before it has failed.',
     }),
     lease_seconds: int64({ min: 1 }).meta({
+      'x-kind': 'duration',
       title: 'Claim lasts',
       description: 'How long a claim of units or tasks lasts without a sign of life.',
     }),
     retry_backoff_seconds: int64({ min: 0 }).meta({
+      'x-kind': 'duration',
       title: 'Wait before a retry',
       description: 'Wait before the next attempt.',
     }),
@@ -183,7 +205,7 @@ export const ControlBodySchema = z
     }),
     allowed_translations: names.meta({
       title: 'Also allowed',
-      description: 'Translations that are correct, too.',
+      description: 'Other correct translations.',
     }),
     source_language: name.meta({
       title: 'From language',
@@ -211,6 +233,7 @@ export const ControlBodySchema = z
       description: 'A file of the exchange folder, relative to `exchange.root`.',
     }),
     from_worker: flag.meta({
+      'x-kind': 'switch',
       title: 'From the translation database',
       description: 'Takes the texts of the translation database.',
     }),
@@ -225,7 +248,6 @@ export const ControlBodySchema = z
 /** A parsed control body; int64 fields are a bigint where they exceed 2^53 - 1. */
 export type ControlBody = z.infer<typeof ControlBodySchema>;
 
-/** A field of the control body. */
 export type ControlField = keyof ControlBody;
 
 /** Every field of the control body, in the order of the specification. */
@@ -234,7 +256,6 @@ export const CONTROL_FIELDS = Object.keys(ControlBodySchema.shape) as readonly C
 /** Switches that count only when they are true. */
 export const CONTROL_SWITCHES = ['clear_args', 'clear_every', 'from_worker'] as const;
 
-/** One of {@link CONTROL_SWITCHES}. */
 export type ControlSwitch = (typeof CONTROL_SWITCHES)[number];
 
 /** Whether a field is one of {@link CONTROL_SWITCHES}. */

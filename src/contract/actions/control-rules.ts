@@ -3,7 +3,6 @@ import type { ControlBody, ControlField } from './control-body.ts';
 import type { FieldError } from '../problems/service-error.ts';
 import { mustBeOneOf } from '../problems/value-errors.ts';
 
-/** A rule of one action that needs no state. */
 type Rule = (body: ControlBody) => FieldError[];
 
 const PATH_FIELDS = [
@@ -39,7 +38,7 @@ export const CONTROL_RULES: Partial<Record<ControlAction, Rule>> = {
 };
 
 /**
- * Checks that the path fields of a body stay below their roots as far as text can tell; the daemon resolves links.
+ * Checks that the path fields of a body stay below their roots as far as text shows; the daemon resolves links.
  *
  * @returns one error a path that is absolute, climbs, or holds what no file name may
  */

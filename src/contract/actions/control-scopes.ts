@@ -1,16 +1,13 @@
 import { CONTROL_SCOPES } from '../schemas/vocabulary.ts';
 
-/** One of {@link CONTROL_SCOPES}. */
 export type ControlScope = (typeof CONTROL_SCOPES)[number];
 
 /** The scope of a job; `read` for one that changes nothing, which every valid token may run. */
 export type JobScope = ControlScope | 'read';
 
-/** The sender of a control call. */
 export interface Caller {
   /** Names the token in logs and histories; `null` when the daemon was called directly. */
   readonly tokenId: string | null;
-  /** The scopes of the token; `null` for all. */
   readonly allow: readonly ControlScope[] | null;
 }
 
@@ -20,7 +17,7 @@ export const CALLER_FIELDS = { tokenId: 'slipway-token-id', allow: 'slipway-toke
 /** The id of a token: what an operator gives it, or the beginning of its digest. */
 export const TOKEN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The scopes that a caller lacks, in the order of {@link CONTROL_SCOPES}. */
+/** The scopes that a caller does not have, in the order of {@link CONTROL_SCOPES}. */
 export function missingScopes({ allow }: Caller, needed: readonly ControlScope[]): readonly ControlScope[] {
   if (allow === null) return [];
   return CONTROL_SCOPES.filter((scope) => needed.includes(scope) && !allow.includes(scope));

@@ -44,7 +44,6 @@ export const channel = word(CHANNELS);
 /** A group of schedules. */
 export const scheduleGroup = word(SCHEDULE_GROUPS);
 
-/** The fields of schemas that {@link keyValuePairs} made. */
 const FIELDS_OF_PAIRS = new WeakMap<z.ZodType, z.ZodObject>();
 
 /** `key=value` pairs whose keys are the fields of a schema; gives the typed fields. */

@@ -1,6 +1,5 @@
 import { ServiceError } from '../problems/service-error.ts';
 
-/** Visible ASCII. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**

@@ -12,8 +12,6 @@ export interface PairError {
 /**
  * Parses `key=value` pairs: each key is a field of the schema, each value becomes the type of that field.
  *
- * @param schema the fields that exist
- * @param pairs text of the caller
  * @returns the typed fields, or every rejected pair; the messages name the key
  */
 export function parseKeyValuePairs<S extends z.ZodObject>(

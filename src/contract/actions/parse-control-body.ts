@@ -23,7 +23,6 @@ export interface AcceptedControlBody {
 /** The same with the fields that the action uses alone, each with the type that the action gives it. */
 export interface AcceptedActionBody<A extends ControlAction> {
   readonly body: BodyOf<A>;
-  /** The fields that are recorded on the task of every action. */
   readonly audit: Pick<ControlBody, AuditField>;
   readonly ignoredFields: readonly ControlField[];
 }
@@ -32,8 +31,6 @@ export interface AcceptedActionBody<A extends ControlAction> {
  * Parses the body of a control action: shape, bounds, required fields, fields that exclude each other, and the rules
  * that need no state. The service and the daemon both use it.
  *
- * @param action the action
- * @param value what `parseJsonExact` gave, or `undefined` when there was no body
  * @returns the body as it was sent and the names of the fields that the action does not use; or every rejected field
  */
 export function parseControlBody(

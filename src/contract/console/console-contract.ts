@@ -12,32 +12,29 @@ import { SERVICE_STATES, type ServiceStateName } from '../../domain/service-stat
 import { RUNBOOK_BASE } from '../problems/problem-links.ts';
 import { DAEMON_PROBLEMS } from '../problems/daemon-problems.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
-import { CONTROL_SWITCHES, ControlBodySchema, type ControlField } from '../actions/control-body.ts';
+import { ADVISED_CHECKS } from '../../domain/service-state/advised-checks.ts';
+import { ControlBodySchema, type ControlField } from '../actions/control-body.ts';
 import {
   MEMORY_STATES,
   PARSE_STATUSES,
   TRANSLATION_STATUSES,
   WORKER_STATUSES,
 } from '../schemas/vocabulary.ts';
-import { FIRST_FIELDS } from './form-layout.ts';
 import { SCHEDULABLE_JOBS } from './schedulable-jobs.ts';
 
 /** One control action as the console's forms need it. */
 export interface ConsoleAction extends Pick<
   ActionDefinition,
-  'title' | 'summary' | 'mode' | 'scope' | 'destructive' | 'reversal' | 'choices'
+  'title' | 'summary' | 'mode' | 'scope' | 'destructive' | 'reversal' | 'choices' | 'hasDryRun'
 > {
-  readonly hasDryRun: boolean;
   /** JSON Schema of the fields that the action requires or uses, with `reviewer` and `reason` last. */
   readonly schema: FieldsSchema;
   /** JSON Schema of the keys of `args`; `null` where `args` takes other texts, or is the arguments of a job. */
   readonly pairs: FieldsSchema | null;
-  /** The fields that its form shows first, in order. */
-  readonly first: readonly string[];
 }
 
 /** A job that a schedule can run. */
-export interface ConsoleJob {
+interface ConsoleJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it. */
   readonly scope: JobScope;
@@ -73,25 +70,17 @@ export interface ConsoleContract {
   readonly problems: Readonly<Record<string, string>>;
   /** The meaning of each state of the service for clients. */
   readonly states: Readonly<Record<ServiceStateName, string>>;
+  /** The checks of the doctor that an advice names, by the text that it begins with. */
+  readonly checks: typeof ADVISED_CHECKS;
   /** Where the runbooks are; the one of a reason is `REASON.md` below it. */
   readonly runbooks: string;
-  /** Fields for which only `true` has a meaning. */
-  readonly switches: readonly string[];
 }
 
 /** The part of the contract that every page needs before it can be shown: names and places, and no form. */
 export interface ConsoleOutline extends Omit<ConsoleContract, 'actions' | 'reports' | 'jobs' | 'problems'> {
   readonly actions: Readonly<Record<string, Omit<ConsoleAction, 'schema' | 'pairs'>>>;
-  readonly reports: ReadonlyArray<Pick<ConsoleReport, 'report' | 'path'>>;
+  readonly reports: ReadonlyArray<Omit<ConsoleReport, 'summary' | 'schema'>>;
   readonly jobs: Readonly<Record<string, Omit<ConsoleJob, 'schema'>>>;
-}
-
-/** The rest of the contract: the forms, and the meaning of problems. */
-export interface ConsoleForms extends Pick<ConsoleContract, 'problems'> {
-  readonly actions: Readonly<Record<string, Pick<ConsoleAction, 'schema' | 'pairs'>>>;
-  /** In the order of the outline. */
-  readonly reports: ReadonlyArray<Pick<ConsoleReport, 'summary' | 'schema'>>;
-  readonly jobs: Readonly<Record<string, Pick<ConsoleJob, 'schema'>>>;
 }
 
 const VOCABULARY = {
@@ -111,11 +100,12 @@ const OF_FORMS = [
   'enum',
   'minimum',
   'maximum',
-  'maxLength',
   'required',
+  'x-kind',
+  'x-clears',
 ] as const;
 
-/** Codes of the service that its daemon uses, too. */
+/** Codes of the service that its daemon also uses. */
 const SHARED_CODES = [
   'invalid_request',
   'unknown_task',
@@ -152,32 +142,19 @@ export function renderConsoleContract(runbooks = RUNBOOK_BASE): ConsoleContract 
     ),
     vocabulary: VOCABULARY,
     states: SERVICE_STATES,
+    checks: ADVISED_CHECKS,
     runbooks,
-    switches: ['force', ...CONTROL_SWITCHES],
   };
 }
 
 /** The outline of a contract. It is small, so that the first view need not wait for the forms. */
 export function outlineOf(contract: ConsoleContract): ConsoleOutline {
-  const { actions, reports, jobs, vocabulary, states, runbooks, switches } = contract;
+  const { actions, reports, jobs, problems: _problems, ...rest } = contract;
   return {
-    vocabulary,
-    states,
-    runbooks,
-    switches,
+    ...rest,
     actions: mapValues(actions, ({ schema: _schema, pairs: _pairs, ...action }) => action),
     reports: reports.map(({ report, path }) => ({ report, path })),
     jobs: mapValues(jobs, ({ schema: _schema, ...job }) => job),
-  };
-}
-
-/** The forms of a contract, without what its outline has. */
-export function formsOf({ actions, reports, jobs, problems }: ConsoleContract): ConsoleForms {
-  return {
-    problems,
-    actions: mapValues(actions, ({ schema, pairs }) => ({ schema, pairs })),
-    reports: reports.map(({ summary, schema }) => ({ summary, schema })),
-    jobs: mapValues(jobs, ({ schema }) => ({ schema })),
   };
 }
 
@@ -193,17 +170,12 @@ function renderAction(
   properties: Readonly<Record<ControlField, JsonSchema>>,
 ): ConsoleAction {
   const {
-    title,
-    summary,
-    mode,
-    scope,
-    destructive,
-    reversal,
-    hasDryRun,
-    choices,
     required,
     used,
+    errors: _errors,
+    reviewFields: _scope,
     fields = {},
+    ...rest
   } = actionDefinition(action);
   const names = new Set<ControlField>([...required, ...used]);
   // Last, wherever the action lists them, because they are about the call and not about its effect.
@@ -213,15 +185,7 @@ function renderAction(
   }
   const pairs = fields.args === undefined ? null : fieldsOfPairs(fields.args);
   return {
-    title,
-    summary,
-    mode,
-    scope,
-    destructive,
-    ...(reversal === undefined ? {} : { reversal }),
-    hasDryRun: hasDryRun === true,
-    choices,
-    first: FIRST_FIELDS[action] ?? required,
+    ...rest,
     pairs: pairs === null ? null : renderFields(pairs),
     schema: {
       required,

@@ -7,7 +7,7 @@ import { WORKER_ARGUMENTS } from '../actions/worker-arguments.ts';
 import type { ScheduleGroup } from '../schemas/vocabulary.ts';
 
 /** A job that schedules can run, as a form offers it. */
-export interface SchedulableJob {
+interface SchedulableJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it, as the daemon's job says. */
   readonly scope: JobScope;
@@ -17,7 +17,6 @@ export interface SchedulableJob {
 }
 
 const BODY = ControlBodySchema.shape;
-const NONE = z.strictObject({});
 const force = BODY.force.unwrap();
 const text = z.string();
 
@@ -81,31 +80,30 @@ const RES = ['res'] as const;
 const PARSE = ['parse'] as const;
 const I18N = ['i18n'] as const;
 
+function job(
+  title: string,
+  scope: JobScope,
+  groups: readonly ScheduleGroup[],
+  fields: z.ZodObject = z.strictObject({}),
+): SchedulableJob {
+  return { title, scope, groups, arguments: fields };
+}
+
 /**
  * The jobs that schedules can run, by the name that a schedule gives in `action`. The daemon has its own definitions; a test
  * compares them.
  */
 export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
-  sync: { title: 'Fetch the upstream release', scope: 'operate', groups: RES, arguments: FORCED },
-  'catalog-refresh': {
-    title: 'Look for a new upstream release',
-    scope: 'operate',
-    groups: RES,
-    arguments: FORCED,
-  },
-  verify: { title: 'Verify releases', scope: 'operate', groups: RES, arguments: SELECTED_RELEASES },
-  repair: { title: 'Repair releases', scope: 'operate', groups: RES, arguments: SELECTED_RELEASES },
-  refresh: {
-    title: 'Check the releases and renew the attestation',
-    scope: 'operate',
-    groups: RES,
-    arguments: FORCED,
-  },
-  'release-cleanup': {
-    title: 'Delete old releases',
-    scope: 'operate',
-    groups: RES,
-    arguments: z
+  sync: job('Fetch the upstream release', 'operate', RES, FORCED),
+  'catalog-refresh': job('Look for a new upstream release', 'operate', RES, FORCED),
+  verify: job('Verify releases', 'operate', RES, SELECTED_RELEASES),
+  repair: job('Repair releases', 'operate', RES, SELECTED_RELEASES),
+  refresh: job('Check the releases and renew the attestation', 'operate', RES, FORCED),
+  'release-cleanup': job(
+    'Delete old releases',
+    'operate',
+    RES,
+    z
       .strictObject({
         count: wholeNumber({ min: 1 }).meta({
           title: 'Releases to keep',
@@ -120,30 +118,25 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         dry_run: dryRun,
       })
       .partial(),
-  },
-  parse: { title: 'Index the text', scope: 'operate', groups: PARSE, arguments: NONE },
-  'parse-full': {
-    title: 'Index the text again from the start',
-    scope: 'operate',
-    groups: PARSE,
-    arguments: NONE,
-  },
-  'text-differences': {
-    title: 'List the texts that differ between two releases',
-    scope: 'read',
-    groups: PARSE,
-    arguments: z.strictObject({
+  ),
+  parse: job('Index the text', 'operate', PARSE),
+  'parse-full': job('Index the text again from the start', 'operate', PARSE),
+  'text-differences': job(
+    'List the texts that differ between two releases',
+    'read',
+    PARSE,
+    z.strictObject({
       from: releaseId.meta({ title: 'From release' }),
       to: releaseId.meta({ title: 'To release' }),
       offset: wholeNumber({ min: 0 }).meta({ title: 'Leave out the first' }).optional(),
       limit: wholeNumber({ min: 1, max: 1000 }).meta({ title: 'At most' }).optional(),
     }),
-  },
-  'localized-publish': {
-    title: 'Publish a localized release',
-    scope: 'publish',
-    groups: I18N,
-    arguments: z
+  ),
+  'localized-publish': job(
+    'Publish a localized release',
+    'publish',
+    I18N,
+    z
       .strictObject({
         from_worker: BODY.from_worker.unwrap(),
         translation_file: BODY.translation_file.unwrap(),
@@ -154,26 +147,16 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         ...PUBLISH_ARGUMENTS.omit({ resume: true }).shape,
       })
       .partial(),
-  },
-  'localized-follow': {
-    title: 'Publish when something has changed',
-    scope: 'publish',
-    groups: I18N,
-    arguments: NONE,
-  },
-  'task-build': { title: 'Build the translation tasks', scope: 'operate', groups: I18N, arguments: NONE },
-  propagate: {
-    title: 'Carry translations to repeated texts',
-    scope: 'operate',
-    groups: I18N,
-    arguments: NONE,
-  },
-  requalify: { title: 'Judge stored translations again', scope: 'operate', groups: I18N, arguments: NONE },
-  'worker-run': {
-    title: 'Translate with a provider',
-    scope: 'translate',
-    groups: I18N,
-    arguments: z
+  ),
+  'localized-follow': job('Publish when something has changed', 'publish', I18N),
+  'task-build': job('Build the translation tasks', 'operate', I18N),
+  propagate: job('Carry translations to repeated texts', 'operate', I18N),
+  requalify: job('Judge stored translations again', 'operate', I18N),
+  'worker-run': job(
+    'Translate with a provider',
+    'translate',
+    I18N,
+    z
       .strictObject({
         provider: BODY.provider.unwrap(),
         max_tasks: BODY.max_tasks.unwrap(),
@@ -192,24 +175,24 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         dry_run: WORKER_ARGUMENTS.shape.dry_run,
       })
       .partial(),
-  },
-  'handoff-export': {
-    title: 'Write the work of translators to a file',
-    scope: 'operate',
-    groups: I18N,
-    arguments: z
+  ),
+  'handoff-export': job(
+    'Write the work of translators to a file',
+    'operate',
+    I18N,
+    z
       .strictObject({
         format: word(['xliff-2.1', 'xliff-1.2', 'csv', 'jsonl']).meta({ title: 'Format' }),
         states: text.meta({ title: 'States', description: 'States of the units, with commas.' }),
         include: text.meta({ title: 'Only these files', description: 'A glob of files.' }),
       })
       .partial(),
-  },
-  proofread: {
-    title: 'Check translated tasks',
-    scope: 'review',
-    groups: I18N,
-    arguments: z
+  ),
+  proofread: job(
+    'Check translated tasks',
+    'review',
+    I18N,
+    z
       .strictObject({
         max_tasks: BODY.max_tasks.unwrap(),
         provider: BODY.provider.unwrap(),
@@ -217,36 +200,31 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         ...WORKER_ARGUMENTS.shape,
       })
       .partial(),
-  },
-  'memory-maintain': {
-    title: 'Check the Translation Memory',
-    scope: 'operate',
-    groups: I18N,
-    arguments: NONE,
-  },
-  'memory-import': {
-    title: 'Import a file into the Translation Memory',
-    scope: 'translate',
-    groups: I18N,
-    arguments: importArguments(['tmx', 'jsonl']),
-  },
-  'memory-export': {
-    title: 'Export the Translation Memory to a file',
-    scope: 'translate',
-    groups: I18N,
-    arguments: exportArguments(['tmx', 'jsonl'], 'trusted,candidate'),
-  },
-  'glossary-import': {
-    title: 'Import a file into the Glossary',
-    scope: 'translate',
-    groups: I18N,
-    arguments: importArguments(['tbx', 'csv']),
-  },
-  'glossary-export': {
-    title: 'Export the Glossary to a file',
-    scope: 'translate',
-    groups: I18N,
-    arguments: exportArguments(['tbx', 'csv'], 'draft,approved,deprecated'),
-  },
-  backup: { title: 'Back up the databases', scope: 'operate', groups: I18N, arguments: NONE },
+  ),
+  'memory-maintain': job('Check the Translation Memory', 'operate', I18N),
+  'memory-import': job(
+    'Import a file into the Translation Memory',
+    'translate',
+    I18N,
+    importArguments(['tmx', 'jsonl']),
+  ),
+  'memory-export': job(
+    'Export the Translation Memory to a file',
+    'translate',
+    I18N,
+    exportArguments(['tmx', 'jsonl'], 'trusted,candidate'),
+  ),
+  'glossary-import': job(
+    'Import a file into the Glossary',
+    'translate',
+    I18N,
+    importArguments(['tbx', 'csv']),
+  ),
+  'glossary-export': job(
+    'Export the Glossary to a file',
+    'translate',
+    I18N,
+    exportArguments(['tbx', 'csv'], 'draft,approved,deprecated'),
+  ),
+  backup: job('Back up the databases', 'operate', I18N),
 };

@@ -49,7 +49,7 @@ export const CHANNEL_REASONS = {
   PinOutdated:
     'spec.release names a localized release of an earlier official release, which cannot be served again. Name one of the current official release, or remove the pin.',
   ReleaseRolledBack:
-    'spec.release names a localized release, and a rollback has withdrawn the channel or has put the units of that release on hold. Mend the cause, review the units on hold, then publish with args=resume=true.',
+    'spec.release names a localized release, and a rollback has withdrawn the channel or has put the units of that release on hold. Fix the cause, review the units on hold, then publish with args=resume=true.',
   ChannelMirrored:
     'The localized channel of this server is copied from an origin, where it is translated and published. Choose its release at the origin, and remove spec.release here.',
   TextsNotReady:
@@ -62,7 +62,6 @@ export const CHANNEL_REASONS = {
     'Units with blocking findings prevent a publication; the message counts them. Correct them, or accept the findings.',
 } as const;
 
-/** One constant of the catalogue. */
 export type ChannelReason = keyof typeof CHANNEL_REASONS;
 
 /** The types of the conditions that every object has, in the order in which they are reported, and what True means. */
@@ -88,5 +87,4 @@ export const LOCALIZED_CONDITION_TYPES = {
 /** A type of a condition that only a localized channel has. */
 export type LocalizedConditionType = keyof typeof LOCALIZED_CONDITION_TYPES;
 
-/** A type of a condition. */
 export type ConditionType = keyof typeof CONDITION_TYPES | LocalizedConditionType;

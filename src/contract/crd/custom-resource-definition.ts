@@ -150,7 +150,6 @@ function releaseChannelSchema(): JsonSchema {
   };
 }
 
-/** A schema as the API server takes it: structural, with the integers named by their width. */
 function structural(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, {
     target: 'openapi-3.0',

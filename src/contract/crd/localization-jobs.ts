@@ -16,7 +16,6 @@ export const LOCALIZATION_JOBS = [
   'backup',
 ] as const;
 
-/** One of {@link LOCALIZATION_JOBS}. */
 export type LocalizationJob = (typeof LOCALIZATION_JOBS)[number];
 
 /** The jobs that publish a localized release. They would replace a pinned one. */

@@ -20,7 +20,6 @@ export const BLOCKERS_MAX = 16;
 /** Longest message, characters. Source: metav1.Condition. */
 export const MESSAGE_MAX = 1024;
 
-/** A rule of the API server in the Common Expression Language. */
 interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -50,7 +49,6 @@ function duration(least: string, what: string): z.ZodString {
     );
 }
 
-/** One regular job of localization. */
 const ScheduleSpecSchema = z.object({
   action: z.enum(LOCALIZATION_JOBS).describe('The job, such as worker-run or localized-publish.'),
   args: z
@@ -168,13 +166,11 @@ export const ReleaseChannelSpecSchema = z
   )
   .describe('The desired state.');
 
-/** The spec of a ReleaseChannel. */
 export type ReleaseChannelSpec = z.infer<typeof ReleaseChannelSpecSchema>;
 
 const Timestamp = z.string().describe('RFC 3339, UTC.').meta({ format: 'date-time' });
 const Message = z.string().max(MESSAGE_MAX);
 
-/** One condition, in the shape that every Kubernetes tool reads. */
 const ConditionSchema = z.object({
   type: z
     .enum(
@@ -194,7 +190,6 @@ const ConditionSchema = z.object({
   observedGeneration: z.int().min(0).describe('The generation of the spec that this condition refers to.'),
 });
 
-/** A condition of a ReleaseChannel. */
 export type ChannelCondition = z.infer<typeof ConditionSchema>;
 
 const CurrentReleaseSchema = z
@@ -209,9 +204,8 @@ const CurrentReleaseSchema = z
   .describe('The current release.');
 
 /** The possible results of a sync. */
-export const SYNC_RESULTS = ['Changed', 'Unchanged', 'Failed', 'Cancelled'] as const;
+const SYNC_RESULTS = ['Changed', 'Unchanged', 'Failed', 'Cancelled'] as const;
 
-/** One of {@link SYNC_RESULTS}. */
 export type SyncResult = (typeof SYNC_RESULTS)[number];
 
 const SyncStatusSchema = z
@@ -279,7 +273,7 @@ const LocalizationStatusSchema = z
       .describe('Why units would keep the official text, or nothing can be published.'),
     automation: z
       .object({ state: z.string().max(32), message: Message })
-      .describe('Whether the localized release follows the official one by itself.'),
+      .describe('Whether the localized release follows the official one automatically.'),
   })
   .describe('Translation of the current official release, for the localized channel.');
 
@@ -339,7 +333,6 @@ const PodVerdictSchema = z.object({
   since: Timestamp.describe('When this last changed.').optional(),
 });
 
-/** The release that one pod can really serve. */
 export type PodVerdict = z.infer<typeof PodVerdictSchema>;
 
 /** The findings of the operator. */
@@ -374,5 +367,4 @@ export const ReleaseChannelStatusSchema = z
   })
   .describe('The observed state.');
 
-/** The status of a ReleaseChannel. */
 export type ReleaseChannelStatus = z.infer<typeof ReleaseChannelStatusSchema>;

@@ -13,9 +13,6 @@ export const RELEASE_CHANNEL_KIND = 'ReleaseChannel';
 /** The name in URLs and in RBAC rules. */
 export const RELEASE_CHANNEL_PLURAL = 'releasechannels';
 
-/** Operators before 0.2 held deletions back with it; it is removed from every object. */
-export const OLD_FINALIZER = `${API_GROUP}/schedules`;
-
 /** A new value of this annotation requests an immediate reconciliation, and a sync of an official channel. */
 export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;
 

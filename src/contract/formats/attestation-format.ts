@@ -4,30 +4,25 @@ import {
   FAILURE_REASONS,
   type AttestationStatement,
   type AttestedRelease,
-  type RetainedRelease,
 } from '../../domain/verdict/attestation.ts';
 import { isAnnounced } from '../../domain/verdict/announced.ts';
-import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
-import {
-  isBlake3Hex,
-  manifestDigestOf,
-  type Blake3Hex,
-  type SnapshotId,
-} from '../../domain/release/digest.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
+import { namedReleases } from '../../domain/verdict/effective-attestation.ts';
+import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
 import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { JsonError } from '../json/json-error.ts';
 import { parseJsonExact } from '../json/json-exact.ts';
+import { blake3, releaseId, snapshotId } from './release-fields.ts';
 
 /** `payloadType` of the envelope. */
 export const ATTESTATION_PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
 /** `_type` of the payload. */
-export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 
 /** `predicateType` of the payload. */
-export const PREDICATE_TYPE = 'https://slipway.dev/attestation/distribution/v1';
+const PREDICATE_TYPE = 'https://slipway.dev/attestation/distribution/v1';
 
 /** Longest envelope, in bytes. The largest statement fits, whatever the names of its releases and files. */
 export const ENVELOPE_MAX_BYTES = 128 * 1024;
@@ -48,21 +43,6 @@ const count = z.int().min(0);
 const hex256 = z.string().regex(HEX_256, 'must be 64 lower-case hexadecimal digits');
 const label = z.string().min(1).max(256);
 
-const releaseId = z.custom<ReleaseId>(
-  (value) => typeof value === 'string' && parseReleaseId(value).ok,
-  'must be a release id',
-);
-
-const snapshotId = z.custom<SnapshotId>(
-  (value) => typeof value === 'string' && manifestDigestOf(value) !== null,
-  'must be "blake3:" and 64 lower-case hexadecimal digits',
-);
-
-const blake3 = z.custom<Blake3Hex>(
-  (value) => typeof value === 'string' && isBlake3Hex(value),
-  'must be 64 lower-case hexadecimal digits',
-);
-
 const attestedRelease = z.object({
   release_id: releaseId,
   snapshot_id: snapshotId,
@@ -80,14 +60,14 @@ const attestedRelease = z.object({
       examples: z.array(z.string().min(1).max(1024)).max(FAILURE_EXAMPLES),
     })
     .optional(),
-  // Daemons that stored the document as a part of the manifest do not write it here.
-  server_info: z
-    .object({ blake3, size: count.max(SERVER_INFO_MAX_BYTES) })
-    .nullable()
-    .optional(),
+  server_info: z.object({ blake3, size: count.max(SERVER_INFO_MAX_BYTES) }).nullable(),
 });
 
 const localizedRelease = attestedRelease.extend({ base_release_id: releaseId });
+
+const currentSince = unixSeconds.describe(
+  'When the release became current; Unix seconds. Later than that of every release that was current in the channel before.',
+);
 
 const staleRelease = z.object({ release_id: releaseId, base_release_id: releaseId });
 
@@ -109,8 +89,8 @@ export const PredicateSchema = z.object({
   expires_at: unixSeconds,
   store_id: label,
   verifier: z.object({ id: label, version: label, boot_id: label }),
-  official: attestedRelease.nullable(),
-  localized: localizedRelease.nullable(),
+  official: attestedRelease.extend({ current_since: currentSince }).nullable(),
+  localized: localizedRelease.extend({ current_since: currentSince }).nullable(),
   stale_localized: staleRelease
     .nullable()
     .optional()
@@ -145,7 +125,6 @@ export const EnvelopeSchema = z.object({
     .max(ENVELOPE_MAX_SIGNATURES),
 });
 
-/** A parsed envelope; nothing in it has been verified. */
 export type Envelope = z.output<typeof EnvelopeSchema>;
 
 type ParsedStatement = z.output<typeof StatementSchema>;
@@ -160,7 +139,6 @@ interface NamedRelease {
  * Parses a payload whose signature was verified: types, bounds, no duplicate keys, numbers within ±(2^53 - 1), and
  * subjects that are exactly the authorized releases of the predicate.
  *
- * @param bytes exactly the bytes that were verified
  * @returns the statement, or one sentence that names the field and what is wrong
  *
  * Source: in-toto attestation framework v1, Statement layer.
@@ -242,7 +220,6 @@ function parseJson<T>(bytes: Uint8Array, schema: z.ZodType<T>): Result<T, string
   return failure(issue === undefined ? 'invalid' : `${issue.path.join('.')}: ${issue.message}`);
 }
 
-/** Rules between fields. */
 function inconsistency(statement: AttestationStatement): string | null {
   if (statement.expires_at <= statement.issued_at) {
     return 'predicate.expires_at must be later than predicate.issued_at';
@@ -283,10 +260,8 @@ function authorizedReleases(statement: AttestationStatement): NamedRelease[] {
 }
 
 function allReleases(statement: AttestationStatement): NamedRelease[] {
-  const named = (channel: Channel, release: AttestedRelease | null): NamedRelease[] =>
-    release === null ? [] : [{ name: `${channel}/${release.release_id}`, release }];
-  return [
-    ...CHANNELS.flatMap((channel) => named(channel, statement[channel])),
-    ...statement.retained.flatMap((release: RetainedRelease) => named(release.channel, release)),
-  ];
+  return namedReleases(statement).map(({ channel, release }) => ({
+    name: `${channel}/${release.release_id}`,
+    release,
+  }));
 }

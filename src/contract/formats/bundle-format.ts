@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
-import {
-  isBlake3Hex,
-  manifestDigestOf,
-  type Blake3Hex,
-  type SnapshotId,
-} from '../../domain/release/digest.ts';
+import type { Blake3Hex, SnapshotId } from '../../domain/release/digest.ts';
 import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { blake3, releaseId, snapshotId } from './release-fields.ts';
 
 /**
  * A bundle: one release as an OCI image layout (OCI image specification 1.1, `image-layout.md` and `manifest.md`,
@@ -16,7 +12,7 @@ import { failure, success, type Result } from '../../domain/result.ts';
  * The packs, one after the other, are the bytes of the listed objects, one after the other, so that no layer is larger
  * than {@link BUNDLE_PACK_BYTES} whatever the size of an object.
  */
-export const BUNDLE_ARTIFACT_TYPE = 'application/vnd.slipway.release.v1';
+const BUNDLE_ARTIFACT_TYPE = 'application/vnd.slipway.release.v1';
 
 /** Media types of the layers, in their order; packs follow. */
 export const BUNDLE_LAYERS = {
@@ -27,7 +23,7 @@ export const BUNDLE_LAYERS = {
 } as const;
 
 export const OCI_MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
-export const OCI_INDEX_TYPE = 'application/vnd.oci.image.index.v1+json';
+const OCI_INDEX_TYPE = 'application/vnd.oci.image.index.v1+json';
 
 /** The empty config of an artifact. Source: OCI image specification 1.1, "Guidance for an Empty Descriptor". */
 export const OCI_EMPTY_CONFIG = {
@@ -43,7 +39,7 @@ export const OCI_EMPTY_CONFIG_TEXT = '{}';
 const OCI_REF_NAME = 'org.opencontainers.image.ref.name';
 
 /** Annotations of the manifest, for people: a reader believes only signed digests. */
-export const BUNDLE_ANNOTATIONS = {
+const BUNDLE_ANNOTATIONS = {
   channel: 'dev.slipway.channel',
   release: 'dev.slipway.release',
   snapshot: 'dev.slipway.snapshot',
@@ -63,22 +59,7 @@ const OBJECTS_FORMAT = 'slipway-objects';
 const SHA256 = /^sha256:[0-9a-f]{64}$/;
 
 const count = z.int().min(0);
-const blake3 = z.custom<Blake3Hex>(
-  (value) => typeof value === 'string' && isBlake3Hex(value),
-  'is not a BLAKE3 digest',
-);
-
-const releaseName = z.object({
-  channel: z.enum(CHANNELS),
-  release_id: z.custom<ReleaseId>(
-    (value) => typeof value === 'string' && parseReleaseId(value).ok,
-    'is not a release id',
-  ),
-  snapshot_id: z.custom<SnapshotId>(
-    (value) => typeof value === 'string' && manifestDigestOf(value) !== null,
-    'is not a snapshot id',
-  ),
-});
+const releaseName = z.object({ channel: z.enum(CHANNELS), release_id: releaseId, snapshot_id: snapshotId });
 
 /** A release by its name and its content. */
 export interface NamedSnapshot {
@@ -90,7 +71,6 @@ export interface NamedSnapshot {
 const objectListSchema = z.object({
   format: z.literal(OBJECTS_FORMAT),
   version: z.literal(1),
-  /** Lines that follow. */
   objects: count.max(MANIFEST_MAX_ENTRIES + 1),
   /** Sum of their sizes, bytes: the sum of the sizes of the packs. */
   bytes: count,
@@ -107,10 +87,8 @@ export interface ObjectListHeader {
 
 const objectSchema = z.object({ blake3, size: count });
 
-/** A further line of the list of objects. */
-export interface ListedObject {
+interface ListedObject {
   readonly blake3: Blake3Hex;
-  /** Bytes. */
   readonly size: number;
 }
 
@@ -126,7 +104,6 @@ export interface Descriptor {
   readonly mediaType: string;
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
-  /** Bytes. */
   readonly size: number;
 }
 
@@ -143,7 +120,6 @@ const manifestSchema = z.object({
   annotations: z.looseObject({ [BUNDLE_ANNOTATIONS.snapshot]: z.string() }),
 });
 
-/** The layers of a bundle. */
 export interface BundleLayers {
   readonly attestation: Descriptor;
   readonly manifest: Descriptor;
@@ -185,8 +161,7 @@ export function ociLayoutProblem(text: string): string | null {
   return parsed.ok ? null : parsed.error;
 }
 
-/** The release of a bundle. */
-export interface BundleSubject {
+interface BundleSubject {
   readonly release: NamedSnapshot;
   readonly since: NamedSnapshot | null;
 }

@@ -13,7 +13,6 @@ export const MANIFEST_DESTINATION = '(manifest)';
 /** Maximum number of objects and manifests that one request of `POST /v1/damage` names. */
 export const DAMAGE_REPORTS_MAX = 1000;
 
-/** Longest destination of a report, characters. */
 const DESTINATION_MAX = 1024;
 /** Longest message of a report, characters. */
 export const DAMAGE_MESSAGE_MAX = 500;
@@ -47,14 +46,9 @@ export const DamageAcceptedAnswer = answer(
   { accepted: 1, ignored: 0 },
 );
 
-/** One object or manifest that a reader found missing or damaged. */
 export type ReportedObject = z.output<typeof DamageReportSchema>;
 
-/**
- * Parses the body of `POST /v1/damage`.
- *
- * @returns the reports, or every rejected field
- */
+/** Parses the body of `POST /v1/damage`. @returns the reports, or every rejected field */
 export function parseDamageReports(value: unknown): Result<readonly ReportedObject[], FieldError[]> {
   const parsed = DamageReportsSchema.safeParse(value);
   return parsed.success ? success(parsed.data.reports) : failure(fieldErrorsOf(parsed.error, 'field'));

@@ -1,4 +1,3 @@
-/** Why a file in exchange is refused. */
 export type ExchangeFileReason =
   | 'encoding_invalid'
   | 'syntax_invalid'

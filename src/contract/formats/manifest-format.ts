@@ -1,4 +1,4 @@
-import { BLOCK_SIZE, hasBlockList } from '../../domain/release/blocks.ts';
+import { hasBlockList, SINGLE_BLOCK_MAX_BYTES } from '../../domain/release/blocks.ts';
 import { isChannel } from '../../domain/release/channel.ts';
 import { parseDestination } from '../../domain/release/destination.ts';
 import { isBlake3Hex, isCrc64Decimal } from '../../domain/release/digest.ts';
@@ -16,7 +16,7 @@ import { failure, success, type Result } from '../../domain/result.ts';
  * {@link ManifestEntry}, no white space, escapes as `JSON.stringify` writes them. So the same content is always the same
  * bytes and the same snapshot id.
  */
-export const MANIFEST_FORMAT = 'slipway-manifest';
+const MANIFEST_FORMAT = 'slipway-manifest';
 
 /** Longest manifest file, in bytes. */
 export const MANIFEST_MAX_BYTES = 2 * 1024 * 1024 * 1024;
@@ -24,7 +24,6 @@ export const MANIFEST_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 /** Maximum number of different media types in one manifest. */
 export const MANIFEST_MAX_MEDIA_TYPES = 4096;
 
-/** Longest app version, in characters. */
 const APP_VERSION_MAX_LENGTH = 256;
 
 // RFC 9110, section 8.3.1: type/subtype and parameters. Only what may stand in a Content-Type field line.
@@ -47,10 +46,6 @@ export function renderManifestHeader(header: ManifestHeader): string {
     base_release_id: header.base_release_id,
     entry_count: header.entry_count,
     total_bytes: header.total_bytes,
-    server_info:
-      header.server_info === undefined
-        ? undefined
-        : { blake3: header.server_info.blake3, size: header.server_info.size },
     app_version: header.app_version,
   });
 }
@@ -68,12 +63,7 @@ export function renderManifestEntry(entry: ManifestEntry): string {
   });
 }
 
-/**
- * Parses line 1 of a manifest.
- *
- * @param line the line without its line feed
- * @returns the header, or one sentence that says what is wrong
- */
+/** Parses line 1 of a manifest. @returns the header, or one sentence that says what is wrong */
 export function parseManifestHeader(line: string): Result<ManifestHeader, string> {
   const fields = parseObject(line);
   if (fields === null) return failure('the header is not a JSON object');
@@ -89,7 +79,6 @@ export function parseManifestHeader(line: string): Result<ManifestHeader, string
 /**
  * Parses one entry line of a manifest. The caller checks its relation to other lines (order, sums).
  *
- * @param line the line without its line feed
  * @returns the entry, or one sentence that says what is wrong
  */
 export function parseManifestEntry(line: string): Result<ManifestEntry, string> {
@@ -106,11 +95,7 @@ export function parseManifestEntry(line: string): Result<ManifestEntry, string> 
   return success(entry);
 }
 
-/**
- * What is wrong with the fields of an entry, or `null`.
- *
- * @param fields an object of unknown origin
- */
+/** What is wrong with the fields of an entry, or `null`. */
 export function entryProblem(fields: Readonly<Record<string, unknown>>): string | null {
   const { destination, size, blake3, crc64, source, media_type, blocks } = fields;
   if (typeof destination !== 'string') return 'destination is not a string';
@@ -141,30 +126,20 @@ export function headerProblem(fields: Readonly<Record<string, unknown>>): string
     return `entry_count is not an integer from 0 to ${MANIFEST_MAX_ENTRIES}`;
   }
   if (!isCount(fields['total_bytes'])) return 'total_bytes is not an integer from 0 to 2^53 - 1';
-  return serverInfoProblem(fields['server_info']) ?? appVersionProblem(fields['app_version']);
+  return appVersionProblem(fields['app_version']);
 }
 
 function blocksProblem(size: number, blocks: unknown): string | null {
   if (!hasBlockList(size)) {
     return blocks === undefined
       ? null
-      : `blocks is only allowed for entries of more than ${BLOCK_SIZE} bytes`;
+      : `blocks is only allowed for entries of more than ${SINGLE_BLOCK_MAX_BYTES} bytes`;
   }
-  if (blocks === undefined) return `blocks is missing, but the entry has more than ${BLOCK_SIZE} bytes`;
+  if (blocks === undefined)
+    return `blocks is missing, but the entry has more than ${SINGLE_BLOCK_MAX_BYTES} bytes`;
   return typeof blocks === 'string' && isBlake3Hex(blocks)
     ? null
     : 'blocks is not 64 lower-case hexadecimal digits';
-}
-
-function serverInfoProblem(value: unknown): string | null {
-  if (value === undefined) return null;
-  if (typeof value !== 'object' || value === null) return 'server_info is not an object';
-  const { blake3, size } = value as Readonly<Record<string, unknown>>;
-  if (typeof blake3 !== 'string' || !isBlake3Hex(blake3)) return 'server_info.blake3 is not a BLAKE3 digest';
-  // It is one JSON document that is read as a whole: anything larger than a block is not one.
-  return isCount(size) && !hasBlockList(size)
-    ? null
-    : `server_info.size is not an integer from 0 to ${BLOCK_SIZE}`;
 }
 
 function appVersionProblem(value: unknown): string | null {

@@ -1,30 +1,12 @@
 import { z } from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
-import {
-  isBlake3Hex,
-  manifestDigestOf,
-  type Blake3Hex,
-  type SnapshotId,
-} from '../../domain/release/digest.ts';
 import { MANIFEST_MAX_ENTRIES } from '../../domain/release/manifest.ts';
-import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { blake3, releaseId, snapshotId } from './release-fields.ts';
 
 /** Longest release record, in bytes. */
 export const RELEASE_RECORD_MAX_BYTES = 16 * 1024;
 
-const releaseId = z.custom<ReleaseId>(
-  (value) => typeof value === 'string' && parseReleaseId(value).ok,
-  'must be a release id',
-);
-const blake3 = z.custom<Blake3Hex>(
-  (value) => typeof value === 'string' && isBlake3Hex(value),
-  'must be 64 lower-case hexadecimal digits',
-);
-const snapshotId = z.custom<SnapshotId>(
-  (value) => typeof value === 'string' && manifestDigestOf(value) !== null,
-  'must be "blake3:" and 64 lower-case hexadecimal digits',
-);
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 const schema = z
@@ -43,7 +25,6 @@ const schema = z
       /** SHA-256 of the same bytes, lower-case hexadecimal, for tools without BLAKE3. */
       sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
       entry_count: count.max(MANIFEST_MAX_ENTRIES),
-      /** Sum of the entry sizes in bytes. */
       total_bytes: count,
     }),
     /** BLAKE3 over what the manifest says apart from the name of the release. */
@@ -65,12 +46,7 @@ export function renderReleaseRecord(record: ReleaseRecord): string {
   return `${JSON.stringify(schema.parse(record), null, 2)}\n`;
 }
 
-/**
- * Parses a release record.
- *
- * @param text the whole file
- * @returns the record, or one sentence that names every problem
- */
+/** Parses a release record. @returns the record, or one sentence that names every problem */
 export function parseReleaseRecord(text: string): Result<ReleaseRecord, string> {
   let value: unknown;
   try {

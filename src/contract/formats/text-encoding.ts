@@ -1,4 +1,3 @@
-/** Encodings of files in exchange. */
 export type FileEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /** The encoding of a file by its byte order mark; UTF-8 without one. @param start at least the first two bytes of a longer file */

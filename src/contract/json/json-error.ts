@@ -1,4 +1,3 @@
-/** Problems of a JSON text. */
 export type JsonErrorKind =
   | 'syntax'
   | 'too_large'

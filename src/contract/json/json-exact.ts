@@ -1,7 +1,6 @@
 import { scanJsonStructure } from './json-structure.ts';
 import { JsonError } from './json-error.ts';
 
-/** Bounds of {@link parseJsonExact}. */
 export interface JsonLimits {
   /** Deepest nesting of objects and arrays; default 64. */
   readonly maxDepth?: number;
@@ -43,7 +42,6 @@ const ExactJson = JSON as unknown as {
  * Parses JSON without losing a digit: integers outside ±(2^53 - 1) become bigint, everything else is what
  * `JSON.parse` gives.
  *
- * @param text a JSON text
  * @param limits depth, size, number of keys and values, and whether ambiguous input (duplicate keys) is refused
  * @throws JsonError that says what is wrong and at which offset (UTF-16 units) where that is known
  *
@@ -78,7 +76,6 @@ export function parseJsonExact(text: string, limits: JsonLimits = {}): unknown {
  * Renders a value as JSON, bigint as bare digits; the inverse of {@link parseJsonExact}.
  *
  * @param value JSON values and bigint; `undefined` members are left out as `JSON.stringify` does
- * @param indent spaces of indentation, default none
  * @throws TypeError when the value has no JSON form or refers to itself
  */
 export function stringifyJsonExact(value: unknown, indent = 0): string {

@@ -11,7 +11,7 @@ import { JsonError } from './json-error.ts';
 
 const NUMBER_TOKEN = /-?[0-9][0-9.eE+-]*/y;
 
-export interface StructureLimits {
+interface StructureLimits {
   readonly maxDepth: number;
   readonly strict: boolean;
   readonly maxKeysOfObject: number;
@@ -88,7 +88,6 @@ function tooManyValues(most: number, at: number): JsonError {
   return new JsonError('too_many_values', `the JSON text has more than ${most} values (offset ${at})`);
 }
 
-/** Checks a key and adds it to the keys of its object. */
 function checkKey(token: string, keys: Set<string>, at: number): void {
   const key = decode(token, at);
   if (key === '__proto__') {

@@ -14,7 +14,6 @@ interface PathParameter {
 /** Characters of the longest release id, a slash, and the longest destination. */
 const PATH_MAX_LENGTH = 1_153;
 
-/** Parameters in the path, by name. */
 const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   action: {
     description: 'The control action.',
@@ -33,23 +32,30 @@ const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
   },
 };
 
-/** Request headers of the byte path, by method. */
 const CDN_REQUEST_HEADERS: Readonly<Record<string, readonly Json[]>> = {
   get: [
     headerParameter('Range', 'Byte ranges, RFC 9110 section 14.2.', 'bytes=0-1023'),
     headerParameter('If-Range', 'The strong ETag for which the range holds.'),
     headerParameter('If-None-Match', 'ETags of copies the client holds.'),
-    headerParameter('If-Modified-Since', 'An HTTP date; ignored when If-None-Match is sent.'),
+    headerParameter(
+      'If-Modified-Since',
+      'The `Last-Modified` of a copy, exactly; ignored when If-None-Match is sent.',
+    ),
   ],
   head: [
     headerParameter('If-None-Match', 'ETags of copies the client holds.'),
-    headerParameter('If-Modified-Since', 'An HTTP date; ignored when If-None-Match is sent.'),
+    headerParameter(
+      'If-Modified-Since',
+      'The `Last-Modified` of a copy, exactly; ignored when If-None-Match is sent.',
+    ),
   ],
 };
 
 const VALIDATORS = {
   ETag: responseHeader('The BLAKE3 digest of the resource, a strong validator.'),
-  'Last-Modified': responseHeader('When the release was registered.'),
+  'Last-Modified': responseHeader(
+    'When the release became current; below a release id, when it was registered.',
+  ),
   'Cache-Control': responseHeader('Immutable below a release id, else `no-cache`.'),
 };
 const WHOLE = {
@@ -67,8 +73,12 @@ export const CDN_RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   },
   304: VALIDATORS,
   416: { 'Content-Range': responseHeader('`bytes */size`.') },
-  429: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } } },
-  503: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } } },
+  429: {
+    'Retry-After': { description: 'Seconds.', schema: { type: 'integer', format: 'int64', minimum: 1 } },
+  },
+  503: {
+    'Retry-After': { description: 'Seconds.', schema: { type: 'integer', format: 'int64', minimum: 0 } },
+  },
 };
 
 /** The parameters of one operation: path, query, headers. */

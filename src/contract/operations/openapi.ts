@@ -5,7 +5,6 @@ import { renderComponents, type JsonSchema } from '../json/json-schema.ts';
 import { problem, type AnswerDefinition } from './operation-definition.ts';
 import { INTERFACE_VERSION, listOperations } from './operations.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
-import { SECURITY_REQUIREMENT, SECURITY_SCHEMES, TAGS } from './openapi-texts.ts';
 import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../problems/problem-links.ts';
 import { ProblemSchema } from '../problems/problem-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
@@ -19,7 +18,40 @@ import { TranslationTaskSchema } from '../reports/report-translation.ts';
 import { TaskSchema } from '../reports/report-daemon.ts';
 import { ReleaseSummarySchema } from '../schemas/answers/release.ts';
 import { VerdictSchema } from '../schemas/answers/verdict.ts';
-import { JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../json/media-types.ts';
+import { ANY_MEDIA_TYPE, JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../json/media-types.ts';
+
+/** Groups of operations, with their purpose. */
+const TAGS = [
+  { name: 'Health', description: 'Liveness and readiness.' },
+  { name: 'Release', description: 'Bootstrap, the current release, its history and its manifest.' },
+  { name: 'Launcher', description: 'Endpoints for existing launchers.' },
+  { name: 'CDN', description: 'Resource bytes.' },
+  { name: 'Service', description: 'The service itself.' },
+  { name: 'Admin', description: 'Reports of the daemon.' },
+  { name: 'Control', description: 'Actions of the daemon.' },
+] as const;
+
+/** The document declares the token for all operations except the console, as its interface demands. */
+const OPEN_READS =
+  'Public reads (everything outside `/admin`) need no token by default; `auth.public: token` requires one for them, and probes and `/api/launcher` never need one.';
+
+/** The two ways to present a token. */
+const SECURITY_SCHEMES = {
+  bearerToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: `\`Authorization: Bearer <ADMIN_TOKEN>\`. ${OPEN_READS}`,
+  },
+  queryToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'svc_token',
+    description: `\`?svc_token=<ADMIN_TOKEN>\`, for links; the server removes it before it logs or forwards the URL. ${OPEN_READS}`,
+  },
+} as const;
+
+/** Either scheme is enough. */
+const SECURITY_REQUIREMENT = [{ bearerToken: [] }, { queryToken: [] }];
 
 type Json = Record<string, unknown>;
 type Operation = ReturnType<typeof listOperations>[number];
@@ -51,11 +83,7 @@ const REFUSED_HEADS: Readonly<Record<string, { readonly name: string; readonly a
 
 const REQUEST_ID = '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD';
 
-/**
- * Builds the OpenAPI document of the service from the operation table.
- *
- * Source: OpenAPI Specification 3.0.3.
- */
+/** Builds the OpenAPI document of the service from the operation table. Source: OpenAPI Specification 3.0.3. */
 export function buildOpenApi(): Json {
   const operations = listOperations();
   const paths: Record<string, Json> = {};
@@ -153,7 +181,7 @@ function renderContent(answer: AnswerDefinition): Json {
     };
   }
   if (answer.kind === 'content') {
-    const binary = answer.mediaType === 'application/octet-stream';
+    const binary = answer.mediaType === ANY_MEDIA_TYPE;
     const schema = { type: 'string', ...(binary ? { format: 'binary' } : {}) };
     return { content: { [answer.mediaType]: { schema } } };
   }
@@ -182,10 +210,11 @@ function problemExample(code: ProblemCode): z.input<typeof ProblemSchema> {
 function controlRequestBody(): Json {
   return {
     required: false,
-    description: 'Fields that the action does not use are listed in `ignored_fields` of the answer.',
+    description:
+      'Fields that the action does not use are listed in `ignored_fields` of the answer. `null` counts as no body.',
     content: {
       [JSON_MEDIA_TYPE]: {
-        schema: reference('ControlBody'),
+        schema: { type: 'object', nullable: true, allOf: [reference('ControlBody')] },
         example: { force: true, reason: 'new upstream' },
       },
     },

@@ -4,12 +4,10 @@ import type { ReportName } from '../reports/reports.ts';
 import type { Answer } from '../schemas/answers/answer.ts';
 import type { QuerySchema } from '../schemas/query.ts';
 
-/** The content of one status of an operation. */
 export type AnswerDefinition =
   | {
       readonly kind: 'json';
       readonly description: string;
-      /** The component name of the body's schema. */
       readonly name: string;
       readonly answer: Answer;
     }
@@ -17,7 +15,6 @@ export type AnswerDefinition =
   | { readonly kind: 'content'; readonly description: string; readonly mediaType: string }
   | { readonly kind: 'empty'; readonly description: string };
 
-/** One operation of the service interface. */
 export interface OperationDefinition {
   readonly method: 'get' | 'head' | 'post';
   /** Path template in OpenAPI syntax. */
@@ -26,11 +23,8 @@ export interface OperationDefinition {
   readonly summary: string;
   readonly query: QuerySchema;
   readonly body?: z.ZodType;
-  /**
-   * `none`: never needs a token; `public`: needs one only where the server is configured so; `admin`: always.
-   */
+  /** `none`: never needs a token; `public`: needs one only where the server is configured so; `admin`: always. */
   readonly auth: 'none' | 'public' | 'admin';
-  /** The report or action of the daemon. */
   readonly daemon?: { readonly report: ReportName } | { readonly control: true };
   /** Whether parameters that are not declared are ignored (public routes) or refused (admin routes). */
   readonly tolerateUnknownQuery: boolean;

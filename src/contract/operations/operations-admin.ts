@@ -146,7 +146,6 @@ export const ADMIN_OPERATIONS = {
   },
 } as const satisfies Record<string, OperationDefinition>;
 
-/** An operation that answers with one report of the daemon. */
 function read<N extends ReportName, P extends string>(
   path: P,
   name: N,

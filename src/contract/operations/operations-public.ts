@@ -6,6 +6,7 @@ import {
   problem,
   type OperationDefinition,
 } from './operation-definition.ts';
+import { ANY_MEDIA_TYPE } from '../json/media-types.ts';
 import { DistributionAnswer, ResourcesAnswer, ServerInfoAnswer } from '../schemas/answers/distribution.ts';
 import { HealthAnswer } from '../schemas/answers/health.ts';
 import {
@@ -213,11 +214,8 @@ export const PUBLIC_OPERATIONS = {
     tag: 'CDN',
     summary: 'The bytes of a resource, whole or in part.',
     answers: {
-      200: content('application/octet-stream', 'The bytes, in the media type of the resource.'),
-      206: content(
-        'application/octet-stream',
-        'The requested part; several ranges as `multipart/byteranges`.',
-      ),
+      200: content(ANY_MEDIA_TYPE, 'The bytes, in the media type of the resource.'),
+      206: content(ANY_MEDIA_TYPE, 'The requested part; several ranges as `multipart/byteranges`.'),
       304: empty('The copy the client holds is current.'),
       401: UNAUTHENTICATED,
       429: TOO_MANY_REQUESTS,

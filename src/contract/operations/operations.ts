@@ -11,7 +11,6 @@ export const INTERFACE_VERSION = '0.1.0';
  */
 export const OPERATIONS = { ...PUBLIC_OPERATIONS, ...ADMIN_OPERATIONS } as const;
 
-/** The name of an operation; the `operationId` of the OpenAPI document. */
 export type OperationId = keyof typeof OPERATIONS;
 
 /** Every operation with its id, in the order of the table, with types widened to {@link OperationDefinition}. */

@@ -12,8 +12,6 @@ export const TOKEN_PARAMETER = 'svc_token';
  * Parses the query of one operation: integers and booleans strictly from text, bounds, required parameters. A
  * declared parameter must not be repeated; unknown ones are refused or ignored as the schema says.
  *
- * @param schema the operation's query schema
- * @param parameters as received; the token parameter is skipped
  * @returns the typed values, which must not be changed, or every rejected parameter by name
  */
 export function parseQuery<T extends QuerySchema>(
@@ -49,11 +47,7 @@ function parseParameters<T extends QuerySchema>(
   return parsed.success && errors.length === 0 ? success(parsed.data) : failure(errors);
 }
 
-/**
- * Renders parsed query values as text again, to send them on; the inverse of {@link parseQuery}.
- *
- * @param values what `parseQuery` gave
- */
+/** Renders parsed query values as text again, to send them on; the inverse of {@link parseQuery}. */
 export function renderQuery(values: Readonly<Record<string, unknown>>): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

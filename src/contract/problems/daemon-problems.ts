@@ -13,7 +13,8 @@ export const DAEMON_PROBLEMS = {
   invalid_path: {
     status: 400,
     title: 'Invalid path',
-    description: 'A path leaves its configured root, is absolute or malformed; send it relative to the root.',
+    description:
+      'A path leaves its configured root, is absolute or malformed, or, in a query, names no file; send it relative to the root.',
   },
   scope_missing: {
     status: 403,

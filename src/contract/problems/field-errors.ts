@@ -5,10 +5,8 @@ import type { FieldError } from './service-error.ts';
 /** Maximum number of errors that one answer lists. */
 const MAX_ERRORS = 50;
 
-/** The errors of one kind. */
 interface ErrorsOfOneKind {
   readonly first: FieldError;
-  /** Pointers of all. */
   readonly pointers: Set<string>;
 }
 
@@ -16,7 +14,6 @@ interface ErrorsOfOneKind {
  * Turns what zod found into the `errors` of a problem body. It lists the first error of each kind and counts the others:
  * the unknown fields of one object are one kind, and so are equal errors of the items of one list.
  *
- * @param error the findings
  * @param kind `field` gives RFC 6901 pointers into the body, `parameter` gives the names of query parameters
  * @param prefix where the parsed value is in the body; default its root
  */

@@ -1,4 +1,3 @@
-/** One row of the problem catalogue. */
 export interface ProblemDefinition {
   readonly status: number;
   readonly title: string;

@@ -7,7 +7,6 @@ export const ReasonSchema = z
   .enum(Object.keys(REASONS) as [Reason, ...Reason[]])
   .describe('Why a release is not distributable; see the catalogue of reasons.');
 
-/** One rejected field. */
 const FieldErrorSchema = z.object({
   pointer: z
     .string()
@@ -17,11 +16,7 @@ const FieldErrorSchema = z.object({
   message: z.string(),
 });
 
-/**
- * The body of every error: problem details with a code of the catalogue.
- *
- * Source: RFC 9457, section 3.
- */
+/** The body of every error: problem details with a code of the catalogue. Source: RFC 9457, section 3. */
 export const ProblemSchema = z
   .object({
     type: z.string().describe('URI reference that names the problem type.'),
@@ -46,5 +41,4 @@ export const ProblemSchema = z
   })
   .describe('Problem details (RFC 9457).');
 
-/** A parsed problem body. */
 export type Problem = z.infer<typeof ProblemSchema>;

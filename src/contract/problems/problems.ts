@@ -1,7 +1,6 @@
 import { DAEMON_PROBLEMS } from './daemon-problems.ts';
 import type { ProblemDefinition } from './problem-definition.ts';
 
-/** Codes of the service itself. */
 const SERVICE_PROBLEMS = {
   invalid_request: {
     status: 400,
@@ -124,7 +123,6 @@ const SERVICE_PROBLEMS = {
 /** Every code that a problem body can carry. */
 export const PROBLEMS = { ...SERVICE_PROBLEMS, ...DAEMON_PROBLEMS } as const;
 
-/** A code of the catalogue. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Whether text is a code of the catalogue. */

@@ -7,7 +7,6 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** The optional parts of a {@link ServiceError}. */
 export interface ServiceErrorOptions {
   readonly reason?: ServiceReason;
   readonly errors?: readonly FieldError[];
@@ -25,10 +24,6 @@ export class ServiceError extends Error {
   readonly code: ProblemCode;
   readonly options: ServiceErrorOptions;
 
-  /**
-   * @param code a code of the catalogue; decides status and title
-   * @param detail what is wrong, where, and what to do, for the caller
-   */
   constructor(code: ProblemCode, detail: string, options: ServiceErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ServiceError';

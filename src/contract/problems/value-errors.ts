@@ -6,13 +6,7 @@ export function mustBeOneOf(values: readonly string[]): string {
 /** Longest part of an unknown name that an error repeats, in UTF-16 units. */
 const SHOWN_LENGTH = 128;
 
-/**
- * The error text of a name that nothing has.
- *
- * @param what the kind of thing, such as `schedule`
- * @param name as the caller sent it; cut when it is long
- * @param known the names that exist, or where to find them
- */
+/** The error text of a name that nothing has. */
 export function unknownName(what: string, name: string, known: readonly string[] | string): string {
   const shown = name.length > SHOWN_LENGTH ? `${name.slice(0, SHOWN_LENGTH)}...` : name;
   if (typeof known === 'string') return `unknown ${what} "${shown}"; ${known}`;

@@ -2,7 +2,7 @@
 export type ParseErrorSeverity = 'warning' | 'error';
 
 /** The meaning of a parse error code, and the next step of an operator. */
-export interface ParseErrorMeaning {
+interface ParseErrorMeaning {
   readonly severity: ParseErrorSeverity;
   readonly meaning: string;
   readonly nextStep: string;
@@ -127,7 +127,6 @@ export const PARSE_ERROR_CODES = {
   ),
 } as const satisfies Record<string, ParseErrorMeaning>;
 
-/** One of {@link PARSE_ERROR_CODES}. */
 export type ParseErrorCode = keyof typeof PARSE_ERROR_CODES;
 
 function error(meaning: string, nextStep: string): ParseErrorMeaning {

@@ -5,7 +5,6 @@ import { report } from './report-envelope.ts';
 
 const JsonObject = z.looseObject({});
 
-/** One line of a log. */
 const LogLineSchema = z.object({
   ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
   level: z.enum(LOG_LINE_LEVELS),

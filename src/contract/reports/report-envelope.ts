@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { answer, type Answer } from '../schemas/answers/answer.ts';
 import { Count, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
 
-/** The first fields of every report. */
 const REPORT_ENVELOPE = {
   report: z.string().describe('The name of the report.'),
   generated_at: UnixSeconds,
@@ -19,18 +18,11 @@ export const PAGE = {
 /** A page that holds its only row, for examples. */
 export const PAGE_EXAMPLE = { total: 1, offset: 0, limit: 100 } as const;
 
-export type ReportAnswer<T extends z.ZodRawShape> = Answer<z.ZodObject<typeof REPORT_ENVELOPE & T>> & {
-  /** The schema of the part that the report's handler makes. */
+type ReportAnswer<T extends z.ZodRawShape> = Answer<z.ZodObject<typeof REPORT_ENVELOPE & T>> & {
   readonly body: z.ZodObject<T>;
 };
 
-/**
- * The answer of one report: the envelope and its own fields.
- *
- * @param name the name of the report
- * @param shape the report's own fields
- * @param example of those fields
- */
+/** The answer of one report: the envelope and its own fields. */
 export function report<T extends z.ZodRawShape>(
   name: string,
   shape: T,

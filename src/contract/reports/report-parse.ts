@@ -45,7 +45,7 @@ const INDEX = {
   generation: Count.describe('Grows when reports change to another release, or to new rules.'),
 } as const;
 
-/** A page that can end early: its texts are bounded in bytes, too. */
+/** A page that can end early: its texts are also bounded in bytes. */
 const BOUNDED_PAGE = {
   ...PAGE,
   next_offset: Count.nullable().describe(

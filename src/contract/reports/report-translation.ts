@@ -239,7 +239,7 @@ export const TranslationStatusReport = report(
         since: UnixSeconds.nullable().describe('Since when it is stopped; null in other states.'),
       })
       .describe(
-        'Whether the localized release follows the official one by itself; `due`: it is published next.',
+        'Whether the localized release follows the official one automatically; `due`: it is published next.',
       ),
     coverage: z
       .object({

@@ -34,7 +34,7 @@ import {
 } from '../schemas/query.ts';
 
 /** The daemon backends that a report can be unavailable because of. */
-export type BackendName =
+type BackendName =
   | 'diagnostics'
   | 'log'
   | 'task'
@@ -47,8 +47,7 @@ export type BackendName =
   | 'release';
 
 /** One report of the daemon. */
-export interface ReportDefinition {
-  /** Named in the detail of 503 `backend_unavailable`. */
+interface ReportDefinition {
   readonly backend: BackendName;
   readonly query: QuerySchema;
   /** `schema` is the whole answer, `body` what the handler makes, without the envelope. */
@@ -103,10 +102,8 @@ export const REPORTS = {
   'release.list': { backend: 'release', query: AdminReleasesQuery, answer: ReleaseListReport },
 } as const satisfies Record<string, ReportDefinition>;
 
-/** The name of a report. */
 export type ReportName = keyof typeof REPORTS;
 
-/** The parsed query of a report. */
 export type QueryOf<N extends ReportName> = DeepReadonly<z.output<(typeof REPORTS)[N]['query']>>;
 
 /** The answer of a report without the envelope: what its handler makes. */

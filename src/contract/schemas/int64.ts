@@ -4,7 +4,6 @@ import { z } from 'zod';
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** Bounds of an int64 field, both inclusive. */
 export interface Int64Bounds {
   readonly min?: number;
   readonly max?: number;

@@ -41,7 +41,7 @@ export function flag(description: string): z.ZodType<boolean, string | undefined
 }
 
 /** Bounds of an integer parameter, both inclusive; they lie within ±(2^53 - 1). */
-export interface IntegerBounds {
+interface IntegerBounds {
   readonly min: number;
   readonly max: number;
   /** Whether the specification names the parameter int64. */

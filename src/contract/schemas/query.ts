@@ -164,5 +164,4 @@ export const GlossaryDiagnoseQuery = z.strictObject({
 /** `/admin/releases`. */
 export const AdminReleasesQuery = z.strictObject({ channel: channel.optional() });
 
-/** A query schema: an object of parameters. */
 export type QuerySchema = z.ZodObject;

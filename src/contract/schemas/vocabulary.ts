@@ -1,13 +1,11 @@
 /** Groups of schedules. */
 export const SCHEDULE_GROUPS = ['res', 'parse', 'i18n'] as const;
 
-/** One of {@link SCHEDULE_GROUPS}. */
 export type ScheduleGroup = (typeof SCHEDULE_GROUPS)[number];
 
 /** Where a schedule comes from: the daemon's configuration, a caller, or a ReleaseChannel. */
 export const SCHEDULE_ORIGINS = ['configured', 'manual', 'controller'] as const;
 
-/** One of {@link SCHEDULE_ORIGINS}. */
 export type ScheduleOrigin = (typeof SCHEDULE_ORIGINS)[number];
 
 /** States of a task that has ended. */

@@ -1,8 +1,8 @@
 import { isProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { renderProblem, type RenderedProblem } from '../../platform/http/problem.ts';
-import { storageTaskError } from '../tasks/storage-task-error.ts';
-import { TaskError } from '../tasks/task.ts';
+import { storageTaskError } from '../../engine/tasks/storage-task-error.ts';
+import { TaskError } from '../../engine/tasks/task.ts';
 
 /**
  * Statuses of refused actions that differ from those of the catalogue: a report on an unknown task is a bad query

@@ -11,23 +11,36 @@ import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { renderActionProblem } from './action-errors.ts';
 import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
-import { renderConditionHeaders } from './condition-headers.ts';
-import type { ConditionSource, ToldConditions } from './condition-source.ts';
-import type { AttestationSource } from './attestation-source.ts';
-import { limitConnections, type ConnectionRoom } from './connection-room.ts';
-import { answerControl, type ControlRouteOptions } from './control-route.ts';
-import type { DamageIntake } from './damage-intake.ts';
+import { renderConditionHeaders, type ConditionSource, type ToldConditions } from './condition-source.ts';
+import type { AttestationSource } from '../../releases/attest/attestor.ts';
+import { answerControl } from './control-route.ts';
+import type { DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedReport } from '../../engine/define-report.ts';
+import type { DamageIntake } from '../../releases/checks/damage-reports.ts';
 import { answerDamage } from './damage-route.ts';
-import { answerReport, type ReportRouteOptions } from './report-route.ts';
+import { answerReport } from './report-route.ts';
+import { namesNoPaths, type NameFolders } from './folder-names.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
-import { refuseBrowserPages } from './request-origin.ts';
+import { createTokenCheck, refuseBrowserPages } from './token-check.ts';
 import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
-import { createTokenCheck } from './token-check.ts';
+import type { Socket } from 'node:net';
 
-export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOptions {
+/** The routes behind the API: few while the daemon is a standby, all of them after that. */
+export interface ApiSurface {
+  /** Keyed by name. A report of the contract that is missing here is unavailable. */
+  readonly reports: ReadonlyMap<string, DefinedReport>;
+  /** Keyed by name. An action of the contract that is missing here is not implemented. */
+  readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly attestation: AttestationSource;
   readonly conditions: ConditionSource;
   readonly damage: DamageIntake;
+}
+
+export interface DaemonApiOptions {
+  /** The routes of this moment. */
+  readonly surface: () => ApiSurface;
+  readonly version: string;
+  readonly bootId: string;
   /** Whether reports and actions can be answered. Until then every request except those that explain it gets 503. */
   readonly readiness: () => DaemonReadiness;
   readonly clock: Clock;
@@ -40,6 +53,8 @@ export interface DaemonApiOptions extends ControlRouteOptions, ReportRouteOption
   readonly secrets: SecretMask;
   /** Returns the hosts that callers may use besides those of loopback. */
   readonly allowedHosts: () => readonly string[];
+  /** Takes the configured paths out of messages for callers. */
+  readonly nameFolders: () => NameFolders;
 }
 
 /** Whether the daemon is ready. */
@@ -93,7 +108,7 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
         signal: AbortSignal.any(signals),
         readBody: async () => await readJsonBody(message),
       };
-      const result = await answer(admitted, request);
+      const result = withoutPaths(options, admitted, await answer(admitted, request));
       if (response.destroyed) return;
       tellTime(options, response);
       sendAnswer(response, result, message.method === 'HEAD');
@@ -101,7 +116,7 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
       if (response.destroyed) return;
       tellTime(options, response);
       if (route?.kind === 'attestation') tellConditions(options, response, error);
-      refuse(options.logger, response, route, renderRefusal(route, error, requestId));
+      refuse(options.logger, response, route, renderRefusal(options, route, error, requestId));
     }
   };
 
@@ -146,13 +161,13 @@ function createRouter(
         return jsonAnswer(ready ? 200 : 503, { ready, message });
       }
       case 'attestation':
-        return await answerAttestation(options, request);
+        return await answerAttestation({ ...options, ...options.surface() }, request);
       case 'damage':
-        return await answerDamage(options.damage, request);
+        return await answerDamage(options.surface().damage, request);
       case 'report':
-        return await answerReport(options, route.name, request);
+        return await answerReport({ ...options, ...options.surface() }, route.name, request);
       case 'control':
-        return await answerControl(options, route.name, request);
+        return await answerControl({ ...options, ...options.surface() }, route.name, request);
     }
   };
 }
@@ -186,7 +201,7 @@ function createAdmission(
     }
     const readiness = options.readiness();
     const explains =
-      route.kind === 'report' && EARLY_REPORTS.has(route.name) && options.reports.has(route.name);
+      route.kind === 'report' && EARLY_REPORTS.has(route.name) && options.surface().reports.has(route.name);
     if (route.kind === 'attestation' && readiness.waitingFor !== undefined) {
       throw new ServiceError('standby', `${readiness.message}; its attestation is on the snapshot volume`, {
         retryAfter: 1,
@@ -208,14 +223,14 @@ function tellTime({ clock }: DaemonApiOptions, response: ServerResponse): void {
 
 /** Tells the conditions with a refusal that comes from the state of the daemon and not from the request. */
 function tellConditions(
-  { conditions, readiness }: DaemonApiOptions,
+  { surface, readiness }: DaemonApiOptions,
   response: ServerResponse,
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError)) return;
   // A standby tells the volume that it waits for; one that waits for another daemon has no condition.
   if (error.code === 'no_attestation' || error.code === 'standby') {
-    response.setHeaders(new Map(Object.entries(renderConditionHeaders(conditions.current()))));
+    response.setHeaders(new Map(Object.entries(renderConditionHeaders(surface().conditions.current()))));
   } else if (error.code === 'backend_unavailable' && !readiness().ready) {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(STARTING))));
   }
@@ -243,13 +258,23 @@ function refuse(
   sendProblem(response, problem);
 }
 
+/** The answer without the paths of this machine, where its messages are for callers. */
+function withoutPaths({ nameFolders }: DaemonApiOptions, route: ApiRoute, answer: ApiAnswer): ApiAnswer {
+  const isForCallers = route.kind === 'report' && namesNoPaths(route.name);
+  return isForCallers && answer.body !== null ? { ...answer, body: nameFolders()(answer.body) } : answer;
+}
+
 function renderRefusal(
+  { nameFolders }: DaemonApiOptions,
   route: ApiRoute | null,
   error: unknown,
   requestId: string,
 ): RenderedProblem & { readonly requestId: string } {
   const render = route?.kind === 'control' ? renderActionProblem : renderProblem;
-  const problem = render(error, requestId);
+  const rendered = render(error, requestId);
+  const body = nameFolders()(rendered.body);
+  const length = { 'content-length': String(body.length) };
+  const problem = { ...rendered, body, headers: { ...rendered.headers, ...length } };
   const headers =
     route !== null && problem.code === 'method_not_allowed'
       ? { ...problem.headers, allow: ROUTE_METHODS[route.kind].join(', ') }
@@ -266,4 +291,38 @@ function createApiServer(): Server {
     connectionsCheckingInterval: 5000,
     requireHostHeader: true,
   });
+}
+
+/** The connections of a server, with a limit. */
+export interface ConnectionRoom {
+  /** Marks the connection of a caller that sent the token: it never gives way to others. */
+  readonly keep: (socket: Socket) => void;
+}
+
+/**
+ * Limits the connections of a server. At the limit, the oldest connection whose caller has not sent the token is closed
+ * for a new one, so that no other process of the machine can use up the connections of the callers that have it.
+ *
+ * @param max number of open connections
+ */
+export function limitConnections(server: Server, max: number): ConnectionRoom {
+  const kept = new Set<Socket>();
+  // In the order of their arrival.
+  const unauthenticated = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    unauthenticated.add(socket);
+    socket.once('close', () => {
+      kept.delete(socket);
+      unauthenticated.delete(socket);
+    });
+    if (kept.size + unauthenticated.size <= max) return;
+    const [oldest = socket] = unauthenticated;
+    unauthenticated.delete(oldest);
+    oldest.destroy();
+  });
+  return {
+    keep: (socket) => {
+      if (unauthenticated.delete(socket)) kept.add(socket);
+    },
+  };
 }

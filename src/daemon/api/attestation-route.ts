@@ -1,9 +1,8 @@
 import { CONDITION_HEADERS } from '../../contract/formats/condition-headers.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ApiAnswer, ApiRequest } from './api-answer.ts';
-import type { AttestationSource } from './attestation-source.ts';
-import { renderConditionHeaders } from './condition-headers.ts';
-import type { ConditionSource } from './condition-source.ts';
+import type { AttestationSource } from '../../releases/attest/attestor.ts';
+import { renderConditionHeaders, type ConditionSource } from './condition-source.ts';
 
 /** Media type of a DSSE envelope. Source: the DSSE specification, envelope.md, "Standard JSON envelope". */
 const ENVELOPE_TYPE = 'application/vnd.dsse.envelope.v1+json';

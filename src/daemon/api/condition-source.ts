@@ -1,4 +1,5 @@
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
+import { CONDITION_HEADERS, renderConditions } from '../../contract/formats/condition-headers.ts';
 
 /** The conditions of the daemon at one moment. */
 export interface ToldConditions {
@@ -12,4 +13,15 @@ export interface ConditionSource {
   current(): ToldConditions;
   /** Resolves when the tag is no longer `knownTag`, or after `timeoutMs`, or when the signal is aborted. */
   waitForChange(knownTag: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The headers that tell the conditions of the daemon. */
+export function renderConditionHeaders({
+  conditions,
+  tag,
+}: ToldConditions): Readonly<Record<string, string>> {
+  return {
+    [CONDITION_HEADERS.conditions]: renderConditions(conditions),
+    [CONDITION_HEADERS.tag]: tag,
+  };
 }

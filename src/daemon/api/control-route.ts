@@ -6,9 +6,9 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { maskStrings, type SecretMask } from '../../platform/logging/secret-mask.ts';
-import { callerOf } from './caller.ts';
+import { callerOf } from '../../engine/caller.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import { parseBody, type DefinedAction } from './define-action.ts';
+import { parseBody, type DefinedAction } from '../../engine/define-action.ts';
 
 export interface ControlRouteOptions {
   /** Keyed by name. An action of the contract that is missing here is not implemented. */

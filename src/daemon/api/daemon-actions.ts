@@ -1,11 +1,11 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
-import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { TaskResult } from '../tasks/task.ts';
-import { scopesOfKind } from './caller.ts';
-import { defineAction, type DefinedAction } from './define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
+import type { TaskResult } from '../../engine/tasks/task.ts';
+import { scopesOfKind } from '../../engine/caller.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
 
 export interface DaemonActionOptions {
-  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline' | 'get' | 'jobs'>;
+  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline' | 'replayed' | 'get' | 'jobs'>;
   /** Whether a supervisor restarts the daemon when it exits. */
   readonly supervised: () => boolean;
   /** Reads the configuration and the keys again. Throws ServiceError `config_invalid`. */

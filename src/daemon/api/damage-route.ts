@@ -3,7 +3,7 @@ import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import type { DamageIntake } from './damage-intake.ts';
+import type { DamageIntake } from '../../releases/checks/damage-reports.ts';
 
 /**
  * Accepts reports of damage on the snapshot volume. The objects are checked after the answer.

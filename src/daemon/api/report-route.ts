@@ -3,7 +3,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import { parseReportQuery, type DefinedReport } from './define-report.ts';
+import { parseReportQuery, type DefinedReport } from '../../engine/define-report.ts';
 
 export interface ReportRouteOptions {
   /** Keyed by name. A report of the contract that is missing here is unavailable. */

@@ -1,7 +1,7 @@
 import { isInFuture } from '../../domain/verdict/attestation.ts';
 import { countText } from '../../domain/count-text.ts';
-import type { DoctorFinding } from '../reports/doctor-report.ts';
-import type { KindHistory } from '../tasks/task-reads.ts';
+import type { DoctorFinding } from '../../engine/check.ts';
+import type { KindHistory } from '../../engine/tasks/task-reads.ts';
 import type { CompleteBackup } from './backup-status.ts';
 
 /** The facts from which the doctor judges backups. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
-import { TaskError } from '../tasks/task.ts';
+import { TaskError } from '../../engine/tasks/task.ts';
 import { COPY_ERRORS } from './copy-worker.ts';
 
 const FULL: ReadonlySet<string | null> = new Set([...NO_SPACE, COPY_ERRORS.noSpace]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JobDefinition } from '../tasks/job.ts';
+import type { JobDefinition } from '../../engine/tasks/job.ts';
 
 /** Copies the databases that hold human work. */
 export const BACKUP_JOB = {

@@ -3,17 +3,17 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { DoctorCheck } from '../reports/doctor-report.ts';
-import { implementJob, type Job } from '../tasks/job.ts';
-import { TaskError, type TaskResult } from '../tasks/task.ts';
-import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { DoctorCheck } from '../../engine/check.ts';
+import { implementJob, type Job } from '../../engine/tasks/job.ts';
+import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { backupFinding } from './backup-check.ts';
 import { backupFolderOf, type BackupConfiguration } from './backup-config.ts';
 import { backupTaskError } from './backup-error.ts';
 import { BACKUP_JOB } from './backup-job.ts';
 import { findSources, type NamedDatabase } from './backup-sources.ts';
 import { newestComplete, type CompleteBackup } from './backup-status.ts';
-import { createCopyThread } from './copy-thread.ts';
+import { openCopyThread } from './copy-database.ts';
 import { writeBackup, type BackupContext, type WrittenBackup } from './write-backup.ts';
 
 /** Milliseconds between two steps of a copy. */
@@ -91,10 +91,10 @@ async function backUp(
   folder: string,
   context: BackupContext,
 ): Promise<WrittenBackup> {
-  const thread = createCopyThread();
+  const thread = openCopyThread();
   try {
     const { keep } = options.configuration();
-    return await writeBackup({ ...options, folder, keep, thread, pauseMs: PAUSE_MS }, context);
+    return await writeBackup({ ...options, folder, keep, thread: thread.calls, pauseMs: PAUSE_MS }, context);
   } catch (error) {
     throw backupTaskError(folder, error);
   } finally {

@@ -1,14 +1,28 @@
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Thread } from '../../platform/threads/thread.ts';
+import type { CallerOf } from '../../platform/threads/caller.ts';
+import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import type { BackupCopy } from './backup-manifest.ts';
 import type { NamedDatabase } from './backup-sources.ts';
-import type { CopyCalls } from './copy-worker.ts';
+import type { CopyStore } from './copy-worker.ts';
+
+/** MiB. The pages that SQLite copies are not part of it. */
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
+
+/** Makes the thread that copies and checks databases. Close it after the work. */
+export function openCopyThread(): Thread<CopyStore> {
+  return openThread<CopyStore>({
+    purpose: 'copies databases for a backup',
+    module: new URL('./copy-worker.ts', import.meta.url),
+    limits: HEAP_LIMITS,
+    givesWay: true,
+  });
+}
 
 /** The thread and the pool that a copy uses. */
 export interface CopyTools {
-  readonly thread: Pick<Thread<CopyCalls>, 'call'>;
+  readonly thread: CallerOf<CopyStore>;
   readonly pool: Pick<HashPool, 'hashContent'>;
   /** Milliseconds between two steps of a copy. */
   readonly pauseMs: number;
@@ -30,8 +44,8 @@ export async function copyDatabase(
 ): Promise<BackupCopy> {
   const file = basename(path);
   const target = join(folder, file);
-  await thread.call('copy', { source: path, target, pauseMs }, { signal });
-  const finding = await thread.call('check', target, { signal });
+  await thread.copy({ source: path, target, pauseMs }, { signal });
+  const finding = await thread.check(target, { signal });
   if (finding !== null) throw new DamagedCopyError(`the database ${path} is damaged (${finding})`);
   signal.throwIfAborted();
   return { name, file, ...(await syncAndDigest(target, pool, signal)) };
@@ -47,7 +61,7 @@ export async function syncAndDigest(
   try {
     await handle.chmod(0o600);
     await handle.sync();
-    const { size, blake3 } = await pool.hashContent(handle.fd, { blocks: false }, signal);
+    const { size, blake3 } = await pool.hashContent(handle.fd, { blocks: false, fromDisk: false }, signal);
     return { bytes: size, blake3 };
   } finally {
     await handle.close();

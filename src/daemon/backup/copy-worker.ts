@@ -1,8 +1,8 @@
 import { backup, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../platform/errors.ts';
-import type { CallContext } from '../../platform/threads/thread-protocol.ts';
-import { createCalls as createStructureCalls, type StructureCalls } from '../database/structure-worker.ts';
-import { DATA_FULL, isDatabaseDamage, storageFailureOf } from '../database/storage-failure.ts';
+import type { CallContext } from '../../platform/threads/serve.ts';
+import { StructureStore } from '../../engine/database/structure-worker.ts';
+import { DATA_FULL, isDatabaseDamage, storageFailureOf } from '../../engine/database/storage-failure.ts';
 
 /** Pages of 4 KiB that one step copies. */
 const STEP_PAGES = 256;
@@ -10,7 +10,7 @@ const STEP_PAGES = 256;
 const BUSY_TIMEOUT_MS = 5000;
 
 /** What to copy. */
-export interface CopyRequest {
+interface CopyRequest {
   /** The database. It may be in use. */
   readonly source: string;
   /** The new file. */
@@ -26,29 +26,25 @@ export const COPY_ERRORS = {
   failed: 'copy_failed',
 } as const;
 
-/** The functions of the thread that copies databases. */
-export interface CopyCalls extends StructureCalls {
+/** Copies and checks databases. */
+export class CopyStore extends StructureStore {
   /**
    * Copies the database as it is when the call begins. The copy is one file, without a log beside it.
    *
    * @throws Error with one of {@link COPY_ERRORS} as its code
    */
-  copy(request: CopyRequest, context: Pick<CallContext, 'isWanted'>): Promise<void>;
+  async copy(request: CopyRequest, { isWanted }: Pick<CallContext, 'isWanted'>): Promise<void> {
+    try {
+      await copySnapshot(request, isWanted);
+      makeSingleFile(request.target);
+    } catch (error) {
+      throw Object.assign(new Error(messageOf(error), { cause: error }), { code: codeOf(error) });
+    }
+  }
 }
 
-/** Makes the functions that the thread runs. */
-export function createCalls(): CopyCalls {
-  return {
-    ...createStructureCalls(),
-    copy: async (request, { isWanted }) => {
-      try {
-        await copySnapshot(request, isWanted);
-        makeSingleFile(request.target);
-      } catch (error) {
-        throw Object.assign(new Error(messageOf(error), { cause: error }), { code: codeOf(error) });
-      }
-    },
-  };
+export function createStore(): CopyStore {
+  return new CopyStore();
 }
 
 async function copySnapshot(

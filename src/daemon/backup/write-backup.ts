@@ -5,7 +5,7 @@ import { fsyncDirectory, writeFileDurably } from '../../platform/files/files.ts'
 import { makePrivateFolder } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { TaskContext } from '../tasks/task.ts';
+import type { TaskContext } from '../../engine/tasks/task.ts';
 import { isNoSpace, noSpaceError } from './backup-error.ts';
 import {
   backupNames,

@@ -1,24 +1,23 @@
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { storageFailureOf } from '../database/storage-failure.ts';
-import type { Attestor } from '../releases/attest/attestor.ts';
-import { isFreshAt } from '../releases/attest/statement-rules.ts';
-import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../releases/jobs/release-jobs.ts';
-import type { FollowState } from '../localized/automation/follow-rules.ts';
-import type { RollbackRecords } from '../localized/rollback/rollback-records.ts';
-import { stopOf } from '../localized/rollback/rollback-effect.ts';
-import { withdrawnBy } from '../localized/rollback/withdrawal.ts';
-import type { ReleaseRepository } from '../releases/records/release-repository.ts';
-import type { RepairAttempts } from '../releases/records/repair-attempts.ts';
-import { isStale } from '../releases/records/retention-rules.ts';
+import { storageFailureOf } from '../../engine/database/storage-failure.ts';
+import type { Attestor } from '../../releases/attest/attestor.ts';
+import { isFreshAt } from '../../releases/attest/statement-rules.ts';
+import { DAMAGE_REPAIR_JOB, REPAIR_JOB, SYNC_JOB } from '../../releases/jobs/release-jobs.ts';
+import type { FollowState } from '../../localization/localized/automation/follow-rules.ts';
+import type { RollbackRecords } from '../../localization/localized/rollback/rollback-records.ts';
+import { stopOf, withdrawnBy } from '../../localization/localized/rollback/rollback-effect.ts';
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { RepairAttempts } from '../../releases/records/repair-attempts.ts';
+import { isStale } from '../../releases/records/retention-rules.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
-import type { SyncState } from '../releases/sync/sync-state.ts';
-import type { ClockLook } from '../reports/clock-check.ts';
+import type { SyncState } from '../../releases/sync/sync-state.ts';
+import type { ClockCheck } from '../reports/clock-check.ts';
 import type { DataSpace } from '../reports/data-space.ts';
 import type { Doctor, DoctorResult } from '../reports/doctor-report.ts';
-import type { TaskEngine } from '../tasks/task-engine.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { ConditionFacts, DamagedRelease, RefusingVolume } from './conditions-of.ts';
-import { isFollowing, isPublishing, readFollowWork } from './following.ts';
+import { isFollowing, isPublishing, readFollowWork } from '../../localization/following.ts';
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
@@ -36,7 +35,7 @@ export interface FactSources {
   readonly doctor: Pick<Doctor, 'latest'>;
   readonly lease: Pick<StoreLease, 'status'>;
   readonly dataSpace: Pick<DataSpace, 'fullSince'>;
-  readonly clockLook: Pick<ClockLook, 'isBehindRecords'>;
+  readonly clockCheck: Pick<ClockCheck, 'isBehindRecords'>;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Whether a localized release follows the official one without a request. */
@@ -71,7 +70,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     full: fullVolumes(sources, code, syncState),
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
-    isClockOff: sources.clockLook.isBehindRecords(),
+    isClockOff: sources.clockCheck.isBehindRecords(),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: failureOf(doctor, 'database.main') !== null,
     unwritable: unwritableVolumes(sources),
@@ -154,8 +153,10 @@ function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwr
     // Lack of space is another condition.
     return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
+  const { state, replacedBy } = lease.status();
+  const since = refused('store.writable')?.since ?? null;
   return {
-    snapshot: refused('store.writable') ?? (lease.status().state === 'held' ? null : { since: null }),
+    snapshot: state === 'held' ? refused('store.writable') : { since, why: replacedBy },
     data: refused('data.writable'),
   };
 }

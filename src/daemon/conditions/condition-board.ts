@@ -2,7 +2,7 @@ import type { DaemonCondition } from '../../domain/service-state/daemon-conditio
 import { pause } from '../../platform/process/pause.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ConditionSource, ToldConditions } from '../api/condition-source.ts';
-import { storageFailureOf } from '../database/storage-failure.ts';
+import { storageFailureOf } from '../../engine/database/storage-failure.ts';
 
 /** Milliseconds for which conditions count as fresh. Finding them costs a few reads of the database. */
 const FRESH_MS = 1000;

@@ -1,11 +1,13 @@
 import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
-import type { DaemonDamageFinder } from '../releases/records/damage-records.ts';
+import type { DaemonDamageFinder } from '../../releases/records/damage-records.ts';
 
 /** A volume without free space, or one that cannot be written for another cause. */
 export interface RefusingVolume {
   /** Unix seconds. */
   readonly since: number | null;
+  /** Why it refuses, for the message, where more is known than that it does. */
+  readonly why?: string | null;
 }
 
 /** A database with work of people that cannot be used. */
@@ -138,8 +140,11 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
 }
 
 function unwritableVolumes({ full, unwritable }: ConditionFacts): readonly DaemonCondition[] {
-  const one = (volume: RefusingVolume | null, name: string): readonly DaemonCondition[] =>
-    when(volume !== null, 'volume_unwritable', `the daemon cannot write to ${name}`, volume ?? {});
+  const one = (volume: RefusingVolume | null, name: string): readonly DaemonCondition[] => {
+    const why = volume?.why ?? null;
+    const message = `the daemon cannot write to ${name}${why === null ? '' : `: ${why}`}`;
+    return when(volume !== null, 'volume_unwritable', message, { since: volume?.since ?? null });
+  };
   return [
     ...one(full.snapshot === null ? unwritable.snapshot : null, 'the snapshot volume'),
     ...one(full.data === null ? unwritable.data : null, 'the volume of the data folder'),

@@ -1,5 +1,5 @@
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
-import type { StorageFailure } from '../database/storage-failure.ts';
+import type { StorageFailure } from '../../engine/database/storage-failure.ts';
 
 /** A condition, and its message. */
 type Told = readonly [code: DaemonConditionCode, message: string];
@@ -12,6 +12,7 @@ const CONDITIONS: ReadonlyMap<string, Told> = new Map<string, Told>([
   ['no_space', ['volume_full', 'the snapshot volume has too little free space, and the daemon waits for it']],
   ['read_only', SNAPSHOT_REFUSES],
   ['io_error', SNAPSHOT_REFUSES],
+  ['store_unavailable', SNAPSHOT_REFUSES],
   [
     'data_full',
     [

@@ -1,6 +1,6 @@
 import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
-import type { ReleaseRepository } from '../releases/records/release-repository.ts';
-import type { Attestor } from '../releases/attest/attestor.ts';
+import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { Attestor } from '../../releases/attest/attestor.ts';
 
 /**
  * Whether the process before this one handed its data folder over. Such a daemon does not ask for it. Ends before that one do not

@@ -1,7 +1,9 @@
+import { CHANNELS } from '../../domain/release/channel.ts';
 import { isInFuture } from '../../domain/verdict/attestation.ts';
 import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import type { DoctorCheck } from './doctor-report.ts';
+import type { Releases } from '../../releases/releases.ts';
+import type { DoctorCheck } from '../../engine/check.ts';
 
 /** Something that the daemon recorded with a time of its wall clock. */
 export interface RecordedTime {
@@ -11,8 +13,8 @@ export interface RecordedTime {
   readonly at: number;
 }
 
-/** Looks at the wall clock. */
-export interface ClockLook {
+/** The check of the wall clock. */
+export interface ClockCheck {
   /** The check `clock` of the doctor. */
   readonly check: DoctorCheck;
   /** Whether recorded times lie in the future: the wall clock is behind, or was ahead. */
@@ -20,12 +22,12 @@ export interface ClockLook {
 }
 
 /**
- * Creates the look at the wall clock. Nothing here knows the true time, but a clock that is behind recorded times is or was wrong,
+ * Creates the check of the wall clock. Nothing here knows the true time, but a clock that is behind recorded times is or was wrong,
  * and so is one that was moved while the daemon ran. The times in attestations depend on it.
  *
  * @param recorded the times of events that repeat, so that the next event ends a finding
  */
-export function createClockLook(clock: Clock, recorded: () => readonly RecordedTime[]): ClockLook {
+export function createClockCheck(clock: Clock, recorded: () => readonly RecordedTime[]): ClockCheck {
   const shiftMs = measureClockShift(clock);
   const latest = (): RecordedTime | null => {
     const [first] = recorded().toSorted((left, right) => right.at - left.at);
@@ -55,4 +57,24 @@ export function createClockLook(clock: Clock, recorded: () => readonly RecordedT
     },
     isBehindRecords: () => latest() !== null,
   };
+}
+
+/** The times of the last events of the releases. Each event repeats. */
+export function recordedTimes({
+  repository,
+  syncState,
+  attestor,
+}: Pick<Releases, 'repository' | 'syncState' | 'attestor'>): readonly RecordedTime[] {
+  const verified = CHANNELS.flatMap((channel): readonly RecordedTime[] => {
+    const current = repository.current(channel);
+    if (current === null || current.verified_at === null) return [];
+    return [{ what: `release ${current.release_id} was verified`, at: current.verified_at }];
+  });
+  const sync = syncState().report.last;
+  const issued = attestor.attested();
+  return [
+    ...verified,
+    ...(sync === null ? [] : [{ what: 'the last sync ended', at: sync.finished_at }]),
+    ...(issued === null ? [] : [{ what: 'the last attestation was issued', at: issued.issued_at }]),
+  ];
 }

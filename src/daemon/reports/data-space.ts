@@ -1,9 +1,15 @@
 import { statfsSync, type StatsFs } from 'node:fs';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
-import { MEBIBYTE, SPACE_BACK_BYTES, SPACE_GONE_BYTES } from './free-space.ts';
-import type { DoctorCheck } from './doctor-report.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
+import type { DoctorCheck } from '../../engine/check.ts';
 
+/** Bytes of a mebibyte. */
+export const MEBIBYTE = 1024 * 1024;
+
+/** Free bytes below which a volume counts as full. */
+export const SPACE_GONE_BYTES = 64 * MEBIBYTE;
+/** Free bytes from which a volume that was full no longer counts as full: a value at one limit would change the state each second. */
+export const SPACE_BACK_BYTES = 80 * MEBIBYTE;
 /** Free bytes below which the next large task may not fit. The databases grow by less than releases do. */
 const SPACE_LOW_BYTES = 256 * MEBIBYTE;
 

@@ -1,24 +1,25 @@
 import type { StatsFs } from 'node:fs';
-import { open, rm, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat, statfs } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
+import { writeProbe } from '../../platform/files/write-probe.ts';
 import { renderStoreFormat } from '../../contract/formats/store-format.ts';
 import { isFormatLost, readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
 import { findWrongDirectories } from '../../snapshot/volume/store-directories.ts';
-import { formatPath, stagingRoot } from '../../snapshot/volume/layout.ts';
+import { formatPath } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
+import { openFilesProblem, type OpenFilesNeed } from '../../platform/process/open-files.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { textBytes } from '../../platform/terminal/text-table.ts';
+import { textBytes } from '../../domain/text-bytes.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
-import type { RebuiltDatabase } from '../database/main-database.ts';
-import type { Database } from '../database/sqlite-database.ts';
-import { dataFolderError, describeStorageError } from '../database/storage-failure.ts';
+import type { RebuiltDatabase } from '../../engine/database/main-database.ts';
+import type { Database } from '../../engine/database/sqlite-database.ts';
+import { dataFolderError, describeStorageError } from '../../engine/database/storage-failure.ts';
 import { isWantedEnd, type Supervision } from '../supervisor/supervision.ts';
-import type { TaskEngine } from '../tasks/task-engine.ts';
-import type { DoctorCheck, DoctorFinding } from './doctor-report.ts';
-import { MEBIBYTE, SPACE_GONE_BYTES } from './free-space.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
+import type { DoctorCheck, DoctorFinding } from '../../engine/check.ts';
+import { MEBIBYTE, SPACE_GONE_BYTES } from './data-space.ts';
 
 const SPACE_LOW = 1024 * MEBIBYTE;
 const WAL_LARGE = 256 * MEBIBYTE;
@@ -125,7 +126,7 @@ export function leaseCheck(lease: Pick<StoreLease, 'status'>): DoctorCheck {
 /** Checks the snapshot volume: its owner, whether it is writable, and its free space. */
 export function storeChecks(
   root: string,
-  writer: Pick<SnapshotWriter, 'storeId' | 'freeBytes'>,
+  writer: Pick<SnapshotWriter, 'storeId' | 'freeBytes' | 'confirmVolume' | 'probe'>,
   bootId: string,
 ): readonly DoctorCheck[] {
   return [
@@ -144,17 +145,17 @@ export function storeChecks(
             `no folder of the store, but a link or a file: ${wrong.join(', ')}; the next task moves it into the quarantine and creates the folder`,
           );
         }
-        if (format.store_id === writer.storeId)
-          return ok(`store ${format.store_id}, version ${format.version}`);
-        return failing(
-          `the volume holds another store (${format.store_id}) than at the start (${writer.storeId}); restart the daemon`,
-        );
+        await writer.confirmVolume();
+        return ok(`store ${format.store_id}, version ${format.version}`);
       },
     },
     {
       id: 'store.writable',
       run: async () => {
-        const failure = await tryWriting(stagingRoot(root), bootId);
+        const failure = await tryWriting(async () => {
+          await writer.confirmVolume();
+          await writer.probe(probeName(bootId));
+        });
         return failure ?? ok('the snapshot store is writable');
       },
     },
@@ -188,7 +189,10 @@ export function dataChecks(
     {
       id: 'data.writable',
       run: async () => {
-        const failure = await tryWriting(directory, bootId, dataFolderError);
+        const failure = await tryWriting(
+          async () => await writeProbe(directory, probeName(bootId)),
+          dataFolderError,
+        );
         return failure ?? ok('the folder of the databases is writable');
       },
     },
@@ -208,15 +212,15 @@ export function dataChecks(
 }
 
 /** Checks the lanes: the running tasks, and whether work piles up. */
-export function laneCheck(engine: Pick<TaskEngine, 'list' | 'counts'>): DoctorCheck {
+export function laneCheck(engine: Pick<TaskEngine, 'running' | 'counts'>): DoctorCheck {
   return {
     id: 'tasks.lanes',
     run: () => {
       const { queued, running, cancelling } = engine.counts();
-      const active = engine
-        .list(QUEUE_LONG)
-        .filter((task) => ['running', 'cancelling'].includes(task.status));
-      const names = active.map((task) => `${task.lane}: ${task.kind} ${task.task_id}`).join(', ');
+      const names = engine
+        .running()
+        .map((task) => `${task.lane}: ${task.kind} ${task.task_id}`)
+        .join(', ');
       const message = `${running + cancelling} running${names === '' ? '' : ` (${names})`}, ${queued} queued`;
       return queued > QUEUE_LONG ? degraded(`${message}; tasks are piling up`) : ok(message);
     },
@@ -237,6 +241,22 @@ export function secretsCheck(find: () => Promise<readonly string[]>): DoctorChec
       return ok(
         "only the owner and the group can read the daemon's keys and token, and the daemon's token is long enough",
       );
+    },
+  };
+}
+
+/**
+ * Checks whether the daemon may have as many files open as its settings need.
+ *
+ * @param limit as `readOpenFilesLimit` gives it
+ */
+export function openFilesCheck(limit: number | null, need: () => OpenFilesNeed): DoctorCheck {
+  return {
+    id: 'open_files',
+    run: () => {
+      const problem = openFilesProblem(limit, need());
+      if (problem !== null) return (problem.isTooLow ? failing : degraded)(problem.message);
+      return ok(`${limit ?? 'any number of'} files may be open, and ${need().recommended} are enough`);
     },
   };
 }
@@ -275,6 +295,11 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
   return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
 }
 
+/** A leftover of this name is removed at the next start. */
+function probeName(bootId: string): string {
+  return `.doctor-${bootId}.tmp`;
+}
+
 /**
  * Tries to write to a folder.
  *
@@ -282,27 +307,14 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
  * @returns the failure, or `null`
  */
 async function tryWriting(
-  directory: string,
-  bootId: string,
+  write: () => Promise<void>,
   named: (error: unknown) => unknown = (error) => error,
 ): Promise<DoctorFinding | null> {
   try {
-    await writeProbe(directory, bootId);
+    await write();
     return null;
   } catch (error) {
     const lacksSpace = NO_SPACE.has(errorCode(error) ?? null);
     return { ...failing(describeStorageError(named(error))), lacksSpace };
-  }
-}
-
-/** Writes a file and removes it again. @throws the file system error */
-async function writeProbe(directory: string, bootId: string): Promise<void> {
-  const path = join(directory, `.doctor-${bootId}.tmp`);
-  const handle = await open(path, 'w', 0o600);
-  try {
-    await handle.writeFile('doctor\n');
-  } finally {
-    await handle.close();
-    await rm(path, { force: true });
   }
 }

@@ -1,52 +1,18 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { createLoop } from '../../platform/process/loop.ts';
-import { describeStorageError } from '../database/storage-failure.ts';
+import { describeStorageError } from '../../engine/database/storage-failure.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Supervision } from '../supervisor/supervision.ts';
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import type { ReportHandler } from '../api/define-report.ts';
-import type { StorageUse } from '../releases/cleanup/storage-use.ts';
-
-/** `degraded` needs attention, `failing` is broken. */
-export type DoctorStatus = 'ok' | 'degraded' | 'failing';
-
-/** The result of one check. */
-export interface DoctorFinding {
-  readonly status: DoctorStatus;
-  /** The finding, and the advice for it. */
-  readonly message: string;
-  /** When the check got this status, Unix seconds, if the check knows it; default: when the status was first seen. */
-  readonly since?: number;
-  /** False while nothing has happened that the check judges; the status is then `ok`. Default: true. */
-  readonly evaluated?: boolean;
-  /** Whether only free space is missing, so that the check of the space tells the cause. */
-  readonly lacksSpace?: boolean;
-  /** Free bytes of the volume that the check looked at, if it reads them. */
-  readonly freeBytes?: number;
-}
-
-/** Why the checks run: somebody asked, or a minute has passed. */
-export type DoctorTrigger = 'request' | 'interval';
-
-/** One check of the doctor report. */
-export interface DoctorCheck {
-  /** Stable name, such as `store.writable`. */
-  readonly id: string;
-  /** Whether it also runs immediately when the daemon starts, because what it finds cannot wait for a minute. */
-  readonly atStart?: true;
-  /**
-   * Must end soon after the signal is aborted. An error counts as `failing`.
-   *
-   * @param trigger default `request`; an expensive check may reuse an older result for `interval`
-   */
-  run(signal: AbortSignal, trigger?: DoctorTrigger): Promise<DoctorFinding> | DoctorFinding;
-}
+import type { DoctorCheck, DoctorFinding, DoctorStatus, DoctorTrigger } from '../../engine/check.ts';
+import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
+import type { StorageUse } from '../../releases/cleanup/storage-use.ts';
 
 export interface DoctorOptions {
   readonly checks: readonly DoctorCheck[];
   readonly clock: Clock;
-  /** Maximum number of milliseconds that one check may take; a volume that hangs must not hang the report. */
-  readonly timeoutMs: number;
+  /** Maximum number of milliseconds that one check may take; a volume that hangs must not hang the report. Default: 3000. */
+  readonly timeoutMs?: number;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
@@ -73,6 +39,7 @@ export interface Doctor {
 }
 
 const SEVERITY: readonly DoctorStatus[] = ['ok', 'degraded', 'failing'];
+const TIMEOUT_MS = 3000;
 /** Milliseconds between two runs without a request. */
 const INTERVAL_MS = 60_000;
 /** The same while a check is known to fail, so that the end of a fault is seen soon. */
@@ -80,7 +47,7 @@ const FAILING_INTERVAL_MS = 10_000;
 const LOG_LEVELS = { ok: 'info', degraded: 'warn', failing: 'error' } as const;
 
 /** Creates the doctor. It logs every change of a status. */
-export function createDoctor({ checks, clock, timeoutMs, logger }: DoctorOptions): Doctor {
+export function createDoctor({ checks, clock, timeoutMs = TIMEOUT_MS, logger }: DoctorOptions): Doctor {
   const known = new Map<string, DoctorResult>();
 
   const examine = async (
@@ -159,12 +126,12 @@ export function severityOf(status: DoctorStatus): number {
  * @param supervision the processes before this one; `null` without a supervisor
  * @param readStorage measures the use of the snapshot volume; a standby does not know it
  */
-export function createDoctorReport(
+export function doctorReport(
   doctor: Pick<Doctor, 'examine'>,
   supervision: Supervision | null,
   readStorage: () => Promise<StorageUse | null> = () => Promise.resolve(null),
-): ReportHandler<'daemon.doctor'> {
-  return async (_query, signal) => {
+): DefinedReport {
+  return defineReport('daemon.doctor', async (_query, signal) => {
     const [results, storage] = await Promise.all([doctor.examine(signal), readStorage()]);
     const worst = Math.max(0, ...results.map(({ status }) => severityOf(status)));
     return {
@@ -183,7 +150,7 @@ export function createDoctorReport(
       },
       storage: storage === null ? null : storageMember(storage),
     };
-  };
+  });
 }
 
 function storageMember(use: StorageUse): NonNullable<ReportBodyOf<'daemon.doctor'>['storage']> {

@@ -1,7 +1,7 @@
-import type { ReportHandler } from '../api/define-report.ts';
+import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
 import type { LogRing } from './log-ring.ts';
 
 /** The report `daemon.logs`. */
-export function createLogReport(ring: Pick<LogRing, 'tail'>): ReportHandler<'daemon.logs'> {
-  return ({ tail }) => ({ lines: ring.tail(tail) });
+export function logReport(ring: Pick<LogRing, 'tail'>): DefinedReport {
+  return defineReport('daemon.logs', ({ tail }) => ({ lines: ring.tail(tail) }));
 }

@@ -1,4 +1,4 @@
-import type { DoctorCheck, DoctorFinding, DoctorTrigger } from './doctor-report.ts';
+import type { DoctorCheck, DoctorFinding, DoctorTrigger } from '../../engine/check.ts';
 
 /** The part of the releases that the checks examine. */
 export interface ExaminedReleases {

@@ -1,10 +1,10 @@
-import type { Task } from '../tasks/task.ts';
+import type { Task } from '../../engine/tasks/task.ts';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { unknownName } from '../../contract/problems/value-errors.ts';
-import { defineReport, type DefinedReport } from '../api/define-report.ts';
-import type { TaskEngine } from '../tasks/task-engine.ts';
+import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 
 /** Maximum number of tasks in the list. */
 const LIST_MAX = 500;

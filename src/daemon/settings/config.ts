@@ -2,18 +2,16 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
-import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
 import { exchangeConfigurationSchema } from './exchange-config.ts';
-import { memoryConfigurationSchema } from '../memory/memory-config.ts';
-import { glossaryConfigurationSchema } from '../glossary/glossary-config.ts';
-import { localizedConfigurationSchema } from '../localized/localized-config.ts';
-import { parseConfigurationSchema } from '../parse/rules/parse-config.ts';
-import { reviewConfigurationSchema } from '../translation/review/review-config.ts';
-import { workerConfiguration, workerConfigurationProblem } from '../translation/worker/worker-config.ts';
-import { originOfLocalized, upstreamConfigurationSchema } from '../upstream/upstream-config.ts';
+import { memoryConfigurationSchema } from '../../localization/memory/memory-config.ts';
+import { glossaryConfigurationSchema } from '../../localization/glossary/glossary-config.ts';
+import { localizedConfigurationSchema } from '../../localization/localized/localized-config.ts';
+import { parseConfigurationSchema } from '../../localization/parse/rules/parse-config.ts';
+import { translationConfigurationSchema } from '../../localization/translation/translation-config.ts';
+import { originOfLocalized, upstreamConfigurationSchema } from '../../upstream/upstream-config.ts';
 
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
@@ -29,12 +27,6 @@ function intervalOrNone(least: number) {
     .max(YEAR_SECONDS)
     .refine((seconds) => seconds === 0 || seconds >= least, `must be 0, or at least ${least}`);
 }
-
-const languageTag = z
-  .string()
-  .max(64)
-  .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
-  .transform(canonicalLanguageTag);
 
 const filePath = z.string().min(1).max(4096);
 
@@ -257,24 +249,7 @@ export const daemonConfigurationSchema = z
       .prefault({})
       .describe('Backups of the databases that hold human work: memory, glossary, translation.'),
     exchange: exchangeConfigurationSchema.prefault({}).describe('Files that people and the daemon exchange.'),
-    translation: z
-      .strictObject({
-        automatic: z
-          .boolean()
-          .default(true)
-          .describe('Whether the tasks of a release are built as soon as its text is indexed.'),
-        sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
-        targetLanguage: languageTag
-          .default('zh-Hans')
-          .describe('Language that it is translated to (BCP 47).'),
-        review: reviewConfigurationSchema.prefault({}).describe('Reviews of translations.'),
-        ...workerConfiguration,
-      })
-      .superRefine((value, context) => {
-        const problem = workerConfigurationProblem(value);
-        if (problem !== null)
-          context.addIssue({ code: 'custom', path: [problem.path], message: problem.message });
-      })
+    translation: translationConfigurationSchema
       .prefault({})
       .describe('Translation of text units: its languages, tasks and providers.'),
     memory: memoryConfigurationSchema.prefault({}).describe('The Translation Memory.'),

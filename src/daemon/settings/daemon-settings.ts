@@ -1,5 +1,6 @@
 import type { SigningKey } from '../../attestation/keys.ts';
 import type { Result } from '../../domain/result.ts';
+import type { Setting } from '../../engine/setting.ts';
 import type { DaemonConfiguration } from './config.ts';
 
 /** The configuration of the daemon and the keys that it names. */
@@ -16,9 +17,8 @@ export interface LoadedSettings extends DaemonSettings {
 /** Reads the configuration and the keys again: the settings, or every problem of theirs. */
 export type SettingsLoader = () => Promise<Result<LoadedSettings, readonly string[]>>;
 
-/** Holds the current settings. */
-export interface SettingsHolder {
-  current(): DaemonSettings;
+/** The settings that apply now. */
+export interface SettingsHolder extends Setting<DaemonSettings> {
   /** Swaps all of them: every later call of `current` gives the new ones. */
   replace(next: DaemonSettings): void;
 }

@@ -2,6 +2,8 @@ import { loadSigningKeys } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { effectiveConfiguration, type DaemonConfiguration } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
+import { openFilesProblem, readOpenFilesLimit } from '../../platform/process/open-files.ts';
+import { daemonOpenFiles } from './open-files.ts';
 import { findWeakSecrets } from './weak-secrets.ts';
 
 /**
@@ -23,6 +25,12 @@ export function createSettingsLoader(
     if (configuration.strict && warnings.length > 0) {
       return failure(warnings.map((warning) => `strict: ${warning}`));
     }
-    return success({ configuration, signingKeys: loaded.value.keys, warnings });
+    const files = openFilesProblem(readOpenFilesLimit(), daemonOpenFiles(configuration));
+    if (files?.isTooLow === true) return failure([files.message]);
+    return success({
+      configuration,
+      signingKeys: loaded.value.keys,
+      warnings: files === null ? warnings : [...warnings, files.message],
+    });
   };
 }

@@ -2,10 +2,11 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { messageOf } from '../../platform/errors.ts';
-import type { Attestor } from '../releases/attest/attestor.ts';
-import type { TaskResult } from '../tasks/task.ts';
-import type { UpstreamConfiguration } from '../upstream/upstream-config.ts';
-import type { OwnedUpstream, ReplaceableUpstream } from '../upstream/adapters/upstream-source.ts';
+import type { Attestor } from '../../releases/attest/attestor.ts';
+import type { TaskResult } from '../../engine/tasks/task.ts';
+import type { UpstreamConfiguration } from '../../upstream/upstream-config.ts';
+import type { Upstream } from '../../upstream/adapters/connect-upstream.ts';
+import type { OwnedUpstream } from '../../upstream/adapters/upstream-source.ts';
 import type { DaemonConfiguration } from './config.ts';
 import type { SettingsHolder, SettingsLoader } from './daemon-settings.ts';
 import { tokenFileOf } from './config.ts';
@@ -15,9 +16,7 @@ import { compareKeys, compareSettings } from './settings-changes.ts';
 export interface ReloadOptions {
   readonly load: SettingsLoader;
   readonly settings: SettingsHolder;
-  readonly upstream: Pick<ReplaceableUpstream, 'replace'>;
-  /** Connects to the upstream of a configuration; `null` for none. Throws when it names what does not exist. */
-  readonly connect: (configuration: UpstreamConfiguration) => OwnedUpstream | null;
+  readonly upstream: Upstream;
   /** Reads what the rules of parsing name; gives one line for every problem. */
   readonly problemsOfRules: (configuration: DaemonConfiguration) => Promise<readonly string[]>;
   readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
@@ -123,7 +122,7 @@ function connect(
   configuration: UpstreamConfiguration,
 ): Result<OwnedUpstream | null, string> {
   try {
-    return success(deps.connect(configuration));
+    return success(deps.upstream.connect(configuration));
   } catch (error) {
     return failure(`upstream: ${messageOf(error)}`);
   }

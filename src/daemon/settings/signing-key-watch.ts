@@ -4,8 +4,8 @@ import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { createLoop } from '../../platform/process/loop.ts';
-import type { Attestor } from '../releases/attest/attestor.ts';
-import type { DoctorCheck } from '../reports/doctor-report.ts';
+import type { Attestor } from '../../releases/attest/attestor.ts';
+import type { DoctorCheck } from '../../engine/check.ts';
 import type { SettingsHolder } from './daemon-settings.ts';
 import { compareKeys } from './settings-changes.ts';
 

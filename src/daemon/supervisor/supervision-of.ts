@@ -9,8 +9,7 @@ const SupervisionSchema: z.ZodType<Supervision> = z.object({
       signal: z.string().nullable(),
       at: z.int(),
       lived_seconds: z.number(),
-      // A supervisor of an earlier version lives on while its daemon is updated in place, and does not tell it.
-      listened: z.boolean().default(true),
+      listened: z.boolean(),
     }),
   ),
 });

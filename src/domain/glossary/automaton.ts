@@ -1,7 +1,6 @@
 import { FOUND_FIELDS, packTrie, STATE_FIELDS } from './packed-trie.ts';
 import { buildTrie, NONE } from './trie.ts';
 
-/** Finds all occurrences of many patterns in one pass over a text. */
 export interface Automaton {
   /**
    * Visits every occurrence, also overlapping ones, in the order of their ends; of those with one end the longest first.
@@ -11,11 +10,7 @@ export interface Automaton {
   find(text: string, visit: (pattern: number, end: number) => void): void;
 }
 
-/**
- * Builds the automaton of Aho and Corasick over UTF-16 units.
- *
- * @param patterns distinct and not empty
- */
+/** Builds the automaton of Aho and Corasick over UTF-16 units. @param patterns distinct and not empty */
 export function createAutomaton(patterns: readonly string[]): Automaton {
   const { codes, states, found } = packTrie(buildTrie(patterns));
   return {

@@ -21,15 +21,12 @@ const NO_RUN = -1;
 /** By character of the basic plane: the index of its run. Filled as needed. */
 const knownRuns = new Int8Array(0x1_0000).fill(UNKNOWN);
 
-/** Tells whether a part of a text begins and ends where words do. */
 export type BoundaryTest = (text: string, start: number, end: number) => boolean;
 
 /**
  * Makes the test for a language. With spaces between words, no letter, mark or digit may stand beside the part. Without
  * them, a part that begins or ends with a Latin letter, a digit or a katakana must not stand beside another one of that
  * kind: アル is not found inside of アルバイト. Other characters, such as kanji, have no boundary.
- *
- * @param language a BCP 47 tag
  */
 export function createBoundaryTest(language: string): BoundaryTest {
   const primary = language.split('-', 1)[0]?.toLowerCase() ?? '';
@@ -58,7 +55,6 @@ function isOneRun(left: number | undefined, right: number | undefined): boolean 
   return run !== NO_RUN && run === runOf(right);
 }
 
-/** The index of the run that a character can be part of. */
 function runOf(code: number): number {
   const known = knownRuns[code] ?? UNKNOWN;
   if (known !== UNKNOWN) return known;

@@ -5,26 +5,20 @@ import type { FoldedText } from './fold.ts';
 import { isInsideOne, mergeSpans, overlapsOne } from './spans.ts';
 import type { Span } from './term.ts';
 
-/** One term of the source and what the target has of it. */
-export interface RenderedTerm {
-  /** The matches of the term, in the order of the text. */
+interface RenderedTerm {
   readonly matches: readonly TermMatch[];
-  /** How often the target has one of its translations. */
   readonly rendered: number;
   /** Where the target still has a source form of the term. */
   readonly left: readonly Span[];
 }
 
-/** The translations of the source's terms that a target has. */
 export interface CheckedTarget {
-  /** By term, in the order of their first match. */
   readonly terms: readonly RenderedTerm[];
   /** Deprecated terms whose wording the target has, and where it has it first. */
   readonly forbidden: ReadonlyArray<{ readonly match: TermMatch; readonly span: Span }>;
 }
 
-/** The matches whose translations count, and those whose translation is forbidden. */
-export interface SourceMatches {
+interface SourceMatches {
   readonly winners: readonly TermMatch[];
   readonly forbidden: readonly TermMatch[];
   /** The folded translations that are right at the place of a match: its own and those of its rivals. */
@@ -33,7 +27,7 @@ export interface SourceMatches {
 
 /** Searches the translations of terms in a target. */
 export function checkTarget(
-  { sourceBoundary, targetBoundary }: Pick<CompiledGlossary, 'sourceBoundary' | 'targetBoundary'>,
+  { sourceBoundary, targetBoundary }: CompiledGlossary,
   target: SearchedText,
   { winners, forbidden, renderingsOf }: SourceMatches,
 ): CheckedTarget {

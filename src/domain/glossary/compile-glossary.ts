@@ -4,13 +4,10 @@ import { foldText } from './fold.ts';
 import { compileScope, type CompiledScope } from './scope.ts';
 import type { LanguagePair, Term } from './term.ts';
 
-/** A term with the values that are derived from it once. */
 export interface CompiledTerm {
   readonly term: Term;
   readonly scope: CompiledScope;
-  /** The folded recommended translation. */
   readonly recommended: string;
-  /** The folded recommended and allowed translations, the longest first. */
   readonly renderings: readonly string[];
 }
 

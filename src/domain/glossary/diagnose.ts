@@ -8,13 +8,11 @@ import {
   type DiagnosticCode,
   type DiagnosticSeverity,
 } from './diagnostic-codes.ts';
-import { findTerms, type FoundTerms, type SearchedText, type TermMatch } from './find-terms.ts';
+import { findTerms, type FoundTerms, type SearchedText, type TermMatch, compareRank } from './find-terms.ts';
 import { foldText } from './fold.ts';
-import { findRivals, type Rivalry } from './rivals.ts';
 import type { TermContext } from './scope.ts';
 import type { Span, Term } from './term.ts';
 
-/** A text to diagnose. */
 export interface DiagnosedText {
   readonly sourceText: string;
   /** `null` before there is a translation; the checks of it are left out then. */
@@ -25,7 +23,7 @@ export interface DiagnosedText {
 }
 
 /** A demand of the Glossary on the translation, at one place of the source. */
-export interface Constraint {
+interface Constraint {
   readonly term: Term;
   readonly span: Span;
   readonly matchedText: string;
@@ -33,8 +31,7 @@ export interface Constraint {
   readonly requirement: 'must' | 'should' | 'forbidden';
 }
 
-/** A finding. */
-export interface Diagnostic {
+interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly severity: DiagnosticSeverity;
   readonly terms: readonly Term[];
@@ -43,14 +40,11 @@ export interface Diagnostic {
   readonly message: string;
 }
 
-/** The outcome of a diagnosis. */
 export interface Diagnosis {
-  /** In the order of the source. */
   readonly constraints: readonly Constraint[];
   readonly diagnostics: readonly Diagnostic[];
   /** The codes of the diagnostics that block, each once, sorted. Empty: nothing blocks. */
   readonly blockingCodes: readonly DiagnosticCode[];
-  /** The text whose digest is the `qa_identity`. */
   readonly identityText: string;
 }
 
@@ -266,4 +260,33 @@ function sortedRows(rows: readonly unknown[]): readonly unknown[] {
     .map((row) => JSON.stringify(row))
     .sort()
     .map((row): unknown => JSON.parse(row));
+}
+
+/** Approved terms of one rank that want different translations for one place. */
+interface Rivalry {
+  /** The one that counts, because its id is the smallest. */
+  readonly winner: TermMatch;
+  readonly rivals: readonly TermMatch[];
+}
+
+/** Finds the places at which only the id decides which of several approved terms counts. */
+function findRivals({ winners, shadowed }: FoundTerms): Rivalry[] {
+  const byWinner = Map.groupBy(shadowed, ({ by }) => by);
+  return winners.flatMap((winner) => {
+    if (winner.compiled.term.reviewStatus !== 'approved') return [];
+    const rivals = (byWinner.get(winner) ?? [])
+      .map(({ match }) => match)
+      .filter((match) => isRival(match, winner));
+    return rivals.length === 0 ? [] : [{ winner, rivals }];
+  });
+}
+
+function isRival(match: TermMatch, winner: TermMatch): boolean {
+  return (
+    match.compiled.term.reviewStatus === 'approved' &&
+    match.span.start === winner.span.start &&
+    match.span.end === winner.span.end &&
+    compareRank(match, winner) === 0 &&
+    match.compiled.recommended !== winner.compiled.recommended
+  );
 }

@@ -1,7 +1,5 @@
-/** How much a diagnostic counts: an `error` blocks the translation. */
 export type DiagnosticSeverity = 'error' | 'warning' | 'info';
 
-/** The meaning of a diagnostic code, and the next step of a person. */
 interface DiagnosticMeaning {
   readonly severity: DiagnosticSeverity;
   readonly meaning: string;
@@ -57,12 +55,9 @@ export const DIAGNOSTIC_CODES = {
   },
 } as const satisfies Readonly<Record<string, DiagnosticMeaning>>;
 
-/** One of {@link DIAGNOSTIC_CODES}. */
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;
 
-/**
- * The codes that a `glossary_override` covers, whatever their severity is at the moment: they are part of `qa_identity`.
- */
+/** The codes that a `glossary_override` covers, whatever their severity is at the moment: they are part of `qa_identity`. */
 export const OVERRIDABLE_CODES: ReadonlySet<DiagnosticCode> = new Set([
   'term_missing',
   'forbidden_translation',

@@ -4,31 +4,25 @@ import type { TermContext } from './scope.ts';
 import { overlapsOne } from './spans.ts';
 import type { ReviewStatus, Span } from './term.ts';
 
-/** A term at one place of the source. */
 export interface TermMatch {
   readonly compiled: CompiledTerm;
   /** In the source as it was given. */
   readonly span: Span;
-  /** The folded source form that was found. */
   readonly form: string;
 }
 
 /** A match that does not count, and the one that counts at its place. */
-export interface ShadowedMatch {
+interface ShadowedMatch {
   readonly match: TermMatch;
   readonly by: TermMatch;
 }
 
-/** The terms of a text. */
 export interface FoundTerms {
-  /** Approved and draft terms that count, in the order of the text. */
   readonly winners: readonly TermMatch[];
-  /** Deprecated terms, in the order of the text. Several can be at one place. */
   readonly deprecated: readonly TermMatch[];
   readonly shadowed: readonly ShadowedMatch[];
 }
 
-/** A text in which terms are searched. */
 export interface SearchedText {
   readonly folded: FoldedText;
   /** Parts in which no term is found, such as placeholders, sorted and apart from each other. */
@@ -96,7 +90,6 @@ function allMatches(
   return matches;
 }
 
-/** The order in which matches get their place. */
 function compareMatches(left: TermMatch, right: TermMatch): number {
   const [leftTerm, rightTerm] = [left.compiled.term, right.compiled.term];
   return (
@@ -136,7 +129,6 @@ function isLonger(left: Span, right: Span): boolean {
 }
 
 interface Places {
-  /** The match that has the first or the last character of a span. */
   takenBy(span: Span): TermMatch | null;
   take(match: TermMatch): void;
 }

@@ -53,7 +53,6 @@ function foldParts(text: string): FoldedText {
   };
 }
 
-/** The end of the character at an offset together with everything that folds with it. */
 function endOfPart(text: string, start: number): number {
   let end = start + widthAt(text, start);
   while (end < text.length) {

@@ -1,14 +1,9 @@
 import type { ReviewStatus } from './term.ts';
 
-/** The facts about one term of an imported file. */
 export interface ImportFacts {
-  /** The state of the known term that it is; `null` for a new one. */
   readonly known: ReviewStatus | null;
-  /** Whether the known term has the same wording, translations, category, priority and scope. */
   readonly isSame: boolean;
-  /** The state that the file gives it; `null` when it gives none. */
   readonly read: ReviewStatus | null;
-  /** Whether a reviewer stands for the file. */
   readonly isReviewed: boolean;
   readonly hasTranslation: boolean;
 }
@@ -18,7 +13,6 @@ export type ImportDecision =
   | { readonly kind: 'steps'; readonly steps: readonly ImportStep[] }
   | { readonly kind: 'conflict' | 'left_out'; readonly message: string };
 
-/** One change of a term. */
 export type ImportStep = 'add' | 'update' | 'approve' | 'deprecate';
 
 /**

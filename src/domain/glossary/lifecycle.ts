@@ -1,9 +1,7 @@
 import type { ReviewStatus } from './term.ts';
 
-/** An update of a term, as far as it decides about the next state. */
-export interface StatusChange {
+interface StatusChange {
   readonly from: ReviewStatus;
-  /** The state that the caller wants, or `null`. */
   readonly wanted: ReviewStatus | null;
   /** Whether a field changes that translations are judged by. */
   readonly isSemantic: boolean;

@@ -1,7 +1,7 @@
 import { NONE, type TrieTables } from './trie.ts';
 
 /** A trie in which a unit leads from a state to the next one by an addition. Its states have other numbers; 0 is the root. */
-export interface PackedTrie {
+interface PackedTrie {
   /** By UTF-16 unit: its code; 0 for units that no pattern has. */
   readonly codes: Uint16Array;
   /**
@@ -46,7 +46,6 @@ export function packTrie(trie: TrieTables): PackedTrie {
   return { codes, states, found };
 }
 
-/** Numbers the units of all patterns from 1. */
 function codesOf(units: Uint16Array): Uint16Array {
   const codes = new Uint16Array(0x1_0000);
   let count = 0;
@@ -56,7 +55,6 @@ function codesOf(units: Uint16Array): Uint16Array {
 }
 
 interface Places {
-  /** By state of the trie. */
   readonly bases: Int32Array;
   readonly placeOf: Int32Array;
   /** By place: the place of the parent, or -1 where no state is. Every sum of a base and a code is a place. */
@@ -82,7 +80,6 @@ function placeStates({ firstChild, unit }: TrieTables, codes: Uint16Array): Plac
   return { bases, placeOf, parents: places.parents() };
 }
 
-/** The places of states, and which are free. Place 0 is that of the root. */
 function createPlaces(largestCode: number) {
   let parents = new Int32Array(2 * (largestCode + 2)).fill(NONE);
   let last = 0;
@@ -93,7 +90,6 @@ function createPlaces(largestCode: number) {
     codes.every((code) => (parents[base + code] ?? NONE) === NONE);
 
   return {
-    /** A base at which the places of all codes are free. */
     findBase: (codes: readonly number[]): number => {
       const kind = Math.min(codes.length, MANY_CHILDREN);
       const start = starts[kind] ?? 1;
@@ -112,7 +108,6 @@ function createPlaces(largestCode: number) {
       parents[place] = parent;
       last = Math.max(last, place);
     },
-    /** Some more than the places that are taken: a base and a code lead beyond the last one. */
     parents: (): Int32Array => parents.slice(0, last + largestCode + 1),
   };
 }

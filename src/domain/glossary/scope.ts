@@ -12,9 +12,7 @@ export const MATCH_SUBSTRING = 'substring';
 export interface CompiledScope {
   /** Whether the term also matches inside of words. */
   readonly matchesInsideWords: boolean;
-  /** The keys that the context must have, sorted. */
   readonly keys: readonly string[];
-  /** Whether every key matches. */
   accepts(context: TermContext): boolean;
 }
 

@@ -1,8 +1,7 @@
 import { canonicalScope } from './scope.ts';
 import type { Term } from './term.ts';
 
-/** The fields by which translations are judged. */
-export type TermMeaning = Omit<Term, 'termId' | 'revision' | 'reviewStatus'>;
+type TermMeaning = Omit<Term, 'termId' | 'revision' | 'reviewStatus'>;
 
 /** These fields as text: equal for terms that demand the same of translations. */
 export function meaningOf(term: TermMeaning): string {

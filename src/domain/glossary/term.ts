@@ -1,10 +1,8 @@
 /** Review states of a term. */
 export const REVIEW_STATUSES = ['draft', 'approved', 'deprecated', 'rejected'] as const;
 
-/** One of {@link REVIEW_STATUSES}. */
 export type ReviewStatus = (typeof REVIEW_STATUSES)[number];
 
-/** A source and a target language, as BCP 47 tags. */
 export interface LanguagePair {
   readonly sourceLanguage: string;
   readonly targetLanguage: string;
@@ -13,14 +11,12 @@ export interface LanguagePair {
 /** A term, as far as the rules of the Glossary use it. */
 export interface Term extends LanguagePair {
   readonly termId: string;
-  /** Grows with every change. */
   readonly revision: number;
   readonly sourceTerm: string;
   readonly aliases: readonly string[];
   readonly recommendedTranslation: string;
   readonly allowedTranslations: readonly string[];
   readonly category: string;
-  /** An int64. */
   readonly priority: number | bigint;
   readonly scope: Readonly<Record<string, string>>;
   readonly reviewStatus: ReviewStatus;

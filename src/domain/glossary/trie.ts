@@ -5,13 +5,11 @@ const FEW_CHILDREN = 6;
 
 /** The tables of a trie in breadth-first order: the children of a state are neighbours, sorted by their unit. */
 export interface TrieTables {
-  /** By state: its first child. The children end where those of the next state begin. */
   readonly firstChild: Int32Array;
   /** By state: the UTF-16 unit that leads to it. */
   readonly unit: Uint16Array;
   /** By state: the state of its longest proper suffix. */
   readonly suffix: Int32Array;
-  /** By state: the pattern that ends there, or -1. */
   readonly pattern: Int32Array;
   /** By state: the nearest suffix at which a pattern ends, or -1. */
   readonly nextPattern: Int32Array;

@@ -1,12 +1,8 @@
-/** The bytes `[start, end)` of a representation. */
 export interface ByteRange {
-  /** First byte, from 0. */
   readonly start: number;
-  /** One past the last byte. */
   readonly end: number;
 }
 
-/** The ranges that a `Range` field selects from a representation of known size. */
 export type RangeSelection =
   /** Answer as if there were no `Range` field. */
   | { readonly kind: 'ignore' }
@@ -54,7 +50,6 @@ export function parseRange(value: string, size: number): RangeSelection {
   return wanted > size ? IGNORE : { kind: 'ranges', ranges: mergeRanges(ranges) };
 }
 
-/** Joins ranges that overlap or touch. */
 function mergeRanges(ranges: readonly ByteRange[]): readonly ByteRange[] {
   const byStart = ranges
     .map((range, place) => ({ ...range, place }))

@@ -7,30 +7,26 @@ import {
   type Validators,
 } from './preconditions.ts';
 
-/** The fields of a request that decide which bytes are answered. */
 export interface ByteRequestHeaders extends ConditionalHeaders {
   readonly range?: string | undefined;
 }
 
-/** The parts of a request that decide the answer for one representation, at one instant. */
-export interface ByteRequest {
+interface ByteRequest {
   readonly method: 'GET' | 'HEAD';
   readonly headers: ByteRequestHeaders;
-  /** Unix seconds; the `Date` of the answer. */
   readonly nowSeconds: number;
   /** Makes a multipart delimiter that occurs nowhere in the bytes; called only when one is needed. */
   readonly boundary: () => string;
 }
 
-/** Everything that is said of a representation beside its bytes. */
-export interface Representation extends Validators {
-  /** Bytes, 0 to 2^53 - 1. */
+export interface Representation extends Pick<Validators, 'etag'> {
+  /** Unix seconds; no other state of the resource has it. */
+  readonly lastModified: number;
   readonly size: number;
   readonly mediaType: string;
   readonly cacheControl: string;
 }
 
-/** Bytes of the representation to send, after the text that introduces them. */
 export interface BytePart extends ByteRange {
   /** The head of a body part, ASCII with CRLF line ends; empty outside multipart. */
   readonly head: string;
@@ -41,9 +37,7 @@ export interface ByteResponsePlan {
   readonly status: 200 | 206 | 304 | 412 | 416;
   /** Names and values in turn. `Date` is left to the server; a 412 and a 416 need a separate body. */
   readonly headers: readonly string[];
-  /** What to send after the head, in order; empty for HEAD and where there is no content. */
   readonly parts: readonly BytePart[];
-  /** What to send after the last part; empty outside multipart. */
   readonly tail: string;
 }
 
@@ -54,9 +48,6 @@ export interface ByteResponsePlan {
  * give `multipart/byteranges`. A modification date that lies in the future is sent as the present one and is then no
  * strong validator.
  *
- * @param request a request that would be answered 200 without its conditional and range fields
- * @param representation the selected one; its entity tag is strong
- *
  * Source: RFC 9110, sections 8.8.2.1, 13.2.2, 14 and 15.3.7.
  */
 export function planByteResponse(request: ByteRequest, representation: Representation): ByteResponsePlan {
@@ -64,7 +55,7 @@ export function planByteResponse(request: ByteRequest, representation: Represent
   const validators: Validators = {
     etag: representation.etag,
     lastModified: Math.min(representation.lastModified, nowSeconds),
-    lastModifiedIsStrong: representation.lastModifiedIsStrong && representation.lastModified < nowSeconds,
+    lastModifiedIsStrong: representation.lastModified < nowSeconds,
   };
   const outcome = evaluatePreconditions(method, headers, validators, nowSeconds);
   if (outcome === 'failed') return withoutContent(412, []);
@@ -133,10 +124,11 @@ function partial(
     };
   }
   const delimiter = boundary();
-  const parts = ranges.map((range, i) => ({
+  const parts = ranges.map((range) => ({
     ...range,
-    // The line end before a delimiter belongs to it (RFC 2046, section 5.1.1), so the first part has none.
-    head: `${i === 0 ? '' : '\r\n'}--${delimiter}\r\nContent-Type: ${mediaType}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`,
+    // The line end belongs to the delimiter (RFC 2046, section 5.1.1). The first part may go without it, but zsync counts on it,
+    // because nginx and Apache send it.
+    head: `\r\n--${delimiter}\r\nContent-Type: ${mediaType}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`,
   }));
   const tail = `\r\n--${delimiter}--\r\n`;
   const length = parts.reduce((sum, part) => sum + part.head.length + part.end - part.start, tail.length);

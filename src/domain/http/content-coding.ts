@@ -6,7 +6,6 @@ const CODING = /^([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0
  * item that cannot be read counts as absent. The content itself (`identity`) is the last choice and never refused, because
  * every client can read it.
  *
- * @param header `Accept-Encoding`
  * @param available the best first
  *
  * Source: RFC 9110, section 12.5.3.

@@ -17,7 +17,6 @@ const FORMATS: readonly RegExp[] = [
  * Reads an HTTP date in any of its three forms: IMF-fixdate, RFC 850 and asctime. Case counts, and so does every space.
  * The name of the day must be one, but is not compared with the date: the instant is unambiguous without it.
  *
- * @param text a field value
  * @param nowSeconds Unix seconds, to place a year of two digits: never more than 50 years ahead
  * @returns Unix seconds; `null` for a list, an impossible date, or anything else
  *

@@ -37,7 +37,6 @@ const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
  * The media type of an entry, by the extension of its last segment. Nothing that a browser would run as a page
  * (`html`, `svg`, `js`) is named as such: the service delivers game resources, so those stay octets.
  *
- * @param destination a release-relative path
  * @returns a media type for `Content-Type`; {@link DEFAULT_MEDIA_TYPE} when the extension is not known
  */
 export function mediaTypeOf(destination: string): string {

@@ -1,16 +1,13 @@
 import { parseHttpDate } from './http-date.ts';
 
-/** The validators of the current state of a representation. */
 export interface Validators {
   /** A strong entity tag with its quotes. */
   readonly etag: string;
-  /** Unix seconds. */
   readonly lastModified: number;
-  /** Whether no two states of this resource carry this `lastModified` (RFC 9110, section 8.8.2.2). */
+  /** Whether no other state of this resource carries this `lastModified` (RFC 9110, section 8.8.2.2). */
   readonly lastModifiedIsStrong: boolean;
 }
 
-/** The conditional fields of a request, named as Node names them. */
 export interface ConditionalHeaders {
   readonly 'if-match'?: string | undefined;
   readonly 'if-none-match'?: string | undefined;
@@ -30,10 +27,10 @@ const ENTITY_TAG = /^(?:W\/)?"[\u0021\u0023-\u007e\u0080-\u00ff]*"/;
  * a request that would otherwise be answered 200. A malformed list of entity tags matches nothing; an unreadable date
  * is ignored.
  *
+ * `If-Modified-Since` holds for exactly the current date alone, as in nginx by default. Another date is no date of this resource: a
+ * client sends the time of its file, and that file can be of another release, or half of one.
+ *
  * @param method an upper-case method; only GET and HEAD can be answered 304
- * @param headers the conditional fields
- * @param validators of the selected representation, which exists
- * @param nowSeconds Unix seconds
  *
  * Source: RFC 9110, sections 13.1 and 13.2.2.
  */
@@ -46,7 +43,7 @@ export function evaluatePreconditions(
   const ifMatch = headers['if-match'];
   if (ifMatch !== undefined) {
     if (!listMatches(ifMatch, validators.etag, 'strong')) return 'failed';
-  } else if (modifiedAfter(headers['if-unmodified-since'], validators, nowSeconds) === true) {
+  } else if (wasModifiedSince(headers['if-unmodified-since'], validators, nowSeconds)) {
     return 'failed';
   }
 
@@ -56,18 +53,14 @@ export function evaluatePreconditions(
     if (!listMatches(ifNoneMatch, validators.etag, 'weak')) return 'proceed';
     return isRead ? 'not_modified' : 'failed';
   }
-  if (isRead && modifiedAfter(headers['if-modified-since'], validators, nowSeconds) === false) {
-    return 'not_modified';
-  }
-  return 'proceed';
+  return isRead && isCurrentDate(headers['if-modified-since'], validators, nowSeconds)
+    ? 'not_modified'
+    : 'proceed';
 }
 
 /**
  * Whether `If-Range` allows the `Range` field to be honoured: it is absent, or it carries exactly the current strong
  * entity tag, or exactly the current modification date while that is a strong validator.
- *
- * @param ifRange the field value
- * @param nowSeconds Unix seconds
  *
  * Source: RFC 9110, section 13.1.5.
  */
@@ -78,19 +71,25 @@ export function ifRangeHolds(
 ): boolean {
   if (ifRange === undefined) return true;
   if (ifRange === validators.etag) return true;
-  // Exact match: a date before or after the current one is another state, whichever comes first.
-  return validators.lastModifiedIsStrong && parseHttpDate(ifRange, nowSeconds) === validators.lastModified;
+  return isCurrentDate(ifRange, validators, nowSeconds);
 }
 
-/** Whether the representation changed after the date of a field; `null` when the field is absent or no date. */
-function modifiedAfter(
+function isCurrentDate(
   value: string | undefined,
-  validators: Validators,
+  { lastModified, lastModifiedIsStrong }: Validators,
   nowSeconds: number,
-): boolean | null {
-  if (value === undefined) return null;
-  const date = parseHttpDate(value, nowSeconds);
-  return date === null ? null : validators.lastModified > date;
+): boolean {
+  return value !== undefined && lastModifiedIsStrong && parseHttpDate(value, nowSeconds) === lastModified;
+}
+
+/** Whether the representation changed after the date of a field; not when the field is absent or no date. */
+function wasModifiedSince(
+  value: string | undefined,
+  { lastModified }: Validators,
+  nowSeconds: number,
+): boolean {
+  const date = value === undefined ? null : parseHttpDate(value, nowSeconds);
+  return date !== null && lastModified > date;
 }
 
 /** Whether `*` or one tag of the list matches a strong entity tag; `false` for anything that is no such list. */

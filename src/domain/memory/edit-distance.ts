@@ -1,5 +1,5 @@
 /** Measures the distance of one text to many. */
-export interface DistanceFrom {
+interface DistanceFrom {
   /**
    * The Levenshtein distance to another text.
    *
@@ -41,7 +41,6 @@ export function distanceFrom(pattern: readonly number[]): DistanceFrom {
     },
   };
 
-  /** Moves the table on by one column; returns by how much its last cell grew. */
   function advance(masks: Int32Array): number {
     let carry = 1;
     for (let word = 0; word < words; word += 1) {

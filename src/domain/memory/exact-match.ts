@@ -9,10 +9,8 @@ import {
 import { normalText } from '../text/normal-text.ts';
 
 /** The records whose normalized source equals that of a query. */
-export interface ExactRecords<R extends MatchRecord> {
-  /** The context key of the query. */
+interface ExactRecords<R extends MatchRecord> {
   readonly contextKey: string;
-  /** Trusted and candidate ones. */
   readonly records: readonly R[];
   /** Whether there are no further trusted records of other contexts. */
   readonly isComplete: boolean;

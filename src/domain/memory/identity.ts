@@ -18,9 +18,7 @@ const CONTEXT_KEY_DIGITS = 32;
 /** A digest of a text as hexadecimal digits; the same for the same text. */
 export type TextDigest = (text: string) => string;
 
-/**
- * The key of a context: a digest of its values of {@link CONTEXT_KEYS}, whatever their order. Empty when it has none.
- */
+/** The key of a context: a digest of its values of {@link CONTEXT_KEYS}, whatever their order. Empty when it has none. */
 export function contextKeyOf(context: Readonly<Record<string, string>>, digest: TextDigest): string {
   const values = CONTEXT_KEYS.filter((key) => Object.hasOwn(context, key)).map((key) => [
     key,

@@ -45,8 +45,6 @@ export function similarLengths(length: number): { readonly least: number; readon
 /**
  * Prepares a query for the comparison with many records.
  *
- * @param source the normalized source of the query
- * @param contextKey of the query
  * @returns gives the fuzzy match of a record, or `null` when it is less similar than {@link LOWEST_SIMILARITY}
  */
 export function fuzzyMatcher(
@@ -70,7 +68,6 @@ export function fuzzyMatcher(
 /**
  * The match of a record that contains a searched text in its source or its target, without regard to width and case.
  *
- * @param text the searched text
  * @returns gives the match, or `null`. Its score is the part of the searched text in the longer text, in percent.
  */
 export function concordanceMatcher(

@@ -3,11 +3,9 @@ import type { MemoryRecord } from './memory-record.ts';
 /** The use of a match, or of all matches of a query. Only `reuse` needs no person. */
 export type MatchDecision = 'reuse' | 'conflict' | 'suggest';
 
-/** How a record matches a query. */
-export type MatchType = 'context' | 'exact' | 'normalized' | 'numbers' | 'fuzzy' | 'concordance';
+type MatchType = 'context' | 'exact' | 'normalized' | 'numbers' | 'fuzzy' | 'concordance';
 
-/** Why a match scores less than its type allows. */
-export type PenaltyCode =
+type PenaltyCode =
   | 'candidate'
   | 'other_context'
   | 'multiple_translations'
@@ -16,8 +14,7 @@ export type PenaltyCode =
   | 'file'
   | 'qa_blocked';
 
-/** Points that a match lost. */
-export interface Penalty {
+interface Penalty {
   readonly code: PenaltyCode;
   readonly points: number;
 }
@@ -28,7 +25,6 @@ export type MatchRecord = Pick<
   'record_id' | 'state' | 'source_text' | 'target_text' | 'context_key' | 'is_default'
 >;
 
-/** A record that matches a query. */
 export interface MemoryMatch<R extends MatchRecord = MatchRecord> {
   readonly record: R;
   readonly match_type: MatchType;
@@ -56,7 +52,6 @@ export function suggestMatch<R extends MatchRecord>(
   record: R,
   kind: Pick<MemoryMatch, 'match_type' | 'score'> &
     Partial<Pick<MemoryMatch, 'penalties' | 'proposed_text'>> & {
-      /** The context key of the query; `null` when the context makes no difference. */
       readonly contextKey?: string | null;
     },
 ): MemoryMatch<R> {
@@ -111,7 +106,7 @@ export function orderMatches<R extends MatchRecord>(matches: readonly MemoryMatc
 }
 
 /** The decision of a query: reuse when a match is reused, else a conflict, else a suggestion, else nothing. */
-export function decide(matches: readonly Pick<MemoryMatch, 'decision'>[]): MatchDecision | 'none' {
+export function decide(matches: readonly MemoryMatch[]): MatchDecision | 'none' {
   const order = ['reuse', 'conflict', 'suggest'] as const;
   return order.find((decision) => matches.some((match) => match.decision === decision)) ?? 'none';
 }

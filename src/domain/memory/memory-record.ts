@@ -1,7 +1,6 @@
 /** States of a record. Only `trusted` ones are reused. */
 export type MemoryState = 'candidate' | 'trusted' | 'superseded' | 'rejected';
 
-/** Where a record came from. */
 export interface MemoryProvenance {
   readonly origin: 'worker' | 'task_update' | 'proofread' | 'import' | 'manual';
   readonly provider: string | null;
@@ -11,7 +10,6 @@ export interface MemoryProvenance {
   readonly release_id: string | null;
 }
 
-/** The languages of a record. */
 export interface LanguagePair {
   readonly source_language: string;
   readonly target_language: string;
@@ -21,7 +19,6 @@ export interface LanguagePair {
 export interface MemoryRecord extends LanguagePair {
   readonly record_id: string;
   readonly state: MemoryState;
-  /** Normalized. */
   readonly source_text: string;
   readonly target_text: string;
   readonly context: Readonly<Record<string, string>>;

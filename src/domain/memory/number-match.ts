@@ -8,7 +8,7 @@ const ASCII_DIGIT = /[0-9]/;
 const FULL_WIDTH_OFFSET = 0xfe_e0;
 
 /** A text whose numbers are marks, and the numbers as written. Digits within placeholders do not count as numbers. */
-export interface MaskedNumbers {
+interface MaskedNumbers {
   readonly masked: string;
   readonly numbers: readonly string[];
 }
@@ -25,9 +25,7 @@ export function maskNumbers(text: string): MaskedNumbers {
   return { masked, numbers };
 }
 
-/** A source, and a translation of a source that is equal except for its numbers. */
-export interface NumberedPair {
-  /** The source to translate. */
+interface NumberedPair {
   readonly source: string;
   readonly knownSource: string;
   readonly knownTarget: string;

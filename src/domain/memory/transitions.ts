@@ -13,10 +13,8 @@ type ConfirmedRecord = Pick<
   'record_id' | 'state' | 'source_text' | 'target_text' | 'source_language' | 'target_language'
 >;
 
-/** The facts from which a confirmation is judged. */
 export interface Confirmation {
   readonly record: ConfirmedRecord;
-  /** The trusted records of its identity. */
   readonly rivals: readonly Pick<MemoryRecord, 'record_id' | 'target_text'>[];
   /** The record that the reviewer replaces, or `null`. */
   readonly superseded: ConfirmedRecord | null;
@@ -24,8 +22,7 @@ export interface Confirmation {
   readonly hasReason: boolean;
 }
 
-/** The change that a confirmation makes. */
-export interface ConfirmationChange {
+interface ConfirmationChange {
   /** `false` when the record is trusted already. */
   readonly changes: boolean;
   /** Whether two trusted records now say different things about the same text. */
@@ -77,11 +74,9 @@ export function judgeRejection(
   );
 }
 
-/** The facts from which the resolution of a conflict is judged. */
-export interface Resolution {
+interface Resolution {
   readonly winnerId: string;
   readonly expectedIds: readonly string[];
-  /** The records that `expectedIds` names and that exist. */
   readonly expected: readonly Pick<MemoryRecord, 'record_id' | 'state' | 'identity' | 'superseded_by'>[];
   /** The trusted records of the winner's identity. */
   readonly trustedIds: readonly string[];

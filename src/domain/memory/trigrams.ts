@@ -20,8 +20,6 @@ export function trigramsOf(folded: string): readonly string[] {
 /**
  * The trigrams by which similar texts are searched: those outside of placeholders, or all where these are none. A
  * similar text may have other placeholders.
- *
- * @param normalized a source text
  */
 export function searchedTrigrams(normalized: string): readonly string[] {
   const plain = splitPlaceholders(normalized).filter((_, index) => index % 2 === 0);
@@ -29,9 +27,7 @@ export function searchedTrigrams(normalized: string): readonly string[] {
   return found.size > 0 ? [...found] : trigramsOf(foldForSearch(normalized));
 }
 
-/** Bounds of one choice of trigrams. */
-export interface TrigramBounds {
-  /** Most trigrams. */
+interface TrigramBounds {
   readonly count: number;
   /** Most records in which the chosen trigrams occur together; the rarest one is chosen even when it has more. */
   readonly records: number;

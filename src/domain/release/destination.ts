@@ -1,6 +1,5 @@
 import { failure, success, type Result } from '../result.ts';
 
-/** A release-relative path that passed {@link parseDestination}. */
 export type Destination = string & { readonly __brand: 'Destination' };
 
 /** Longest destination, in UTF-8 bytes. */
@@ -18,7 +17,6 @@ const FORBIDDEN_CHARACTER = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202
  * Parses a destination: NFC, `/` between segments, no empty, `.` or `..` segment, no leading or trailing slash, no
  * backslash, no control character, no lone surrogate, at most 1,024 bytes (255 a segment).
  *
- * @param text untrusted text
  * @returns the destination, or one sentence that says which rule it breaks
  */
 export function parseDestination(text: string): Result<Destination, string> {
@@ -44,11 +42,7 @@ export function parseDestination(text: string): Result<Destination, string> {
   return success(text as Destination);
 }
 
-/**
- * Orders destinations by their UTF-8 bytes, the order of every manifest and page.
- *
- * @returns negative, zero or positive, as `Array.prototype.sort` wants it
- */
+/** Orders destinations by their UTF-8 bytes, the order of every manifest and page. */
 export function compareDestinations(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let i = 0; i < length; i += 1) {

@@ -1,4 +1,3 @@
-/** A BLAKE3 digest of 32 bytes as 64 lower-case hexadecimal digits. */
 export type Blake3Hex = string & { readonly __brand: 'Blake3Hex' };
 
 /** CRC-64/XZ (ECMA-182, reflected) as an unsigned decimal string; it exceeds 2^53, so it is never a number. */

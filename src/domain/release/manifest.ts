@@ -3,13 +3,11 @@ import type { Blake3Hex, Crc64Decimal } from './digest.ts';
 import type { Destination } from './destination.ts';
 import type { ReleaseId } from './release-id.ts';
 
-/** Where the bytes of an entry come from. */
 export type EntrySource = Channel;
 
 /** One entry of a resource manifest, as served and as stored (one NDJSON line, keys in this order). */
 export interface ManifestEntry {
   readonly destination: Destination;
-  /** Bytes, 0 to 2^53 - 1. */
   readonly size: number;
   readonly blake3: Blake3Hex;
   readonly crc64: Crc64Decimal;
@@ -19,7 +17,6 @@ export interface ManifestEntry {
   readonly blocks?: Blake3Hex;
 }
 
-/** Line 1 of a manifest file. */
 export interface ManifestHeader {
   readonly format: 'slipway-manifest';
   readonly version: 1;
@@ -28,10 +25,7 @@ export interface ManifestHeader {
   /** Only for `localized`: the official release it was made from. */
   readonly base_release_id?: ReleaseId;
   readonly entry_count: number;
-  /** Sum of the entry sizes in bytes. */
   readonly total_bytes: number;
-  /** The upstream's server-info document, if the release carries one: the digest and size of an object in the store. */
-  readonly server_info?: { readonly blake3: Blake3Hex; readonly size: number };
   /** The version clients show, if upstream names one. */
   readonly app_version?: string;
 }

@@ -1,6 +1,5 @@
 import { failure, success, type Result } from '../result.ts';
 
-/** A release id that passed {@link parseReleaseId}. */
 export type ReleaseId = string & { readonly __brand: 'ReleaseId' };
 
 /** Syntax of a release id; it is one URL segment and one file name without any escaping. */
@@ -9,7 +8,6 @@ export const RELEASE_ID_PATTERN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-
 /**
  * Parses a release id: 1 to 128 of `A-Z a-z 0-9 . _ -`, beginning with a letter or digit and not ending in a dot.
  *
- * @param text untrusted text
  * @returns the id, or one sentence that says what is wrong
  */
 export function parseReleaseId(text: string): Result<ReleaseId, string> {

@@ -6,7 +6,6 @@ import type { Blake3Hex } from './digest.ts';
  */
 export interface ServerInfoDocument {
   readonly blake3: Blake3Hex;
-  /** Bytes. */
   readonly size: number;
 }
 

@@ -4,9 +4,6 @@ const TAKEN_BACK = 'rolled_back_release_id';
 /**
  * The body for the action whose dry run somebody has seen. A rollback names the release that the dry run took back, so that it is
  * refused when another one has become current since.
- *
- * @param body of the action, without `dry_run`
- * @param result of the dry run
  */
 export function triedBody<Body extends object>(
   action: string,

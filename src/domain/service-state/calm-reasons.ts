@@ -1,13 +1,12 @@
 import type { Channel } from '../release/channel.ts';
 import type { ServiceReason } from './service-reasons.ts';
 
-/** Reasons for an empty localized channel that nobody has to mend: there is nothing to serve. */
+/** Reasons for an empty localized channel that nobody has to fix: there is nothing to serve. */
 export const RESTING_REASONS = ['NothingPublished', 'ReleaseWithdrawn'] as const satisfies ServiceReason[];
 
-/** One of {@link RESTING_REASONS}. */
 export type RestingReason = (typeof RESTING_REASONS)[number];
 
-/** All reasons for which nobody has to act while the localized channel serves nothing. The others end by themselves. */
+/** All reasons for which nobody has to act while the localized channel serves nothing. The others end automatically. */
 export const CALM_REASONS = [
   ...RESTING_REASONS,
   'LocalizedFollowing',

@@ -11,14 +11,12 @@ export interface Finding {
   readonly state: ServiceStateName;
   readonly reason: ServiceReason | null;
   readonly message: string;
-  /** Unix seconds. */
   readonly since: number;
   /** Default: the remedy of the reason. */
   readonly next?: NextStep | null;
 }
 
-/** A cause that is not in the verdict. */
-export interface Cause {
+interface Cause {
   readonly reason: ServiceReason;
   readonly message: string;
   readonly since: number | null;
@@ -67,7 +65,7 @@ export function failingPolls({ daemon, refresh: { failures, code, since } }: Ser
   return { reason: 'RefreshFailing', message, since, next: REMEDIES[causeOfPolls(code)] };
 }
 
-/** The reason whose remedy mends failed polls: that of the refused attestation, or of a daemon that does not answer in time. */
+/** The reason whose remedy fixes failed polls: that of the refused attestation, or of a daemon that does not answer in time. */
 function causeOfPolls(code: string | null): ServiceReason {
   if (code === 'timeout') return 'DaemonTimeout';
   return REASONS_OF_ATTESTATION.find((reason) => reason === code) ?? 'RefreshFailing';
@@ -93,7 +91,7 @@ export function firstCondition(
   return { reason, message, since, next: withNextTry(REMEDIES[reason], nextTry) };
 }
 
-/** @param nextTry when the daemon does the step by itself, Unix seconds; `null` when it does not */
+/** @param nextTry when the daemon does the step automatically, Unix seconds; `null` when it does not */
 export function withNextTry(next: NextStep, nextTry: number | null): NextStep {
   if (nextTry === null) return next;
   return { ...next, text: `${next.text} The daemon tries again at ${instant(nextTry)}.` };

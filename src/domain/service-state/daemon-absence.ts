@@ -4,8 +4,7 @@ import { REMEDIES, type NextStep } from './service-reasons.ts';
 /** Why a daemon does not answer: nothing accepts the connection, or no answer comes in time. */
 export type AbsenceKind = 'unreachable' | 'timeout';
 
-/** A daemon that does not answer, as every surface tells it. */
-export interface DaemonAbsence {
+interface DaemonAbsence {
   readonly reason: 'DaemonUnreachable' | 'DaemonTimeout';
   readonly message: string;
   readonly next: NextStep;
@@ -20,11 +19,7 @@ export function daemonAbsence(kind: AbsenceKind, since: number | null): DaemonAb
   return { reason, message: `the daemon ${what}${from}`, next: REMEDIES[reason] };
 }
 
-/**
- * How long a service without a working daemon continues.
- *
- * @param until Unix seconds; `null` when nothing is served
- */
+/** How long a service without a working daemon continues. @param until Unix seconds; `null` when nothing is served */
 export function servedUntilText(until: number | null): string {
   return until === null ? 'no official release is served' : `files are served until ${instant(until)}`;
 }

@@ -30,7 +30,6 @@ export const DAEMON_CONDITIONS = {
   publishing_stopped: 'Automatic publishing is stopped after a rollback.',
 } as const;
 
-/** The code of a condition. */
 export type DaemonConditionCode = keyof typeof DAEMON_CONDITIONS;
 
 /** All codes. */
@@ -44,7 +43,7 @@ export interface DaemonCondition {
   readonly message: string;
   /** Since when it lasts, Unix seconds; `null` when that is not known. */
   readonly since: number | null;
-  /** When the daemon tries again by itself, Unix seconds; `null` when it does not, or when that is not known. */
+  /** When the daemon tries again automatically, Unix seconds; `null` when it does not, or when that is not known. */
   readonly next_try: number | null;
 }
 

@@ -1,19 +1,18 @@
 import type { Channel } from '../release/channel.ts';
-import type { ServerDamageFinder } from '../verdict/damage-finder.ts';
+import type { ServerDamageFinder } from '../verdict/damage-kind.ts';
 import { absenceOf, firstCondition, UNWRITABLE, withNextTry, type Finding } from './causes.ts';
 import { conditionOf, isMirrored } from './lasting-conditions.ts';
 import type { NextStep, ServiceReason } from './service-reasons.ts';
 import type { ServiceFacts } from './service-state.ts';
 import { isDamaged } from './verdict-state.ts';
 
-/** How each finder of damage is named. */
 const FINDERS: Readonly<Record<ServerDamageFinder, string>> = {
   client: 'found when a client read it',
   scrub: 'found by the scrub',
   loading: 'found when the release was read',
 };
 
-/** Damage is mended by the daemon, so the remedy depends on what the daemon does. */
+/** Damage is repaired by the daemon, so the remedy depends on what the daemon does. */
 export function damagedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
   const verdict = facts.verdicts[channel];
   const finder = verdict.found_by === undefined ? '' : ` (${FINDERS[verdict.found_by]})`;
@@ -42,7 +41,7 @@ export function damagedFinding(facts: ServiceFacts, channel: Channel, finding: F
     !isDamaged(facts.verdicts.official);
   const failed = conditionOf(facts, 'repair_failed', channel);
   if (failed !== null) {
-    const next = isPublishedAgain ? PUBLISH_AGAIN : withNextTry(MEND_AND_REPAIR, failed.next_try);
+    const next = isPublishedAgain ? PUBLISH_AGAIN : withNextTry(FIX_AND_REPAIR, failed.next_try);
     return { ...finding, message: `${message}; ${failed.message}`, next };
   }
   const repairing = conditionOf(facts, 'repairing', channel);
@@ -60,12 +59,12 @@ export function damagedFinding(facts: ServiceFacts, channel: Channel, finding: F
   };
 }
 
-/** Damage of files of the release. */
 const ENTRY_DAMAGE: ReadonlySet<ServiceReason | null> = new Set(['EntryMissing', 'EntryDamaged']);
 /** Damage whose remedy is to wait for the automatic repair. */
 const AUTOMATIC: ReadonlySet<ServiceReason | null> = new Set([...ENTRY_DAMAGE, 'ManifestDamaged']);
 
-const MEND_AND_REPAIR: NextStep = {
+/** The advice after a repair that failed. */
+export const FIX_AND_REPAIR: NextStep = {
   text: 'Correct the cause that the check "verification" of the doctor names, then run repair.',
   action: 'repair',
 };

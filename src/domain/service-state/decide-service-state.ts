@@ -33,7 +33,7 @@ import { STATE_OF } from './verdict-state.ts';
 const TOLD_BY_DAEMON = ['syncs', 'repairs', 'schedules', 'localized publishing'] as const;
 
 /**
- * Decides the state of the service. Pure: the same facts give the same answer, and no surface decides by itself.
+ * Decides the state of the service. Pure: the same facts give the same answer, and no surface decides on its own.
  *
  * The state of the service is that of the official channel. While that is healthy, a localized channel that needs attention
  * degrades it. One that a person has withdrawn needs none, and neither does one whose release is on its way.

@@ -28,7 +28,6 @@ const REASON_OF = {
   publishing_stopped: 'PublishingStopped',
 } as const satisfies Record<DaemonConditionCode, ServiceReason | null>;
 
-/** A condition that can be the cause of a state. */
 interface LastingCondition extends DaemonCondition {
   readonly reason: ServiceReason;
 }
@@ -47,7 +46,7 @@ export const OUTLASTING_CONDITIONS: ReadonlySet<DaemonConditionCode> = new Set([
  * @returns `null` when it does not last, or when that is not known
  */
 export function conditionOf(
-  { conditions, daemon }: Pick<ServiceFacts, 'conditions' | 'daemon'>,
+  { conditions, daemon }: ServiceFacts,
   code: DaemonConditionCode,
   channel: Channel,
 ): DaemonCondition | null {
@@ -59,7 +58,7 @@ export function conditionOf(
 
 /** Those of these conditions that last and concern the channel, in the order asked. */
 export function lastingConditions(
-  facts: Pick<ServiceFacts, 'conditions' | 'daemon'>,
+  facts: ServiceFacts,
   codes: readonly DaemonConditionCode[],
   channel: Channel,
 ): readonly LastingCondition[] {
@@ -70,6 +69,6 @@ export function lastingConditions(
 }
 
 /** Whether the releases of a channel are copied from an origin, so that nothing is published to it here. */
-export function isMirrored(facts: Pick<ServiceFacts, 'conditions' | 'daemon'>, channel: Channel): boolean {
+export function isMirrored(facts: ServiceFacts, channel: Channel): boolean {
   return conditionOf(facts, 'localized_mirrored', channel) !== null;
 }

@@ -11,10 +11,8 @@ export const REMEDY_ACTIONS = [
   'release-cleanup',
 ] as const;
 
-/** One of {@link REMEDY_ACTIONS}. */
-export type RemedyAction = (typeof REMEDY_ACTIONS)[number];
+type RemedyAction = (typeof REMEDY_ACTIONS)[number];
 
-/** What to do. */
 export interface NextStep {
   readonly text: string;
   /** The control action that does it; `null` when a person must act elsewhere. */
@@ -72,7 +70,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   ),
   AttestationNotYetValid: step('Correct the clocks of the daemon and the server.'),
   AttestationExpired: step(
-    'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
+    'Read the check "attestation" of the doctor, fix what it names, then run refresh.',
     'refresh',
   ),
   AttestationRolledBack: step('Check whether the data of the daemon was restored from a backup or replaced.'),
@@ -86,7 +84,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   EntryMissing: step('Wait for the automatic repair, or run repair now.', 'repair'),
   EntryDamaged: step('Wait for the automatic repair, or run repair now.', 'repair'),
   BaseReleaseChanged: step(
-    'The check "localized.automation" of the doctor says why none follows: translate more, mend the failed task, or publish a localized release for the current official one.',
+    'The check "localized.automation" of the doctor says why none follows: translate more, fix the failed task, or publish a localized release for the current official one.',
     'localized-publish',
   ),
   ShuttingDown: step('Wait until the server has started again.'),
@@ -97,7 +95,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   DaemonStarting: step('Wait; if it lasts, read the log of the daemon.'),
   RefreshFailing: step('Read the log of the server for the failed polls; check its token for the daemon.'),
   AttestationFailing: step(
-    'Read the check "attestation" of the doctor, mend what it names, then run refresh.',
+    'Read the check "attestation" of the doctor, fix what it names, then run refresh.',
     'refresh',
   ),
   ClockOff: step(
@@ -126,7 +124,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
-    'When the cause of the rollback is mended, publish with args=resume=true. When the rollback took no effect, roll back again first.',
+    'When the cause of the rollback is fixed, publish with args=resume=true. When the rollback took no effect, roll back again first.',
     'localized-publish',
   ),
   ReleaseWithdrawn: step(

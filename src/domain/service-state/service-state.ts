@@ -18,7 +18,6 @@ export const SERVICE_STATES = {
   stopping: 'The server is shutting down.',
 } as const;
 
-/** One of {@link SERVICE_STATES}. */
 export type ServiceStateName = keyof typeof SERVICE_STATES;
 
 /** All states. */
@@ -27,11 +26,9 @@ export const SERVICE_STATE_NAMES = Object.keys(SERVICE_STATES) as ServiceStateNa
 /** Something that depends on the cause, so it has no finding of its own. */
 export interface Consequence {
   readonly what: string;
-  /** Since when it is unknown, Unix seconds; `null` for a check that was not evaluated. */
   readonly since: number | null;
 }
 
-/** The state of one channel. Times are Unix seconds. */
 export interface ServiceState {
   readonly state: ServiceStateName;
   /** The first cause; `null` exactly when healthy. */
@@ -43,22 +40,18 @@ export interface ServiceState {
   readonly caused: readonly Consequence[];
 }
 
-/** The state of the service, and of each channel. */
 export interface ServiceAnswer extends ServiceState {
   readonly channels: Readonly<Record<Channel, ServiceState>>;
 }
 
-/** The part of a verdict that the rule reads. */
 export type JudgedVerdict = Pick<
   Verdict,
   'distributable' | 'reason' | 'message' | 'since' | 'release_id' | 'checks' | 'found_by'
 >;
 
-/** The facts that decide the state. Times are Unix seconds unless a name says otherwise. */
 export interface ServiceFacts {
   readonly verdicts: Readonly<Record<Channel, JudgedVerdict>>;
   readonly daemon: {
-    /** Why it does not answer; `null` while it does. */
     readonly failure: AbsenceKind | null;
     readonly since: number | null;
   };

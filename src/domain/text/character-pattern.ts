@@ -1,10 +1,7 @@
 /** A part of a pattern. Characters are Unicode code points. */
 export type PatternPart =
-  /** Exactly this character. */
   | { readonly kind: 'character'; readonly text: string }
-  /** Exactly one of some characters. */
   | { readonly kind: 'one'; readonly accepts: (character: number) => boolean }
-  /** Any number of some characters, also none. */
   | { readonly kind: 'many'; readonly accepts: (character: number) => boolean }
   /** The next `length` parts match together, or match nothing. */
   | { readonly kind: 'optional'; readonly length: number };
@@ -68,7 +65,6 @@ export function createPatternTest(parts: readonly PatternPart[]): (text: string)
 interface Step {
   readonly accepts: (character: number) => boolean;
   readonly repeats: boolean;
-  /** Number of steps that may be left out behind this one. */
   readonly skips: number;
 }
 

@@ -11,9 +11,7 @@ const PLACEHOLDER = new RegExp(
   'g',
 );
 
-/**
- * The placeholders and tags of a text, in their order, repetitions included.
- */
+/** The placeholders and tags of a text, in their order, repetitions included. */
 export function findPlaceholders(text: string): readonly string[] {
   return text.match(PLACEHOLDER) ?? [];
 }

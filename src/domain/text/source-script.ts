@@ -1,7 +1,6 @@
 /** Scripts that tell text of a language from identifiers. `any`: every text that is not blank. */
 export const SOURCE_SCRIPTS = ['japanese', 'chinese', 'korean', 'cyrillic', 'thai', 'latin', 'any'] as const;
 
-/** One of {@link SOURCE_SCRIPTS}. */
 export type SourceScript = (typeof SOURCE_SCRIPTS)[number];
 
 const PATTERNS: Readonly<Record<SourceScript, RegExp>> = {
@@ -14,9 +13,7 @@ const PATTERNS: Readonly<Record<SourceScript, RegExp>> = {
   any: /\S/u,
 };
 
-/**
- * Makes the test whether a text holds at least one character of a script. Source: Unicode Standard Annex 24.
- */
+/** Makes the test whether a text holds at least one character of a script. Source: Unicode Standard Annex 24. */
 export function createScriptTest(script: SourceScript): (text: string) => boolean {
   const pattern = PATTERNS[script];
   return (text) => pattern.test(text);

@@ -7,18 +7,12 @@ const HEXADECIMAL_HASH = /(?<![0-9A-Za-z])(?=[0-9A-Fa-f]*[0-9])[0-9A-Fa-f]{16,}(
 const DATE = '(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[01][0-9]|2[0-3])?';
 const DECIMAL_HASH = new RegExp(String.raw`(?<=_)(?!${DATE}\.)[1-9][0-9]{7,9}(?=\.[A-Za-z]+$)`);
 
-/**
- * A name without the parts that change with its contents; each is replaced by `*`.
- *
- * @param name a destination or the name of an archive entry
- */
+/** A name without the parts that change with its contents; each is replaced by `*`. */
 export function stableName(name: string): string {
   return name.replace(HEXADECIMAL_HASH, '*').replace(DECIMAL_HASH, '*');
 }
 
-/** The stable names of siblings. */
-export interface StableNames {
-  /** The stable name of a sibling. */
+interface StableNames {
   keyOf(name: string): string;
   /** Whether a sibling keeps its exact name, because another one has the same stable name. */
   isAmbiguous(name: string): boolean;
@@ -30,7 +24,6 @@ export interface StableNames {
  * nothing tells which of them it was. Only names that have an unstable part are kept in memory.
  *
  * @param names begins to list the exact names; called twice
- * @param stable gives the stable name of one name
  */
 export function stableNames(
   names: () => Iterable<string>,

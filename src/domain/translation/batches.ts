@@ -1,16 +1,10 @@
-/** How large one request to a provider may be. */
 export interface BatchSize {
-  /** At least 1. */
   readonly units: number;
   /** Characters (UTF-16 units) of all sources together; a longer unit is a batch of its own. */
   readonly characters: number;
 }
 
-/**
- * Splits units into batches. Their order stays, and each unit is in one batch.
- *
- * @yields batches with at least one unit
- */
+/** Splits units into batches. Their order stays, and each unit is in one batch. @yields batches with at least one unit */
 export function* splitIntoBatches<Unit extends { readonly sourceText: string }>(
   units: Iterable<Unit>,
   size: BatchSize,
@@ -33,8 +27,6 @@ export function* splitIntoBatches<Unit extends { readonly sourceText: string }>(
 /**
  * Chooses what to ask again after an answer.
  *
- * @param asked how many units the request had
- * @param left the units without a usable result, at least one
  * @returns smaller batches with each unit of `left` once; a single unit stays as it is
  */
 export function smallerBatches<Unit>(asked: number, left: readonly Unit[]): readonly (readonly Unit[])[] {

@@ -1,6 +1,5 @@
 import { lowerState, type UnitState, type UsableState } from './unit-state.ts';
 
-/** The state that a stale target had before. */
 export type StateBefore = UsableState | 'blocked';
 
 /** How a unit follows one of the release before; `new` follows none. */
@@ -16,7 +15,7 @@ export interface CarriedTarget {
 }
 
 /** The new state of a target. Its text and the source that it was made for stay as they are. */
-export interface CarriedState {
+interface CarriedState {
   readonly state: UnitState;
   readonly stateBefore: StateBefore | null;
 }

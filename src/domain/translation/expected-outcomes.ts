@@ -3,7 +3,6 @@ import { noUnits, UNIT_STATES, type UnitCounts, type UsableState } from './unit-
 
 /** The units of a release by what decides about them in a localized one, without those of files that it leaves out. */
 export interface ReleaseUnits {
-  /** By state, without those of skipped tasks. */
   readonly units: UnitCounts;
   /** Of skipped tasks, by state. */
   readonly skippedUnits: UnitCounts;

@@ -1,4 +1,3 @@
-/** The author of a target, as far as tokens tell. */
 export interface TargetAuthor {
   readonly kind: 'machine' | 'person' | 'import' | 'memory';
   /**
@@ -8,11 +7,9 @@ export interface TargetAuthor {
   readonly tokenId: string | null;
 }
 
-/** The tokens that stand for a record of the Translation Memory. */
-export interface RecordTokens {
+interface RecordTokens {
   /** The author of the record; `null` for a record of an earlier version, which did not keep it. */
   readonly author: TargetAuthor | null;
-  /** The ids of the tokens that confirmed the record. */
   readonly confirmedBy: readonly string[];
 }
 

@@ -5,10 +5,8 @@ import { countText } from '../count-text.ts';
 /** How a placeholder is written for a provider. Models differ in which tokens they leave alone. */
 export const MASK_STYLES = ['xml', 'brackets', 'private-use'] as const;
 
-/** One of {@link MASK_STYLES}. */
 export type MaskStyle = (typeof MASK_STYLES)[number];
 
-/** A text whose placeholders are replaced by tokens. */
 export interface MaskedText {
   readonly text: string;
   /** The text behind each token; the token of `originals[0]` has the number 1. */
@@ -46,7 +44,7 @@ const GRAMMARS: Readonly<Record<MaskStyle, Grammar>> = {
   },
 };
 
-/** Stands for a token while other placeholders are searched; no placeholder contains it by itself. */
+/** Stands for a token while other placeholders are searched; no placeholder contains it. */
 const TOKEN_GAP = '\0';
 
 interface Span {
@@ -104,7 +102,6 @@ export function maskPlaceholders(text: string, style: MaskStyle): MaskedText | n
 /**
  * Masks a second text, such as an example of the memory, with the tokens of a first one.
  *
- * @param originals of the first text
  * @returns `null` when the text has a placeholder that the first text does not have
  */
 export function maskAlike(text: string, originals: readonly string[], style: MaskStyle): string | null {

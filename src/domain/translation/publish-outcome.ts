@@ -8,7 +8,7 @@ export const PUBLISHABLE_STATES = [
 ] as const satisfies readonly UsableState[];
 
 /** Outcomes of a unit in a localized release: published, or the reason why its text stays official. */
-export const PUBLISH_OUTCOMES = [
+const PUBLISH_OUTCOMES = [
   'published',
   'blocked',
   'held',
@@ -18,20 +18,15 @@ export const PUBLISH_OUTCOMES = [
   'below_min_state',
 ] as const;
 
-/** One of {@link PUBLISH_OUTCOMES}. */
 export type PublishOutcome = (typeof PUBLISH_OUTCOMES)[number];
 
-/** How many units have each outcome. */
 export type PublishCounts = Readonly<Record<PublishOutcome, number>>;
 
-/** The facts about a unit that decide. */
-export interface PublishFacts {
+interface PublishFacts {
   readonly state: UnitState;
   /** The state of a blocked unit without its findings; one that is not known blocks. */
   readonly freeState?: UsableState;
-  /** Whether someone has put it on hold. */
   readonly isHeld: boolean;
-  /** Whether its task is skipped. */
   readonly isSkipped: boolean;
 }
 

@@ -24,10 +24,8 @@ export function repetitionKey({ sourceText, speaker, fieldPath }: RepeatableUnit
   return JSON.stringify([normalText(sourceText), speaker, fieldClass(fieldPath)]);
 }
 
-/** A unit that has the same text as the one with the target. */
-export interface RepeatingUnit {
+interface RepeatingUnit {
   readonly state: UnitState;
-  /** Whether it has the target of another unit. */
   readonly isPropagated: boolean;
   /** Whether it has exactly the target that is repeated, made for its own text. */
   readonly hasText: boolean;
@@ -35,10 +33,9 @@ export interface RepeatingUnit {
 
 /**
  * Decides whether a unit gets the target of another one with the same text. A target of its own stays. A reviewed repetition
- * changes only when the new text is reviewed, too. Every other one is at most `translated`, and a draft again when a reviewer
+ * changes only when the new text is also reviewed. Every other one is at most `translated`, and a draft again when a reviewer
  * returns the target that it repeats.
  *
- * @param origin the state of the target that is repeated
  * @returns the state of the unit with that target, findings aside; `null`: the unit stays as it is
  */
 export function repeatedState(

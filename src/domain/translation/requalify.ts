@@ -1,8 +1,7 @@
 import type { StateBefore } from './carry-over.ts';
 import { isUsable, type UnitState, type UsableState } from './unit-state.ts';
 
-/** The state of a target, and the one that it had before it was blocked or its source changed. */
-export interface QualifiedState {
+interface QualifiedState {
   readonly state: UnitState;
   readonly stateBefore: StateBefore | null;
 }

@@ -3,8 +3,7 @@ import { UNIT_STATES, type UnitCounts } from './unit-state.ts';
 /** A status that someone set, and that the states of the units do not change. */
 export const FIXED_STATUSES = ['published', 'failed', 'skipped', 'superseded'] as const;
 
-/** One of {@link FIXED_STATUSES}. */
-export type FixedStatus = (typeof FIXED_STATUSES)[number];
+type FixedStatus = (typeof FIXED_STATUSES)[number];
 
 /** A status that someone asked for, as far as the units allow it. */
 export const OPEN_STATUSES = ['pending', 'in_progress'] as const;
@@ -12,21 +11,17 @@ export const OPEN_STATUSES = ['pending', 'in_progress'] as const;
 /** The statuses that are stored. The others follow from the units. */
 export type StoredStatus = FixedStatus | (typeof OPEN_STATUSES)[number];
 
-/** The status of a task. */
 export type TranslationTaskStatus = StoredStatus | 'blocked' | 'translated' | 'proofread';
 
-/** The facts from which the status of a task follows. */
-export interface TaskFacts {
+interface TaskFacts {
   /** The status that was set last; `null` when the units alone decide. */
   readonly stored: StoredStatus | null;
   readonly units: UnitCounts;
-  /** Whether a worker holds a live lease on a part of the task. */
   readonly isLeased: boolean;
   /** Whether the attempts of workers are used up, and no part of the task can be retried. */
   readonly isGivenUp: boolean;
 }
 
-/** Whether a status stays until someone sets another one. */
 function isFixed(status: string | null): status is FixedStatus {
   return FIXED_STATUSES.some((each) => each === status);
 }
@@ -71,11 +66,7 @@ const SETTABLE: Readonly<Record<TranslationTaskStatus, readonly string[]>> = {
 /** The statuses that a program may set after `failed`: someone opens the task again before a program continues it. */
 const SETTABLE_BY_PROGRAMS: readonly string[] = ['pending', 'failed', 'skipped'];
 
-/**
- * The statuses that a caller may set next. Results can be stored whenever the task may become `in_progress`.
- *
- * @param isProgram whether the caller is a program, not a person
- */
+/** The statuses that a caller may set next. Results can be stored whenever the task may become `in_progress`. */
 export function nextStatuses(from: TranslationTaskStatus, isProgram: boolean): readonly string[] {
   return from === 'failed' && isProgram ? SETTABLE_BY_PROGRAMS : SETTABLE[from];
 }

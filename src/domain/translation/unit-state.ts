@@ -4,13 +4,10 @@
  */
 export const UNIT_STATES = ['untranslated', 'draft', 'translated', 'proofread', 'blocked', 'stale'] as const;
 
-/** One of {@link UNIT_STATES}. */
 export type UnitState = (typeof UNIT_STATES)[number];
 
-/** How many units are in each state. */
 export type UnitCounts = Readonly<Record<UnitState, number>>;
 
-/** States of a unit whose target can be used. */
 export type UsableState = 'draft' | 'translated' | 'proofread';
 
 /** Whether the target of a unit can be used. */

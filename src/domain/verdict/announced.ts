@@ -21,22 +21,16 @@ export function isAnnounced(release: RetainedRelease): release is AnnouncedRelea
 /**
  * Whether an announced release has become current. A statement that has expired at the stated time makes nothing current:
  * it may have been taken back since.
- *
- * @param nowSeconds Unix seconds
  */
 export function hasSwitched(
-  { expires_at: expiresAt }: Pick<AttestationStatement, 'expires_at'>,
-  { current_at: currentAt }: Pick<AnnouncedRelease, 'current_at'>,
+  { expires_at: expiresAt }: AttestationStatement,
+  { current_at: currentAt }: AnnouncedRelease,
   nowSeconds: number,
 ): boolean {
   return currentAt <= nowSeconds && currentAt < expiresAt;
 }
 
-/**
- * The release that a statement makes the current one of a channel at an instant, or `null`.
- *
- * @param nowSeconds Unix seconds
- */
+/** The release that a statement makes the current one of a channel at an instant, or `null`. */
 export function releaseAt(
   statement: AttestationStatement,
   channel: Channel,

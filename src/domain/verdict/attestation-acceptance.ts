@@ -2,7 +2,6 @@ import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from './attestation.ts';
 import type { Reason } from './reasons.ts';
 import { failure, success, type Result } from '../result.ts';
 
-/** The state that a receiver of attestations keeps about the store it reads. */
 export interface AcceptanceState {
   /** From the volume's FORMAT file. */
   readonly storeId: string;
@@ -10,7 +9,6 @@ export interface AcceptanceState {
   readonly highestVersion: number;
 }
 
-/** Why an envelope is refused. */
 export interface Refusal {
   readonly reason: Reason;
   readonly message: string;
@@ -20,7 +18,6 @@ export interface Refusal {
  * Decides whether a verified attestation replaces the accepted one. A refused one changes nothing: the accepted one
  * stays good inside its own validity.
  *
- * @param candidate an attestation whose signature and types are good
  * @param nowMs the one instant of this decision, Unix milliseconds
  * @returns whether it is new (`true`) or the one already held (`false`); or why it is refused
  *

@@ -12,7 +12,6 @@ export const FAILURE_REASONS = [
   'EntryDamaged',
 ] as const satisfies readonly Reason[];
 
-/** Why the daemon withdraws a release. */
 export interface ReleaseFailure {
   readonly reason: (typeof FAILURE_REASONS)[number];
   /** Damaged or missing entries; 0 when the manifest itself is at fault. */
@@ -26,27 +25,30 @@ export interface ReleaseFailure {
 /** Maximum number of destinations that a failure names. */
 export const FAILURE_EXAMPLES = 5;
 
-/** The attested data of one release. */
 export interface AttestedRelease {
   readonly release_id: ReleaseId;
   readonly snapshot_id: SnapshotId;
   readonly entry_count: number;
   readonly total_bytes: number;
-  /** Unix seconds at which the release was first registered; the Last-Modified of its bytes. */
+  /** Unix seconds at which the release was first registered; the Last-Modified of its bytes under its immutable path. */
   readonly created_at: number;
   /** Unix seconds of the verification behind this statement. */
   readonly verified_at: number;
   readonly verification: 'full';
   readonly result: 'PASSED' | 'FAILED';
-  /** Only with the result FAILED. Absent in statements of daemons that do not name a cause. */
+  /** Only with the result FAILED. */
   readonly failure?: ReleaseFailure | undefined;
-  /** Only for localized releases. */
   readonly base_release_id?: ReleaseId;
+  /** The server-info document of the release, `null` when it has none. */
+  readonly server_info: ServerInfoDocument | null;
+}
+
+export interface CurrentAttestedRelease extends AttestedRelease {
   /**
-   * The server-info document of the release, `null` when it has none. Absent in statements of daemons that stored it as a
-   * part of the manifest.
+   * Unix seconds at which the release became current: the Last-Modified of its bytes under the current path. Later than that of every
+   * release that was current in the channel before, so it may lie in the future after the clock was set back.
    */
-  readonly server_info?: ServerInfoDocument | null | undefined;
+  readonly current_since: number;
 }
 
 /** A release beside the current ones that may be served under its immutable path: an earlier one, or an announced one. */
@@ -67,18 +69,15 @@ export interface StaleRelease {
   readonly base_release_id: ReleaseId;
 }
 
-/** The predicate of the distribution attestation, parsed from exactly the bytes whose signature was verified. */
 export interface AttestationStatement {
   /** Strictly increasing for one store, never reused. */
   readonly version: number;
-  /** Unix seconds. */
   readonly issued_at: number;
-  /** Unix seconds. */
   readonly expires_at: number;
   readonly store_id: string;
   readonly verifier: { readonly id: string; readonly version: string; readonly boot_id: string };
-  readonly official: AttestedRelease | null;
-  readonly localized: AttestedRelease | null;
+  readonly official: CurrentAttestedRelease | null;
+  readonly localized: CurrentAttestedRelease | null;
   /**
    * The release that is current in the localized channel and is left out because its base is not current; `null` when there is none.
    * Absent in statements of earlier daemons.
@@ -89,7 +88,6 @@ export interface AttestationStatement {
   readonly previous_payload_sha256: string | null;
 }
 
-/** A statement whose signature, types and bounds were found good, with what identifies its bytes. */
 export interface VerifiedAttestation {
   readonly statement: AttestationStatement;
   /** SHA-256 of the payload bytes, lower-case hexadecimal. */
@@ -104,9 +102,6 @@ export const CLOCK_SKEW_SECONDS = 60;
 /**
  * Whether a recorded time lies in the future, so that the clock is wrong now or was wrong then. Its age is not known, so it never
  * counts as recent.
- *
- * @param at Unix seconds
- * @param now Unix seconds
  */
 export function isInFuture(at: number, now: number): boolean {
   return at > now + CLOCK_SKEW_SECONDS;

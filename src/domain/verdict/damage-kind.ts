@@ -9,7 +9,6 @@ export type ObjectDamage = (typeof OBJECT_DAMAGES)[number];
 /** How the damage of an entry counts: `missing` for `EntryMissing`, `damaged` for `EntryDamaged`. */
 export const DAMAGE_KINDS = ['missing', 'damaged'] as const;
 
-/** One of {@link DAMAGE_KINDS}. */
 export type DamageKind = (typeof DAMAGE_KINDS)[number];
 
 /**
@@ -24,3 +23,6 @@ export function damageKindOf(damage: ObjectDamage): DamageKind {
 export function reasonOfDamage(kind: DamageKind): Extract<Reason, 'EntryMissing' | 'EntryDamaged'> {
   return kind === 'missing' ? 'EntryMissing' : 'EntryDamaged';
 }
+
+/** The finder of damage on the server: a read for a client, the scrub, or the reader of a snapshot. */
+export type ServerDamageFinder = 'client' | 'scrub' | 'loading';

@@ -3,8 +3,7 @@ import type { SnapshotId } from '../release/digest.ts';
 import type { AttestationStatement, AttestedRelease, VerifiedAttestation } from './attestation.ts';
 import type { Evidence } from './evidence.ts';
 
-/** The two attestations of {@link Evidence} between which a switch of releases happens. */
-type Attestations = Pick<Evidence, 'effective' | 'newest' | 'isContiguous'>;
+type Attestations = Evidence;
 
 /**
  * The attestation that answers for a channel now. It is the effective one, which may be older than the newest while the
@@ -32,12 +31,22 @@ export function isNamed(statement: AttestationStatement, release: AttestedReleas
   );
 }
 
+/** Every release that a statement names, with its channel, current ones first. */
+export function namedReleases(
+  statement: AttestationStatement,
+): ReadonlyArray<{ readonly channel: Channel; readonly release: AttestedRelease }> {
+  const current = CHANNELS.flatMap((channel) => {
+    const release = statement[channel];
+    return release === null ? [] : [{ channel, release }];
+  });
+  return [...current, ...statement.retained.map((release) => ({ channel: release.channel, release }))];
+}
+
 /** Every release of a statement that passed its verification, current ones first. */
 export function authorizedReleases(statement: AttestationStatement): readonly AttestedRelease[] {
-  const current = CHANNELS.map((channel) => statement[channel]);
-  return [...current, ...statement.retained].filter(
-    (release): release is AttestedRelease => release?.result === 'PASSED',
-  );
+  return namedReleases(statement)
+    .map(({ release }) => release)
+    .filter(({ result }) => result === 'PASSED');
 }
 
 /** The snapshots that must be read for the evidence to be complete, most urgent first. */

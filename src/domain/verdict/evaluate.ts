@@ -11,7 +11,7 @@ import { CHECKS } from './verdict-checks.ts';
  * Decides whether a release may be served. Pure: the same evidence and the same instant give the same verdict. Nothing
  * else decides, neither for the current release of a channel nor for a retained one.
  *
- * The first check that fails decides. Checks after it that have something to look at run and are reported too.
+ * The first check that fails decides. Later checks that have something to check run and are also reported.
  *
  * @param nowMs the one instant of this evaluation, Unix milliseconds
  */
@@ -46,7 +46,6 @@ export function evaluate(evidence: Evidence, subject: Subject, nowMs: number): V
     : verdict;
 }
 
-/** The damage that each reason names. */
 const DAMAGED: Readonly<Record<(typeof FAILURE_REASONS)[number], Parameters<typeof damageFinder>[2]>> = {
   SnapshotMissing: 'manifest',
   ManifestDamaged: 'manifest',

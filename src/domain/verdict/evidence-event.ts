@@ -15,7 +15,6 @@ export type EvidenceEvent = { readonly at: number } & (
   /** The root of the snapshot volume was read, or could not be read. */
   | { readonly type: 'volume-observed'; readonly volume: VolumeState }
   | {
-      /** Other keys are trusted now. */
       readonly type: 'keys-observed';
       readonly keyIds: readonly string[];
       /** The newest envelope, verified again with these keys; `null` when there is none. */
@@ -35,5 +34,4 @@ export type EvidenceEvent = { readonly at: number } & (
   | { readonly type: 'time-passed' }
 );
 
-/** One kind of event. */
 export type EventOf<T extends EvidenceEvent['type']> = Extract<EvidenceEvent, { readonly type: T }>;

@@ -3,8 +3,7 @@ import type { Blake3Hex, SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
 import { SERVER_INFO_NAME, type ServerInfoDocument } from '../release/server-info-document.ts';
 import type { VerifiedAttestation } from './attestation.ts';
-import type { ServerDamageFinder } from './damage-finder.ts';
-import type { DamageKind } from './damage-kind.ts';
+import type { ServerDamageFinder, DamageKind } from './damage-kind.ts';
 import type { Reason } from './reasons.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -29,20 +28,16 @@ export interface Evidence {
   readonly snapshots: ReadonlyMap<SnapshotId, SnapshotEvidence>;
   /** Bytes that were found missing or damaged since a snapshot was read, by anyone. */
   readonly damage: ReadonlyMap<Blake3Hex, FoundDamage>;
-  /** The verdicts as of the last event. */
   readonly verdicts: Readonly<Record<Channel, Verdict | null>>;
 }
 
-/** The state of the snapshot volume. */
 export type VolumeState =
   | { readonly ok: true; readonly storeId: string }
   | { readonly ok: false; readonly message: string };
 
-/** Why the newest envelope was not accepted. */
 export interface AttestationRejection {
   readonly reason: Reason;
   readonly message: string;
-  /** Unix milliseconds. */
   readonly at: number;
 }
 
@@ -58,7 +53,6 @@ export const NO_TROUBLE: EntryTrouble = { count: 0, examples: [] };
 /** Names of troubled entries that a message gives at most. */
 export const TROUBLE_EXAMPLES = 5;
 
-/** The result of reading one snapshot from the volume. */
 export type SnapshotEvidence =
   | ReadManifest
   | { readonly manifest: 'missing' | 'damaged'; readonly message: string };
@@ -66,17 +60,13 @@ export type SnapshotEvidence =
 /** A manifest with the attested digest. */
 export interface ReadManifest {
   readonly manifest: 'ok';
-  /** From its header. */
   readonly channel: Channel;
   readonly release_id: ReleaseId;
   readonly entryCount: number;
   /** Entries whose object was absent, of another size, or no regular file when the snapshot was read. */
   readonly missing: EntryTrouble;
-  /** The server-info document that the manifest names; only manifests of earlier versions do. */
-  readonly document?: ServerInfoDocument | undefined;
 }
 
-/** Damage that a reader found. */
 export interface DamageReport {
   readonly destination: string;
   readonly blake3: Blake3Hex;
@@ -137,7 +127,6 @@ export function hasRoomFor(damage: Evidence['damage'], { report, holders }: Foun
 /** Trouble of the server-info document, which counts as one entry. */
 const DOCUMENT_TROUBLE: EntryTrouble = { count: 1, examples: [SERVER_INFO_NAME] };
 
-/** The troubled entries of one snapshot. */
 export interface SnapshotTrouble {
   readonly missing: EntryTrouble;
   readonly damaged: EntryTrouble;
@@ -146,9 +135,6 @@ export interface SnapshotTrouble {
 /**
  * Adds up the troubled entries of one snapshot, and the server-info document of its release. The cost grows with the
  * trouble, not with the snapshot.
- *
- * @param missingWhenRead entries without a usable object when the snapshot was read
- * @param document the document of the release, if it has one
  */
 export function snapshotTrouble(
   damage: Evidence['damage'],
@@ -175,7 +161,7 @@ export function snapshotTrouble(
  * attestation only.
  */
 export function damageFinder(
-  { damage, snapshots }: Pick<Evidence, 'damage' | 'snapshots'>,
+  { damage, snapshots }: Evidence,
   snapshotId: SnapshotId,
   kind: DamageReport['kind'] | 'manifest',
 ): ServerDamageFinder | undefined {
@@ -190,7 +176,7 @@ export function damageFinder(
   return isFoundByReader ? 'loading' : undefined;
 }
 
-/** Whether anything is wrong that another look at the volume could find repaired. */
+/** Whether anything is wrong that another check of the volume could find repaired. */
 export function hasTrouble({ volume, snapshots, damage }: Evidence): boolean {
   if (!volume.ok || damage.size > 0) return true;
   for (const snapshot of snapshots.values()) {

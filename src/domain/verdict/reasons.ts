@@ -29,5 +29,4 @@ export const REASONS = {
     'The localized release was made for an official release other than the current one. Publish a localized release for the current one.',
 } as const;
 
-/** One constant of the catalogue. */
 export type Reason = keyof typeof REASONS;

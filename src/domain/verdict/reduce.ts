@@ -209,7 +209,6 @@ function rememberVersion(
   return new Map([...others, [storeId, version]]);
 }
 
-/** The entries of a map that satisfy a condition; the same map when all of them do. */
 function filterMap<K, V>(map: ReadonlyMap<K, V>, isKept: (value: V, key: K) => boolean): ReadonlyMap<K, V> {
   let kept: Map<K, V> | null = null;
   for (const [key, value] of map) {

@@ -1,7 +1,12 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
-import type { AttestationStatement, AttestedRelease, RetainedRelease } from './attestation.ts';
+import type {
+  AttestationStatement,
+  AttestedRelease,
+  CurrentAttestedRelease,
+  RetainedRelease,
+} from './attestation.ts';
 import {
   snapshotTrouble,
   type Evidence,
@@ -10,7 +15,6 @@ import {
   type SnapshotTrouble,
 } from './evidence.ts';
 import { attestationFor, isNamed } from './effective-attestation.ts';
-import { documentOf } from './release-document.ts';
 
 /** The release to judge: the current one of a channel, or exactly this one, current or retained. */
 export interface Subject {
@@ -18,16 +22,15 @@ export interface Subject {
   readonly release?: { readonly release_id: ReleaseId; readonly snapshot_id: SnapshotId };
 }
 
-/** The part of the evidence that concerns one release; the checks read it. */
 export interface ReleaseEvidence {
   readonly evidence: Evidence;
   readonly subject: Subject;
   /** The attestation that answers for the release. */
   readonly statement: AttestationStatement | null;
   /** The release as that attestation names it, also when it withdraws it. */
-  readonly named: AttestedRelease | RetainedRelease | null;
+  readonly named: CurrentAttestedRelease | RetainedRelease | null;
   /** The same when the attestation says that it passed its verification. */
-  readonly authorized: AttestedRelease | RetainedRelease | null;
+  readonly authorized: CurrentAttestedRelease | RetainedRelease | null;
   /** The snapshot of the authorized release; `null` while it is not read, or cannot be read from the volume now. */
   readonly snapshot: SnapshotEvidence | null;
   /** What is wrong with the entries and the document; `null` without a manifest to name the entries. */
@@ -43,12 +46,7 @@ export function releaseEvidence(evidence: Evidence, subject: Subject): ReleaseEv
   const trouble =
     authorized === null || snapshot?.manifest !== 'ok'
       ? null
-      : snapshotTrouble(
-          evidence.damage,
-          authorized.snapshot_id,
-          snapshot.missing,
-          documentOf(authorized, snapshot),
-        );
+      : snapshotTrouble(evidence.damage, authorized.snapshot_id, snapshot.missing, authorized.server_info);
   return { evidence, subject, statement, named, authorized, snapshot: snapshot ?? null, trouble };
 }
 

@@ -11,8 +11,8 @@ import { highestVersion, type EntryTrouble } from './evidence.ts';
 import { isManifestOf, retainedUntil, type ReleaseEvidence } from './release-evidence.ts';
 import type { Fault } from './verdict.ts';
 
-/** One small pure rule. It finds that all is well, a fault, or nothing (`null`) when it has nothing to look at. */
-export interface Check {
+/** One small pure rule. It finds that all is well, a fault, or nothing (`null`) when it has nothing to check. */
+interface Check {
   readonly name: string;
   readonly run: (found: ReleaseEvidence, nowMs: number) => true | Fault | null;
 }
@@ -112,7 +112,7 @@ export const CHECKS: readonly Check[] = [
       if (official?.result === 'PASSED' && authorized.base_release_id === official.release_id) return true;
       if (official === null || authorized.base_release_id !== official.release_id)
         return baseChanged(authorized, statement);
-      // The base is the same and damaged: a publication would not mend that.
+      // The base is the same and damaged: a publication would not fix that.
       return withdrawnBy('official', official);
     },
   },
@@ -191,7 +191,6 @@ function baseChanged(localized: BasedRelease, statement: AttestationStatement | 
   };
 }
 
-/** The fault of a release whose last verification failed. */
 function withdrawnBy(channel: Channel, { release_id: id, failure }: AttestedRelease): Fault {
   const withdrawn = `the attestation withdraws ${channel} release ${id}`;
   return failure === undefined

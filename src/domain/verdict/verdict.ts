@@ -1,23 +1,20 @@
 import type { Channel } from '../release/channel.ts';
 import type { SnapshotId } from '../release/digest.ts';
 import type { ReleaseId } from '../release/release-id.ts';
-import type { ServerDamageFinder } from './damage-finder.ts';
+import type { ServerDamageFinder } from './damage-kind.ts';
 import type { Reason } from './reasons.ts';
 
-/** Why a check failed. */
 export interface Fault {
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** The outcome of one check. */
 export interface CheckResult extends Partial<Fault> {
   readonly name: string;
   /** `null`: not evaluated, because an earlier check failed and left nothing to evaluate. */
   readonly ok: boolean | null;
 }
 
-/** Whether this server may serve a release, and if not, why. */
 export interface Verdict {
   readonly channel: Channel;
   readonly distributable: boolean;
@@ -26,7 +23,6 @@ export interface Verdict {
   readonly message: string;
   /** Unix milliseconds since which the channel has been in this state (distributable, reason, release). */
   readonly since: number;
-  /** The release that is judged; `null` when the attestation names none. */
   readonly release_id: ReleaseId | null;
   readonly snapshot_id: SnapshotId | null;
   readonly attestation: {

@@ -1,4 +1,5 @@
 import { createStreamDecoder } from '../decode-stream.ts';
+import type { FileReader } from '../file-codec.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 
@@ -8,9 +9,7 @@ const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;
 /** A JSON object of a line. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** How the lines of one kind of files are read. */
-export interface JsonLinesOptions<T> {
-  /** The name of the format in the first line. */
+interface JsonLinesOptions<T> {
   readonly format: string;
   /** The name of the items in the last line, which counts them, such as `units`. */
   readonly counted: string;
@@ -19,12 +18,7 @@ export interface JsonLinesOptions<T> {
   readonly read: (value: JsonObject, line: number) => T;
 }
 
-/** Reads one JSON object a line, piece by piece. */
-export interface JsonLinesReader<T> {
-  /** @throws ExchangeFileError with line and reason */
-  write(bytes: Uint8Array): T[];
-  /** The rest. @throws ExchangeFileError when the file is cut off */
-  end(): T[];
+interface JsonLinesReader<T> extends FileReader<T> {
   /** The first line of our own files; `null` before it, and in files of others. */
   header(): JsonObject | null;
 }

@@ -1,18 +1,21 @@
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 import { createJsonLinesReader, jsonLine, type JsonObject } from '../jsonl/json-lines.ts';
-import { TMX_PROVENANCE, type ReadMemoryRecord, type TmxUnit } from '../tmx/tmx-record.ts';
+import {
+  TMX_PROVENANCE,
+  type ReadMemoryRecord,
+  type TmxUnit,
+  type WrittenMemoryRecord,
+} from '../tmx/tmx-record.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
-import type { MemoryReader, MemoryWriter } from './memory-file.ts';
+import type { FileReader, FileWriter } from '../file-codec.ts';
 
 const FORMAT = 'slipway-memory-1';
-/** Most keys of a context. */
 const MAX_CONTEXT_KEYS = 64;
 
-/** A value of another kind than the format has. */
 class ValueError extends Error {}
 
 /** Makes a writer of one record a line. It carries every text. */
-export function createMemoryJsonlWriter(): MemoryWriter {
+export function createMemoryJsonlWriter(): FileWriter<WrittenMemoryRecord> {
   let records = 0;
   return {
     begin: () => jsonLine({ format: FORMAT }),
@@ -37,7 +40,7 @@ export function createMemoryJsonlWriter(): MemoryWriter {
 }
 
 /** Makes a reader of one record a line. A line needs the two languages and the two texts. */
-export function createMemoryJsonlReader(): MemoryReader {
+export function createMemoryJsonlReader(): FileReader<TmxUnit> {
   return createJsonLinesReader<TmxUnit>({
     format: FORMAT,
     counted: 'records',

@@ -1,6 +1,7 @@
 import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
-import { createDocumentReader, type DocumentReader, type XmlDocument } from '../xml/document-reader.ts';
+import type { FileReader } from '../file-codec.ts';
+import { createDocumentReader, type XmlDocument } from '../xml/document-reader.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
 import { CODE_POINT_TYPE, type TmxUnit } from './tmx-record.ts';
 import { TmxUnitBuilder } from './tmx-unit-builder.ts';
@@ -14,15 +15,14 @@ const CODES = new Set(['bpt', 'ept', 'it', 'ph', 'ut']);
  * Makes a reader of TMX 1.1 to 1.4b. The codes within inline elements are part of the text; a unit with an inline element
  * that has none is a problem, since its text would lose something. Elements of other namespaces are left out.
  */
-export function createTmxReader(): DocumentReader<TmxUnit> {
+export function createTmxReader(): FileReader<TmxUnit> {
   return createDocumentReader((line) => new TmxDocument(line));
 }
 
-/** The text of the open `seg` or `prop`. */
 interface OpenText {
   readonly role: 'seg' | 'prop';
   readonly type: string;
-  /** Open inline elements: whether each has contents, or stands for a character by its number. */
+  /** Open inline elements: whether each has contents, or is a character by its number. */
   readonly inline: { readonly name: string; readonly isCodePoint: boolean; readonly start: number }[];
   text: string;
 }
@@ -41,7 +41,6 @@ class TmxDocument implements XmlDocument<TmxUnit> {
     this.#line = line;
   }
 
-  /** The units that are complete, once. */
   take(): TmxUnit[] {
     const units = this.#units;
     this.#units = [];
@@ -102,7 +101,7 @@ class TmxDocument implements XmlDocument<TmxUnit> {
   }
 
   #openUnit(element: XmlElement): void {
-    if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit stands within a unit');
+    if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit is within a unit');
     this.#unit = new TmxUnitBuilder(
       element,
       element.attributes.get('srclang') ?? this.#sourceLanguage ?? '*all*',

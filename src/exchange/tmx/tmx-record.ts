@@ -16,7 +16,7 @@ export type WrittenMemoryRecord = Pick<
   | 'confirmed_at'
 >;
 
-/** A record as a file has it. Values that the file lacks are `null`. */
+/** A record as a file has it. Values that the file does not have are `null`. */
 export interface ReadMemoryRecord {
   readonly record_id: string | null;
   readonly state: MemoryState | null;
@@ -29,7 +29,6 @@ export interface ReadMemoryRecord {
   /** The origin is not read: what a file says about it is not ours to trust. */
   readonly provenance: Omit<MemoryProvenance, 'origin'>;
   readonly reviewer: string | null;
-  /** The line on which the unit begins, from 1. */
   readonly line: number;
 }
 
@@ -50,5 +49,5 @@ export const TMX_PROPERTIES = {
 /** The values of the provenance that a file carries. */
 export const TMX_PROVENANCE = ['provider', 'provider_run_id', 'task_id', 'unit_id', 'release_id'] as const;
 
-/** The `type` of a `ph` element that stands for a character which XML cannot carry. */
+/** The `type` of a `ph` element for a character that XML cannot carry. */
 export const CODE_POINT_TYPE = 'x-code-point';

@@ -9,7 +9,6 @@ interface Variant {
   text: string | null;
 }
 
-/** Most languages of a unit, and most of its properties. */
 const MAX_PARTS = 100;
 /** The source language of a document whose units have any. */
 const ANY_LANGUAGE = '*all*';
@@ -50,7 +49,6 @@ export class TmxUnitBuilder {
     this.#properties.set(type, value);
   }
 
-  /** Makes a problem of the unit. The first one counts. */
   refuse(message: string): void {
     this.#problem ??= message;
   }

@@ -1,18 +1,6 @@
 import { emptyElement, escapeXmlText, startTag, textElement, xmlParts } from '../xml/xml-text.ts';
+import type { FileWriter } from '../file-codec.ts';
 import { CODE_POINT_TYPE, TMX_PROPERTIES, TMX_PROVENANCE, type WrittenMemoryRecord } from './tmx-record.ts';
-
-/** Writes a TMX document piece by piece. */
-export interface TmxWriter {
-  begin(): string;
-  /**
-   * One record.
-   *
-   * @throws ExchangeFileError `character_unsupported` when a value beside the texts has a character that XML cannot carry; the
-   *   document stays whole without this record
-   */
-  write(record: WrittenMemoryRecord): string;
-  end(): string;
-}
 
 /**
  * Makes a writer of TMX 1.4b. Characters of the texts that XML cannot carry are `ph` elements.
@@ -22,7 +10,7 @@ export interface TmxWriter {
  *
  * Source: GALA, TMX 1.4b.
  */
-export function createTmxWriter(sourceLanguage: string, version: string): TmxWriter {
+export function createTmxWriter(sourceLanguage: string, version: string): FileWriter<WrittenMemoryRecord> {
   return {
     begin: () => {
       const header = emptyElement('header', {

@@ -1,7 +1,6 @@
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
 
-/** A value of another kind than the format has. */
 class ValueError extends Error {}
 
 /**

@@ -1,15 +1,11 @@
-import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
-import { endingOf } from '../file-ending.ts';
-import { createCsvReader } from './csv/read-csv.ts';
-import { createCsvWriter } from './csv/write-csv.ts';
-import { createJsonlReader } from './jsonl/read-jsonl.ts';
-import { createJsonlWriter } from './jsonl/write-jsonl.ts';
-import type { ReadResult, UnitLanguages, UnitReader, UnitRecord, UnitWriter } from './unit-record.ts';
+import { endingOf } from '../file-codec.ts';
+import { createJsonlReader, createJsonlWriter } from './unit-lines.ts';
+import { createCsvReader, createCsvWriter } from './unit-table.ts';
+import type { ReadResult, UnitLanguages, UnitReader, UnitWriter } from './unit-record.ts';
 import { createXliffReader } from './xliff/read-xliff.ts';
 import { createXliffOneWriter, createXliffTwoWriter } from './xliff/write-xliff.ts';
 
 interface UnitFormat {
-  /** The ending of file names. */
   readonly extension: string;
   readonly createReader: () => UnitReader;
   readonly createWriter: (languages: UnitLanguages) => UnitWriter;
@@ -19,7 +15,7 @@ interface UnitFormat {
 export const UNIT_FORMATS = {
   'xliff-2.1': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffTwoWriter },
   'xliff-1.2': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffOneWriter },
-  csv: { extension: 'csv', createReader: createCsvReader, createWriter: () => createCsvWriter() },
+  csv: { extension: 'csv', createReader: createCsvReader, createWriter: createCsvWriter },
   jsonl: { extension: 'jsonl', createReader: createJsonlReader, createWriter: createJsonlWriter },
 } as const satisfies Record<string, UnitFormat>;
 
@@ -51,34 +47,4 @@ export async function* readUnits(
   const reader = UNIT_FORMATS[format].createReader();
   for await (const bytes of file) yield* reader.write(bytes);
   yield* reader.end();
-}
-
-/** Writes units as a file in UTF-8, piece by piece. */
-export async function* writeUnits(
-  format: UnitFormatName,
-  languages: UnitLanguages,
-  records: AsyncIterable<UnitRecord> | Iterable<UnitRecord>,
-  onRefused: (record: UnitRecord, error: ExchangeFileError) => void,
-): AsyncGenerator<Buffer> {
-  const writer = UNIT_FORMATS[format].createWriter(languages);
-  yield Buffer.from(writer.begin());
-  for await (const record of records) {
-    const text = textOf(writer, record, onRefused);
-    if (text !== null) yield Buffer.from(text);
-  }
-  yield Buffer.from(writer.end());
-}
-
-function textOf(
-  writer: UnitWriter,
-  record: UnitRecord,
-  onRefused: (record: UnitRecord, error: ExchangeFileError) => void,
-): string | null {
-  try {
-    return writer.write(record);
-  } catch (error) {
-    if (!(error instanceof ExchangeFileError)) throw error;
-    onRefused(record, error);
-    return null;
-  }
 }

@@ -1,3 +1,5 @@
+import type { FileReader, FileWriter } from '../file-codec.ts';
+
 /** The states of a unit's target. */
 export const UNIT_STATES = [
   'untranslated',
@@ -30,9 +32,7 @@ export interface UnitRecord {
   readonly state: UnitState;
   /** For the translator, or from the translator. */
   readonly note: string | null;
-  /** Such as `speaker` and `scene`. */
   readonly context: Readonly<Record<string, string>>;
-  /** The texts before the source changed. */
   readonly previous_source: string | null;
   readonly previous_target: string | null;
   /** The revision of the target when the file was written: it shows whether someone has changed it since. 0 without a target. */
@@ -85,20 +85,11 @@ export function revisionOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Reads the units of a file piece by piece. */
-export interface UnitReader {
-  /** The units that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
-  write(bytes: Uint8Array): ReadResult[];
-  /** The rest. @throws ExchangeFileError when the file is cut off */
-  end(): ReadResult[];
+/** Reads the units of a file. */
+export interface UnitReader extends FileReader<ReadResult> {
   /** The languages that the file names, known from its first unit on. */
   languages(): Partial<UnitLanguages>;
 }
 
-/** Writes a file of units piece by piece. */
-export interface UnitWriter {
-  begin(): string;
-  /** @throws ExchangeFileError `character_unsupported` when the format cannot carry the unit; nothing is written then */
-  write(record: UnitRecord): string;
-  end(): string;
-}
+/** Writes a file of units. */
+export type UnitWriter = FileWriter<UnitRecord>;

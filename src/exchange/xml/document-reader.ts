@@ -1,17 +1,10 @@
+import type { FileReader } from '../file-codec.ts';
 import { createXmlReader, type XmlVisitor } from './xml-reader.ts';
 
 /** Collects the parts of a document as items. */
 export interface XmlDocument<T> extends XmlVisitor {
   /** The items that are complete, once. */
   take(): T[];
-}
-
-/** Reads the items of a document piece by piece. */
-export interface DocumentReader<T> {
-  /** The items that are complete since the last call. @throws ExchangeFileError with line and reason */
-  write(bytes: Uint8Array): T[];
-  /** The rest. @throws ExchangeFileError when the document is cut off */
-  end(): T[];
 }
 
 /**
@@ -21,7 +14,7 @@ export interface DocumentReader<T> {
  */
 export function createDocumentReader<T, D extends XmlDocument<T>>(
   create: (line: () => number) => D,
-): DocumentReader<T> & { readonly document: D } {
+): FileReader<T> & { readonly document: D } {
   const document = create(() => reader.line());
   const reader = createXmlReader(document);
   return {

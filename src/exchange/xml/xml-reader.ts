@@ -6,7 +6,6 @@ import { ExchangeFileError, type ExchangeFileReason } from '../../contract/forma
 export interface XmlElement {
   /** The name without its prefix. */
   readonly name: string;
-  /** The namespace; empty without one. */
   readonly namespace: string;
   /** The attributes by their names as written, such as `xml:lang`. */
   readonly attributes: ReadonlyMap<string, string>;
@@ -24,9 +23,7 @@ export interface XmlVisitor {
 
 /** Bounds of a document. */
 export interface XmlLimits {
-  /** Elements within one another. */
   readonly depth: number;
-  /** Attributes of one element. */
   readonly attributes: number;
   /** Characters between two parts: of a text, of an attribute, of comments that follow each other. */
   readonly tokenCharacters: number;
@@ -35,11 +32,9 @@ export interface XmlLimits {
 /** Enough for the formats in exchange; the text of a unit has at most 1 MiB. */
 export const XML_LIMITS: XmlLimits = { depth: 32, attributes: 64, tokenCharacters: 8 * 2 ** 20 };
 
-/** Reads a document piece by piece. */
-export interface XmlReader {
+interface XmlReader {
   /** @throws ExchangeFileError with line and reason; the reader must not be used afterwards */
   write(bytes: Uint8Array): void;
-  /** @throws ExchangeFileError when the document is cut off */
   end(): void;
   /** The current line from 1, for errors of the visitor. */
   line(): number;
@@ -95,10 +90,9 @@ interface BoundedParser {
 function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDecoder): BoundedParser {
   const parser = new FailingParser();
   let depth = 0;
-  /** Attributes of the tag that is being read, and how many it has with those that stand there twice. */
+  /** Attributes of the tag that is being read, and how many it has, duplicates included. */
   let attributes = new Map<string, string>();
   let attributeCount = 0;
-  /** The position of the last part, in characters. */
   let last = 0;
   let fed = 0;
 

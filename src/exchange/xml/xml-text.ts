@@ -1,11 +1,10 @@
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 
-/** Characters that XML 1.0 has no way to write, not even by number. Source: XML 1.0, production 2. */
+/** Characters that XML 1.0 cannot carry, not even by number. Source: XML 1.0, production 2. */
 const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
 const ALL_FORBIDDEN = new RegExp(FORBIDDEN.source, 'gu');
 
-/** A text, or a character that XML cannot carry. */
-export type XmlPart = { readonly text: string } | { readonly codePoint: number };
+type XmlPart = { readonly text: string } | { readonly codePoint: number };
 
 /** Whether XML can carry every character of a text. */
 export function isXmlText(text: string): boolean {
@@ -42,7 +41,7 @@ export function escapeXmlText(text: string): string {
  *
  * @throws ExchangeFileError `character_unsupported`
  */
-export function escapeXmlAttribute(text: string): string {
+function escapeXmlAttribute(text: string): string {
   requireXmlText(text);
   return text.replace(/[&<>"\t\n\r\u0085\u2028]/g, escaped);
 }

@@ -8,9 +8,7 @@ import { findInBundles, mostlyMissingPacks } from './missing-in-packs.ts';
 import { readBundledObject, type Bundle } from './open-bundle.ts';
 import { describeBundle } from './describe-bundle.ts';
 
-/** A place with bundles. */
 export interface BundleShelf {
-  /** Where it is, with credentials removed. */
   readonly label: string;
   /** The remedy for a release that no bundle here holds. */
   readonly remedy: string;
@@ -28,15 +26,11 @@ export interface BundleShelf {
   expect?(packs: ReadonlyMap<string, number>): void;
 }
 
-/** The bytes of an object in one of the bundles. */
 export interface ShelvedObject {
-  /** Bytes. */
   readonly size: number;
-  /** The bytes from an offset on. They are not verified. */
   read(start: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** A source over bundles. */
 export interface BundleSource extends AttestedSource {
   /** @returns the object, or `null` when no bundle of the last look holds it */
   find(blake3: Blake3Hex): ShelvedObject | null;
@@ -110,7 +104,6 @@ async function* pagesOf(pages: SourceManifest['pages']): SourceManifest['pages']
   }
 }
 
-/** A damaged bundle can be replaced by a sound one. */
 function asMirrorError(error: unknown): unknown {
   if (!(error instanceof BundleError)) return error;
   return new MirrorError('origin_malformed', error.message, { retryable: true });

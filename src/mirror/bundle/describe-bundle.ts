@@ -3,14 +3,13 @@ import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document
 import type { SourceManifest, SourceRelease } from '../attested-source.ts';
 import { readBundledManifest, readBundledObject, type Bundle } from './open-bundle.ts';
 
-/** The server-info document and the manifest of a bundle, as a source tells them. */
 export async function describeBundle(
   bundle: Bundle,
   { attested }: SourceRelease,
   signal: AbortSignal,
 ): Promise<SourceManifest> {
   const { header, pages } = await readBundledManifest(bundle, signal);
-  const document = attested.server_info === undefined ? (header.server_info ?? null) : attested.server_info;
+  const document = attested.server_info ?? null;
   return {
     header,
     pages,

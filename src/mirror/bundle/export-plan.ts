@@ -14,9 +14,7 @@ export interface ExportPlan {
   readonly envelope: Buffer;
   /** The release whose objects are left out, or `null`. */
   readonly since: NamedSnapshot | null;
-  /** The objects in the order of the bundle: the server-info document, then as the manifest names them first. */
   readonly objects: ObjectLedger;
-  /** Sum of their sizes. */
   readonly bytes: number;
 }
 
@@ -44,8 +42,7 @@ export async function planExport(
 
   const index = await load(release.snapshot_id);
   const objects = new ObjectLedger();
-  const document =
-    attested.server_info === undefined ? (index.header.server_info ?? null) : attested.server_info;
+  const document = attested.server_info;
   // The document of an incremental bundle is always in it: no manifest says which document a release had.
   if (document !== null) objects.add(document.blake3, document.size);
   const bytes = (document?.size ?? 0) + collect(index, objects, before);

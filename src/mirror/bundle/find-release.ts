@@ -11,8 +11,7 @@ import {
 import { readReleaseRecord } from '../../snapshot/volume/release-records.ts';
 import { BundleError } from './bundle-error.ts';
 
-/** A release of a store, and the attestation that authorizes it. */
-export interface FoundRelease {
+interface FoundRelease {
   readonly release: NamedSnapshot;
   readonly attested: AttestedRelease;
   readonly envelope: Buffer;
@@ -59,7 +58,6 @@ export async function findSnapshot(root: string, releaseId: ReleaseId): Promise<
   }
 }
 
-/** The envelopes of a store, newest first. */
 async function* envelopes(root: string): AsyncGenerator<Buffer, void> {
   const current = await readCurrentAttestation(root);
   if (current !== null) yield current;

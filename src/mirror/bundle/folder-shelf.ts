@@ -6,15 +6,12 @@ import type { BundleShelf } from './bundle-source.ts';
 import { openBundle, type Bundle } from './open-bundle.ts';
 import { openLayout, type Layout } from './open-layout.ts';
 
-/** An archive that is open, and the bundles in it. */
 interface ShelvedFile {
   readonly layout: Layout;
   readonly bundles: readonly Bundle[];
 }
 
-/** A folder of bundles that keeps its files open. */
-export type FolderShelf = BundleShelf & {
-  /** Closes every file. */
+type FolderShelf = BundleShelf & {
   close(): Promise<void>;
 };
 

@@ -4,13 +4,11 @@ import { packRanges, type Bundle } from './open-bundle.ts';
 /** Above this share of missing bytes, a pack is fetched whole: one request instead of one for each object. */
 const WHOLE_SHARE = 0.5;
 
-/** A bundle, and the place of an object in its list. */
-export interface BundledObject {
+interface BundledObject {
   readonly bundle: Bundle;
   readonly id: number;
 }
 
-/** The first of some bundles that holds an object, or `null`. */
 export function findInBundles(bundles: readonly Bundle[], blake3: Blake3Hex): BundledObject | null {
   for (const bundle of bundles) {
     const id = bundle.objects.find(blake3);

@@ -31,7 +31,6 @@ export interface Bundle {
   /** The snapshot that the bundle says it holds; the digest of its manifest decides. */
   readonly snapshotId: string;
   readonly envelope: Buffer;
-  /** The release whose objects are left out, or `null`. */
   readonly since: NamedSnapshot | null;
   /** The objects, in the order of their bytes in the packs. */
   readonly objects: ObjectLedger;
@@ -100,8 +99,7 @@ async function readObjectList(
   return { header, objects, offsets };
 }
 
-/** The release manifest of a bundle, line by line. */
-export interface BundledManifest {
+interface BundledManifest {
   readonly header: ManifestHeader;
   /** Iterate once. Nothing of it counts before its digest was compared. */
   readonly pages: AsyncGenerator<readonly ManifestEntry[], void>;
@@ -139,10 +137,8 @@ async function* readPages(
   for await (const page of lines) yield entries(page);
 }
 
-/** The part of a pack. */
-export interface PackRange {
+interface PackRange {
   readonly pack: Descriptor;
-  /** Bytes from the beginning of the pack, the end exclusive. */
   readonly start: number;
   readonly end: number;
 }

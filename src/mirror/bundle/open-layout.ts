@@ -13,9 +13,7 @@ import type { BlobReader } from './blob-reader.ts';
 import { BundleError } from './bundle-error.ts';
 import { listTar, TarError, type TarMember } from './tar-file.ts';
 
-/** An OCI image layout that is open. */
 export interface Layout extends BlobReader {
-  /** The image manifests of its index. */
   readonly manifests: readonly Descriptor[];
   close(): Promise<void>;
 }
@@ -152,7 +150,6 @@ function manifestsOf(path: string, mark: Buffer, index: Buffer): readonly Descri
   return parsed.value;
 }
 
-/** The digest was parsed, so it has no other characters than hexadecimal digits. */
 function blobPath({ digest }: Descriptor): string {
   return `blobs/${digest.replace(':', '/')}`;
 }

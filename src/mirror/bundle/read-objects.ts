@@ -5,13 +5,11 @@ import type { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
 import { openObject, type OpenObject } from '../../snapshot/objects/object-reader.ts';
 
-/** Bytes read at a time. */
 const READ_BYTES = 1024 * 1024;
 
 interface ObjectInProgress {
   readonly file: OpenObject;
   readonly blake3: Blake3Hex;
-  /** Bytes. */
   read: number;
 }
 
@@ -53,7 +51,6 @@ export class ObjectSequence {
     return filled;
   }
 
-  /** Closes the object that is open. */
   async close(): Promise<void> {
     await this.#open?.file.close();
     this.#open = null;

@@ -8,7 +8,6 @@ export const TAR_BLOCK = 512;
 /** Longest extended header that is read, bytes. */
 const EXTENSION_MAX_BYTES = 64 * 1024;
 
-/** Most entries of an archive that is read. */
 const MAX_ENTRIES = 100_000;
 
 /** Two empty blocks end an archive. */
@@ -17,13 +16,11 @@ export const TAR_END = Buffer.alloc(2 * TAR_BLOCK);
 /** Most bytes of the end of an archive. Programs fill it to a whole record, by default of 10 KiB. */
 const END_MAX_BYTES = 1024 * 1024;
 
-/** A regular file within an archive. */
 export interface TarMember {
   /** Without a leading `./`. */
   readonly path: string;
   /** Offset of its bytes in the archive. */
   readonly offset: number;
-  /** Bytes. */
   readonly size: number;
 }
 
@@ -58,9 +55,8 @@ export function tarPadding(size: number): Buffer {
 }
 
 /** Reads the bytes `[start, end)`; fewer where the file ends. */
-export type ReadAt = (start: number, end: number) => Promise<Buffer>;
+type ReadAt = (start: number, end: number) => Promise<Buffer>;
 
-/** The file is not an archive, or it is cut off. */
 export class TarError extends Error {
   constructor(message: string) {
     super(message);
@@ -124,7 +120,6 @@ async function requireEnd(read: ReadAt, at: number, fileSize: number): Promise<v
   if (!isEmpty) throw new TarError(`other bytes follow the archive, which ends at ${at}`);
 }
 
-/** The library throws for some numbers that no header may hold. */
 function readHeader(block: Buffer, extension: Pax | undefined, at: number): Header {
   try {
     return new Header(block, 0, extension);

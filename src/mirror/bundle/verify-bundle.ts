@@ -17,19 +17,16 @@ import { BundleError } from './bundle-error.ts';
 import { describeBundle } from './describe-bundle.ts';
 import type { Bundle } from './open-bundle.ts';
 
-export interface BundleCheckOptions {
+interface BundleCheckOptions {
   readonly trustedKeys: readonly TrustedKey[];
   /** Whether the reader of the bundle has an object that an incremental bundle leaves out. */
   readonly isHeld: (blake3: Blake3Hex, size: number) => Promise<boolean>;
-  /** Called now and then with the bytes of objects that were read. */
   readonly onProgress: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** A bundle that is sound. */
 export interface CheckedBundle {
   readonly release: SourceRelease;
-  /** Version of the attestation. */
   readonly version: number;
   /** When it was signed, Unix seconds. */
   readonly issuedAt: number;
@@ -52,7 +49,6 @@ export async function checkBundle(bundle: Bundle, options: BundleCheckOptions): 
   return { release, version: statement.version, issuedAt: statement.issued_at };
 }
 
-/** The release that the attestation of a bundle authorizes for the snapshot in it. */
 function releaseOf({ reader, snapshotId }: Bundle, statement: AttestationStatement): SourceRelease {
   const matches = (attested: AttestedRelease | null): attested is AttestedRelease =>
     attested?.snapshot_id === snapshotId && attested.result === 'PASSED';
@@ -67,7 +63,6 @@ function releaseOf({ reader, snapshotId }: Bundle, statement: AttestationStateme
   );
 }
 
-/** Holds the list of objects against the manifest: nothing is missing, nothing is beside it. */
 async function checkEntries(
   bundle: Bundle,
   release: SourceRelease,
@@ -76,13 +71,13 @@ async function checkEntries(
   const { objects, reader, since } = bundle;
   const manifest = await describeBundle(bundle, release, signal);
   const { attested } = release;
-  const document = attested.server_info ?? manifest.header.server_info;
+  const document = attested.server_info;
   let named = 0;
   const name = (id: number): void => {
     if (objects.status(id) === null) named += 1;
     objects.setStatus(id, ENTRY_STATUSES[0]);
   };
-  if (document !== undefined && objects.find(document.blake3) >= 0) name(objects.find(document.blake3));
+  if (document !== null && objects.find(document.blake3) >= 0) name(objects.find(document.blake3));
   const look = async ({ blake3, size, destination }: ManifestEntry): Promise<void> => {
     const id = objects.find(blake3);
     if (id >= 0) {
@@ -105,7 +100,6 @@ async function checkEntries(
   }
 }
 
-/** Reads every pack once: its SHA-256, and the BLAKE3 of each object in it. */
 async function checkPacks(bundle: Bundle, { onProgress, signal }: BundleCheckOptions): Promise<void> {
   const check = new ObjectCheck(bundle);
   let read = 0;
@@ -149,7 +143,6 @@ class ObjectCheck {
     }
   }
 
-  /** Passes objects without bytes. */
   skipEmpty(): void {
     const { objects } = this.#bundle;
     while (this.#id < objects.length && objects.size(this.#id) === 0) this.#finish();

@@ -9,8 +9,7 @@ const ATTEMPTS = 3;
 /** Bytes handed on at a time. */
 const PIECE_BYTES = 512 * 1024;
 
-/** A reader that fetches some blobs once and whole, and reads ranges of all others. */
-export interface WholeBlobs extends BlobReader {
+interface WholeBlobs extends BlobReader {
   /**
    * Replaces the blobs that are fetched whole, and forgets those in memory.
    *
@@ -73,9 +72,7 @@ export function createWholeBlobs(ranges: BlobReader): WholeBlobs {
   };
 }
 
-/** A blob of which the first bytes are in memory, and the others on their way. */
 class ArrivingBlob {
-  /** Reads in progress. */
   readers = 0;
   hasFailed = false;
   readonly #bytes: Buffer;
@@ -89,7 +86,6 @@ class ArrivingBlob {
     void this.#receive(reader.read(blob, 0, blob.size, AbortSignal.any([signal, this.#ended.signal])));
   }
 
-  /** Stops receiving. */
   end(): void {
     this.#ended.abort();
   }

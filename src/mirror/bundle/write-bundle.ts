@@ -25,17 +25,15 @@ import { TAR_END, tarHeader, tarPadding } from './tar-file.ts';
 /** Where the bytes of a bundle go. It resolves when it takes more; the bytes are then free for reuse. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
 
-export interface WriteBundleOptions {
+interface WriteBundleOptions {
   readonly plan: ExportPlan;
   readonly write: WriteBytes;
-  /** Called now and then with the bytes of objects written. */
   readonly onProgress: (bytes: number) => void;
   readonly signal: AbortSignal;
   /** Bytes of a pack; {@link BUNDLE_PACK_BYTES} by default. */
   readonly packBytes?: number;
 }
 
-/** Objects that are listed as one piece of text. */
 const LIST_PIECE = 4096;
 
 /**
@@ -125,7 +123,6 @@ class LayoutArchive {
     await this.#write(tarPadding(bytes.length));
   }
 
-  /** Writes a blob that is in memory; the same bytes are written once. */
   async blob(mediaType: string, bytes: Uint8Array): Promise<Descriptor> {
     const hex = createHash('sha256').update(bytes).digest('hex');
     if (!this.#blobs.has(hex)) await this.file(blobPath(hex), bytes);

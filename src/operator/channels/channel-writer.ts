@@ -20,12 +20,10 @@ import type { Leadership } from '../election/leadership.ts';
 import { parseReleaseChannel, type ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PermissionBook } from '../kubernetes/permission-book.ts';
 
-/** Name under which the operator owns fields. */
 const FIELD_MANAGER = 'slipway-operator';
 /** Longest note of an event, characters. Source: Kubernetes API reference, events.k8s.io/v1. */
 const NOTE_MAX = 1024;
 
-/** An event for the owner of an object. */
 export interface ChannelEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -41,29 +39,18 @@ export interface ChannelWriter {
    * @throws KubernetesError, HttpFailure, LeadershipLost
    */
   applyStatus(channel: ReleaseChannel, status: ReleaseChannelStatus): Promise<string>;
-  /**
-   * Replaces the finalizers, unless the object has changed since it was read.
-   *
-   * @throws KubernetesError, HttpFailure, LeadershipLost
-   */
-  setFinalizers(channel: ReleaseChannel, finalizers: readonly string[]): Promise<void>;
   /** Records an event. A failure is logged and not thrown. */
   record(channel: ReleaseChannel, event: ChannelEvent): Promise<void>;
 }
 
-/** The APIs to write to, and the leadership that allows it. */
-export interface ChannelWriterOptions {
-  readonly channels: Pick<
-    CustomObjectsApi,
-    'patchNamespacedCustomObject' | 'patchNamespacedCustomObjectStatus'
-  >;
-  readonly events: Pick<EventsV1Api, 'createNamespacedEvent'>;
+interface ChannelWriterOptions {
+  readonly channels: CustomObjectsApi;
+  readonly events: EventsV1Api;
   readonly call: ClusterConnection['call'];
   readonly leadership: Leadership;
   readonly permissions: PermissionBook;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Name of this process in events. */
   readonly identity: string;
   readonly createId: () => string;
 }
@@ -80,7 +67,16 @@ export function createChannelWriter(options: ChannelWriterOptions): ChannelWrite
       // With the uid, an object of the same name that was created since does not get this status.
       const metadata = { name: channel.name, namespace: channel.namespace, uid: channel.uid };
       const body = { apiVersion: GROUP_VERSION, kind: RELEASE_CHANNEL_KIND, metadata, status };
-      const patch = { ...addressOf(channel), body, fieldManager: FIELD_MANAGER, force: true };
+      const patch = {
+        group: API_GROUP,
+        version: API_VERSION,
+        plural: RELEASE_CHANNEL_PLURAL,
+        namespace: channel.namespace,
+        name: channel.name,
+        body,
+        fieldManager: FIELD_MANAGER,
+        force: true,
+      };
       const contentType = PatchStrategy.ServerSideApply;
       const answer: unknown = await write(
         `patch ${RELEASE_CHANNEL_PLURAL}/status`,
@@ -88,16 +84,6 @@ export function createChannelWriter(options: ChannelWriterOptions): ChannelWrite
           await channels.patchNamespacedCustomObjectStatus(patch, call({ contentType, signal })),
       );
       return parseReleaseChannel(answer).resourceVersion;
-    },
-    setFinalizers: async (channel, finalizers) => {
-      const { uid, resourceVersion } = channel;
-      const body = { metadata: { uid, resourceVersion, finalizers } };
-      const patch = { ...addressOf(channel), body, fieldManager: FIELD_MANAGER };
-      const contentType = PatchStrategy.MergePatch;
-      await write(
-        `patch ${RELEASE_CHANNEL_PLURAL}`,
-        async (signal) => await channels.patchNamespacedCustomObject(patch, call({ contentType, signal })),
-      );
     },
     record: async (channel, event) => {
       const { namespace } = channel;
@@ -115,20 +101,10 @@ export function createChannelWriter(options: ChannelWriterOptions): ChannelWrite
   };
 }
 
-function addressOf({ namespace, name }: ReleaseChannel): {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly namespace: string;
-  readonly name: string;
-} {
-  return { group: API_GROUP, version: API_VERSION, plural: RELEASE_CHANNEL_PLURAL, namespace, name };
-}
-
 function eventOf(
   { namespace, name, uid, resourceVersion }: ReleaseChannel,
   { type, reason, note }: ChannelEvent,
-  { clock, identity, createId }: Pick<ChannelWriterOptions, 'clock' | 'identity' | 'createId'>,
+  { clock, identity, createId }: ChannelWriterOptions,
 ): EventsV1Event {
   return {
     metadata: { name: `${name}.${createId().toLowerCase()}`, namespace },

@@ -10,19 +10,16 @@ import {
   type SliceRecord,
 } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
-import { createPodIndex } from './pod-index.ts';
-import { createServiceIndex } from './service-index.ts';
+import { createPodIndex, createServiceIndex } from './service-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
 export interface ClusterView {
   start(): void;
-  /** @param key `namespace/name` */
   channel(key: string): ReleaseChannel | undefined;
   /** Whether there is such an object, also if this version cannot read it. @param key `namespace/name` */
   exists(key: string): boolean;
   channels(): IterableIterator<ReleaseChannel>;
-  /** The objects that represent a channel of this server. */
   channelsOf(namespace: string, service: string): Iterable<ReleaseChannel>;
   service(namespace: string, name: string): ServiceRecord | undefined;
   slices(namespace: string, service: string): Iterable<SliceRecord>;
@@ -35,10 +32,8 @@ export interface ClusterView {
   stop(): Promise<void>;
 }
 
-/** What to follow, and how. */
-export interface ClusterViewOptions {
+interface ClusterViewOptions {
   readonly collections: Collections;
-  /** Empty for all of the cluster. */
   readonly namespaces: readonly string[];
   readonly silentMs: number;
   readonly clock: Clock;
@@ -50,55 +45,27 @@ export interface ClusterViewOptions {
   readonly onService: (namespace: string, name: string) => void;
 }
 
-/** Makes the indexes of the objects by their Service. */
-// oxlint-disable-next-line typescript/explicit-function-return-type -- four indexes, named where they are made
-function createIndexes() {
-  return {
-    slicesOf: createServiceIndex<SliceRecord>(({ namespace, service }) => ({ namespace, name: service })),
-    pods: createPodIndex(),
-    channelsOf: createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
-      namespace,
-      name: spec.serverRef.name,
-    })),
-    edgesOf: createServiceIndex<ServiceRecord>(({ namespace, edgesOf: origin }) =>
-      origin === null ? null : { namespace, name: origin },
-    ),
-  };
-}
-
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
-  const scopes = options.namespaces.length === 0 ? [null] : options.namespaces;
-  const { slicesOf, pods, channelsOf, edgesOf } = createIndexes();
-
-  const follow = <T>(
-    collectionOf: (namespace: string | null) => Collection,
-    parse: (object: unknown) => T,
-    onChange: (changes: readonly ObjectChange<T>[]) => void,
-  ): readonly Reflector<T>[] =>
-    scopes.map((namespace) => {
-      const collection = collectionOf(namespace);
-      const { clock, random, logger, silentMs } = options;
-      return createReflector<T>({
-        collection,
-        parse,
-        onChange,
-        onTurn: (turn) => {
-          options.onTurn(collection.kind, turn);
-        },
-        clock,
-        random,
-        logger,
-        silentMs,
-      });
-    });
+  const pods = createPodIndex();
+  const slicesOf = createServiceIndex<SliceRecord>(({ namespace, service }) => ({
+    namespace,
+    name: service,
+  }));
+  const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
+    namespace,
+    name: spec.serverRef.name,
+  }));
+  const edgesOf = createServiceIndex<ServiceRecord>(({ namespace, edgesOf: origin }) =>
+    origin === null ? null : { namespace, name: origin },
+  );
 
   const { collections } = options;
-  const channels = follow(collections.channels, parseReleaseChannel, (changes) => {
+  const channels = follow(options, collections.channels, parseReleaseChannel, (changes) => {
     channelsOf.apply(changes);
     for (const { before, after } of changes) options.onChannel(before, after);
   });
-  const services = follow(collections.services, parseService, (changes) => {
+  const services = follow(options, collections.services, parseService, (changes) => {
     // Also the origins that a Service of edges no longer names.
     for (const { namespace, name } of edgesOf.apply(changes)) options.onService(namespace, name);
     for (const { before, after } of changes) {
@@ -106,7 +73,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       if (changed !== undefined) options.onService(changed.namespace, changed.name);
     }
   });
-  const slices = follow(collections.endpointSlices, parseSlice, (changes) => {
+  const slices = follow(options, collections.endpointSlices, parseSlice, (changes) => {
     // Also the Services that shared a pod until now: nothing leads from the changed ones to them anymore.
     const touched = [...pods.apply(changes), ...slicesOf.apply(changes)];
     const services = new Map(touched.map((service) => [`${service.namespace}/${service.name}`, service]));
@@ -114,11 +81,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
   });
   const servicesWithPodsOf = (namespace: string, name: string): ReadonlySet<string> =>
     new Set([name, ...pods.servicesWithPodsOf(slicesOf.of({ namespace, name }))]);
-  const all: readonly Pick<Reflector<unknown>, 'start' | 'state' | 'stop'>[] = [
-    ...channels,
-    ...services,
-    ...slices,
-  ];
+  const all: readonly Reflector<unknown>[] = [...channels, ...services, ...slices];
 
   return {
     start: () => {
@@ -148,4 +111,27 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       await Promise.all(all.map(async (reflector) => await reflector.stop()));
     },
   };
+}
+
+function follow<T>(
+  { namespaces, onTurn, clock, random, logger, silentMs }: ClusterViewOptions,
+  collectionOf: (namespace: string | null) => Collection,
+  parse: (object: unknown) => T,
+  onChange: (changes: readonly ObjectChange<T>[]) => void,
+): readonly Reflector<T>[] {
+  return (namespaces.length === 0 ? [null] : namespaces).map((namespace) => {
+    const collection = collectionOf(namespace);
+    return createReflector<T>({
+      collection,
+      parse,
+      onChange,
+      onTurn: (turn) => {
+        onTurn(collection.kind, turn);
+      },
+      clock,
+      random,
+      logger,
+      silentMs,
+    });
+  });
 }

@@ -1,13 +1,12 @@
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
+import type { SliceRecord } from '../kubernetes/objects.ts';
 
-/** A Service by its name. */
-export interface ServiceName {
+interface ServiceName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Objects by the Service that they belong to. */
-export interface ServiceIndex<T> {
+interface ServiceIndex<T> {
   of(service: ServiceName): Iterable<T>;
   /**
    * Applies all changes, so that no reader sees a Service between two of them.
@@ -42,6 +41,52 @@ export function createServiceIndex<T>(serviceOf: (object: T) => ServiceName | nu
         put(after, 'add');
       }
       return [...changed.values()];
+    },
+  };
+}
+
+interface PodIndex {
+  /** The names of the Services that have a pod of these slices; a Service can be named several times. */
+  servicesWithPodsOf(slices: Iterable<SliceRecord>): Iterable<string>;
+  /** @returns the Services that had a pod in common with a changed slice, which they may have no more */
+  apply(changes: ReadonlyArray<ObjectChange<SliceRecord>>): readonly ServiceName[];
+}
+
+/** Makes an index without pods. */
+export function createPodIndex(): PodIndex {
+  const slices = new Map<string, Set<SliceRecord>>();
+  const keyOf = (namespace: string, pod: string): string => `${namespace}/${pod}`;
+
+  const put = (slice: SliceRecord | undefined, change: 'add' | 'delete'): void => {
+    if (slice === undefined) return;
+    for (const { name } of slice.endpoints) {
+      const key = keyOf(slice.namespace, name);
+      const known = slices.get(key) ?? new Set();
+      known[change](slice);
+      if (known.size === 0) slices.delete(key);
+      else slices.set(key, known);
+    }
+  };
+
+  const servicesWithPodsOf = function* servicesWithPodsOf(given: Iterable<SliceRecord>): Iterable<string> {
+    for (const { namespace, endpoints } of given)
+      for (const { name } of endpoints)
+        for (const { service } of slices.get(keyOf(namespace, name)) ?? []) yield service;
+  };
+
+  return {
+    servicesWithPodsOf,
+    apply: (changes) => {
+      const former = changes.flatMap(({ before }) =>
+        before === undefined
+          ? []
+          : [...new Set(servicesWithPodsOf([before]))].map((name) => ({ namespace: before.namespace, name })),
+      );
+      for (const { before, after } of changes) {
+        put(before, 'delete');
+        put(after, 'add');
+      }
+      return former;
     },
   };
 }

@@ -5,21 +5,12 @@ import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import { LeadershipLost, type Leadership } from './leadership.ts';
 import { createLeaseHolder, type LeaseHolder, type LeaseHolderOptions } from './lease-holder.ts';
 
-/** Takes part in an election. */
 export interface LeaderElection extends Leadership {
   start(): void;
   /** Milliseconds since the last finished attempt. A large value means that the loop is stuck. */
   sinceAttempt(): number;
   /** Stops, and releases the lease so that another process need not wait for it. */
   stop(): Promise<void>;
-}
-
-/** The Lease, and the callbacks of an election. */
-export interface LeaderElectionOptions extends LeaseHolderOptions {
-  readonly logger: Logger;
-  readonly onElected: () => void;
-  /** The lease is lost: the process must end without acting anymore. */
-  readonly onLost: () => void;
 }
 
 /**
@@ -29,7 +20,14 @@ export interface LeaderElectionOptions extends LeaseHolderOptions {
  *
  * Source: client-go tools/leaderelection.
  */
-export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
+export function createLeaderElection(
+  options: LeaseHolderOptions & {
+    readonly logger: Logger;
+    readonly onElected: () => void;
+    /** The lease is lost: the process must end without acting anymore. */
+    readonly onLost: () => void;
+  },
+): LeaderElection {
   const { identity, timing, clock, logger } = options;
   const lease = options.name;
   const holder = createLeaseHolder(options);
@@ -41,7 +39,6 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   const isHeld = (): boolean => holder.isHeld() && !lost.signal.aborted;
 
-  /** Logs a problem once, however often it is met. */
   const report = (error: unknown): void => {
     const isForbidden = hasStatus(error, 403);
     const problem = isForbidden
@@ -106,13 +103,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       try {
         if (!lost.signal.aborted && (await holder.release())) logger.info({ lease }, 'the lease is released');
       } catch (error) {
-        logger.warn({ err: error }, 'cannot release the lease; it expires by itself');
+        logger.warn({ err: error }, 'cannot release the lease; it expires automatically');
       }
     },
   };
 }
 
-/** Runs an effect, and aborts it when the lease can no longer be ours. */
 async function actWhileHeld<T>(
   holder: LeaseHolder,
   clock: Clock,

@@ -1,6 +1,4 @@
-/** The right to act. */
 export interface Leadership {
-  /** Whether this process may act now. */
   isHeld(): boolean;
   /**
    * Runs an effect that only the leader may cause. Its signal is aborted when the lease may no longer be ours, well

@@ -1,49 +1,39 @@
-import type { CoordinationV1Api, V1Lease } from '@kubernetes/client-node';
+import {
+  V1MicroTime,
+  type ConfigurationOptions,
+  type CoordinationV1Api,
+  type V1Lease,
+  type V1LeaseSpec,
+} from '@kubernetes/client-node';
 import type { ClusterConnection } from '../../platform/kubernetes/cluster-connection.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { heldSpec, releasedSpec } from './lease.ts';
 
-/** The times of an election. */
-export interface ElectionTiming {
-  /** How long a lease is valid after its last renewal, seconds. */
-  readonly leaseSeconds: number;
-  /** How long the holder acts without a renewal, seconds; less than the lease. */
-  readonly renewSeconds: number;
-  /** Between two attempts, seconds. */
-  readonly retrySeconds: number;
-}
-
-/** One Lease, and the process that wants to hold it. */
 export interface LeaseHolderOptions {
-  readonly leases: Pick<
-    CoordinationV1Api,
-    'readNamespacedLease' | 'createNamespacedLease' | 'replaceNamespacedLease'
-  >;
+  readonly leases: CoordinationV1Api;
   readonly call: ClusterConnection['call'];
   readonly namespace: string;
   readonly name: string;
-  /** Unique to this process. */
   readonly identity: string;
-  readonly timing: ElectionTiming;
+  readonly timing: {
+    /** How long a lease is valid after its last renewal, seconds. */
+    readonly leaseSeconds: number;
+    /** How long the holder acts without a renewal, seconds; less than the lease. */
+    readonly renewSeconds: number;
+    /** Between two attempts, seconds. */
+    readonly retrySeconds: number;
+  };
   readonly clock: Clock;
 }
 
 /** Takes, renews and releases a Lease. All times are monotonic milliseconds of this process. */
 export interface LeaseHolder {
-  /** Whether the lease is surely ours now. */
   isHeld(): boolean;
-  /** Whether it was ours once. */
   wasHeld(): boolean;
   /** When this process must stop acting unless it renews; `-Infinity` while it does not lead. */
   heldUntil(): number;
-  /** When the lease that was seen last may be taken. */
   freeAt(): number;
-  /**
-   * Tries once to take or renew the lease.
-   *
-   * @throws KubernetesError, HttpFailure, the reason of the signal
-   */
+  /** Tries once to take or renew the lease. @throws KubernetesError, HttpFailure, the reason of the signal */
   attempt(signal: AbortSignal): Promise<void>;
   /** Releases the lease if it is held. @returns whether it was */
   release(): Promise<boolean>;
@@ -79,7 +69,7 @@ export function createLeaseHolder(options: LeaseHolderOptions): LeaseHolder {
   const replace = async (
     previous: V1Lease,
     spec: V1Lease['spec'],
-    call: ReturnType<ClusterConnection['call']>,
+    call: ConfigurationOptions,
   ): Promise<V1Lease> => {
     // A replacement removes what it leaves out, such as the labels and annotations of the installer that owns the Lease.
     const metadata = Object.assign({ resourceVersion: '' }, previous.metadata, { name, namespace });
@@ -133,4 +123,27 @@ export function createLeaseHolder(options: LeaseHolderOptions): LeaseHolder {
       return true;
     },
   };
+}
+
+/** The spec that makes `identity` the holder. @param nowMs Unix milliseconds */
+function heldSpec(
+  previous: V1LeaseSpec | undefined,
+  identity: string,
+  leaseSeconds: number,
+  nowMs: number,
+): V1LeaseSpec {
+  const isRenewal = previous?.holderIdentity === identity;
+  const now = new V1MicroTime(nowMs);
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: leaseSeconds,
+    acquireTime: isRenewal ? (previous?.acquireTime ?? now) : now,
+    renewTime: now,
+    leaseTransitions: (previous?.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
+  };
+}
+
+function releasedSpec(previous: V1LeaseSpec | undefined, nowMs: number): V1LeaseSpec {
+  const released = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: new V1MicroTime(nowMs) };
+  return Object.assign({}, previous, released);
 }

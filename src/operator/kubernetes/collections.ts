@@ -1,13 +1,16 @@
-import { CoreV1Api, CustomObjectsApi, DiscoveryV1Api } from '@kubernetes/client-node';
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  DiscoveryV1Api,
+  type ConfigurationOptions,
+} from '@kubernetes/client-node';
 import { z } from 'zod';
 import { API_GROUP, API_VERSION, RELEASE_CHANNEL_PLURAL } from '../../contract/crd/resource-names.ts';
 import type { ClusterConnection } from '../../platform/kubernetes/cluster-connection.ts';
-import { splitLines } from './line-splitter.ts';
 
 /** Plural names of the kinds that the operator follows. */
 export const COLLECTION_KINDS = [RELEASE_CHANNEL_PLURAL, 'services', 'endpointslices'] as const;
 
-/** One page of a list. */
 export interface CollectionPage {
   readonly resourceVersion: string;
   readonly items: readonly unknown[];
@@ -15,7 +18,6 @@ export interface CollectionPage {
   readonly next: string | null;
 }
 
-/** One event of a watch. */
 export interface WatchEvent {
   readonly type: string;
   readonly object: unknown;
@@ -25,12 +27,7 @@ export interface WatchEvent {
 export interface Collection {
   /** Plural name of the kind, for logs and readiness. */
   readonly kind: string;
-  /**
-   * Reads a page.
-   *
-   * @param after the token of the page before, `null` for the first page
-   * @throws KubernetesError, HttpFailure, the reason of the signal
-   */
+  /** Reads a page. @throws KubernetesError, HttpFailure, the reason of the signal */
   list(
     page: { readonly limit: number; readonly after: string | null },
     signal: AbortSignal,
@@ -48,9 +45,7 @@ export interface Collection {
   ): AsyncGenerator<WatchEvent, void, undefined>;
 }
 
-/** The collections that the operator follows. */
 export interface Collections {
-  /** @param namespace `null` for all */
   readonly channels: (namespace: string | null) => Collection;
   readonly services: (namespace: string | null) => Collection;
   readonly endpointSlices: (namespace: string | null) => Collection;
@@ -67,19 +62,18 @@ const ListSchema = z.object({
 });
 const EventLine = z.object({ type: z.string(), object: z.unknown() });
 
-/** Gives access to the collections of a cluster. */
-export function createCollections(connection: ClusterConnection): Collections {
+/** The collections of a cluster. */
+export function collectionsOf(connection: ClusterConnection): Collections {
   const core = connection.api(CoreV1Api);
   const discovery = connection.api(DiscoveryV1Api);
   const custom = connection.api(CustomObjectsApi);
 
   type Page = { readonly limit: number; readonly _continue?: string };
-  type Call = ReturnType<ClusterConnection['call']>;
   const collection = (
     kind: string,
     root: string,
     namespace: string | null,
-    list: (page: Page, call: Call) => Promise<unknown>,
+    list: (page: Page, call: ConfigurationOptions) => Promise<unknown>,
   ): Collection => ({
     kind,
     list: async ({ limit, after }, signal) => {
@@ -121,4 +115,34 @@ export function createCollections(connection: ClusterConnection): Collections {
           : await discovery.listNamespacedEndpointSlice({ namespace, ...page }, call),
       ),
   };
+}
+
+/** Largest line of a watch: an object of etcd's limit (1.5 MiB), with room for JSON escapes. */
+const LINE_MAX_BYTES = 4 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * Splits a byte stream into lines, without the line ends; empty lines are skipped.
+ *
+ * @throws Error when a line exceeds 4 MiB
+ */
+async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      held.push(chunk.subarray(from, at));
+      const line = Buffer.concat(held).toString('utf8');
+      held = [];
+      heldBytes = 0;
+      from = at + 1;
+      if (line.trim() !== '') yield line;
+    }
+    if (from < chunk.length) {
+      held.push(chunk.subarray(from));
+      heldBytes += chunk.length - from;
+      if (heldBytes > LINE_MAX_BYTES) throw new Error(`a line of the watch exceeds ${LINE_MAX_BYTES} bytes`);
+    }
+  }
 }

@@ -10,9 +10,7 @@ export interface ObjectChange<T> {
   readonly after: T | undefined;
 }
 
-/** How objects are kept. */
 export interface ObjectCacheOptions<T> {
-  /** Plural name of the kind, for logs. */
   readonly kind: string;
   /** Returns the part of an object to keep. An object for which it throws is left out. */
   readonly parse: (object: unknown) => T;
@@ -22,12 +20,15 @@ export interface ObjectCacheOptions<T> {
 }
 
 /** The parsed objects of one collection, by `namespace/name`. */
-export interface ObjectCache<T> {
+export interface CachedObjects<T> {
   readonly get: (key: string) => T | undefined;
   /** Whether the collection has the object, also if it cannot be read. */
   readonly exists: (key: string) => boolean;
   readonly values: () => IterableIterator<T>;
   readonly size: number;
+}
+
+export interface ObjectCache<T> extends CachedObjects<T> {
   /** Makes the cache equal to a whole list. @throws KubernetesError for an item without metadata */
   replace(items: Iterable<unknown>): void;
   /**
@@ -55,7 +56,6 @@ export function createObjectCache<T>({
   logger,
 }: ObjectCacheOptions<T>): ObjectCache<T> {
   const store = new Map<string, T>();
-  /** Keys of objects that exist and cannot be read. */
   const unreadable = new Set<string>();
 
   const drop = (key: string): readonly ObjectChange<T>[] => {

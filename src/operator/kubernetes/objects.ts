@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { ConditionType } from '../../contract/crd/channel-reasons.ts';
 import {
   ReleaseChannelSpecSchema,
   ReleaseChannelStatusSchema,
+  type ChannelCondition,
   type ReleaseChannelSpec,
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
@@ -9,12 +11,10 @@ import {
   EDGES_OF_LABEL,
   REQUESTED_AT_ANNOTATION,
   REQUESTED_AT_MAX,
-  OLD_FINALIZER,
 } from '../../contract/crd/resource-names.ts';
 
 /** The part of a ReleaseChannel that is kept in memory. */
 export interface ReleaseChannel {
-  /** `namespace/name` */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
@@ -24,7 +24,6 @@ export interface ReleaseChannel {
   /** RFC 3339, UTC, whole seconds; sorts by time. */
   readonly createdAt: string;
   readonly isDeleting: boolean;
-  readonly finalizers: readonly string[];
   /** Value of the annotation that asks for a reconciliation, cut to its bound; `null` when there is none. */
   readonly requestedAt: string | null;
   readonly spec: ReleaseChannelSpec;
@@ -32,7 +31,14 @@ export interface ReleaseChannel {
   readonly status: ReleaseChannelStatus | null;
 }
 
-/** The part of a Service that is used: the names of its ports, and whose edges are behind it. */
+/** The condition of a type, or `null`. */
+export function conditionOf(
+  status: ReleaseChannelStatus | null,
+  type: ConditionType,
+): ChannelCondition | null {
+  return status?.conditions.find((condition) => condition.type === type) ?? null;
+}
+
 export interface ServiceRecord {
   readonly namespace: string;
   readonly name: string;
@@ -41,17 +47,14 @@ export interface ServiceRecord {
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
 }
 
-/** The part of an EndpointSlice that is used. */
 export interface SliceRecord {
   readonly namespace: string;
-  /** The Service it belongs to. */
   readonly service: string;
   readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
   readonly endpoints: readonly EndpointRecord[];
 }
 
-/** One address of an EndpointSlice. */
-export interface EndpointRecord {
+interface EndpointRecord {
   /** Name of the pod, or the address. */
   readonly name: string;
   readonly address: string;
@@ -73,7 +76,6 @@ const ChannelObject = z.object({
     generation: z.int().default(0),
     creationTimestamp: z.string(),
     deletionTimestamp: z.string().nullish(),
-    finalizers: z.array(z.string()).default([]),
     annotations: z.record(z.string(), z.string()).default({}),
   }),
   spec: ReleaseChannelSpecSchema,
@@ -93,19 +95,10 @@ export function parseReleaseChannel(object: unknown): ReleaseChannel {
     generation: metadata.generation,
     createdAt: metadata.creationTimestamp,
     isDeleting: typeof metadata.deletionTimestamp === 'string',
-    finalizers: metadata.finalizers,
     requestedAt: metadata.annotations[REQUESTED_AT_ANNOTATION]?.slice(0, REQUESTED_AT_MAX) ?? null,
     spec,
     status: readStatus.success ? readStatus.data : null,
   };
-}
-
-/** The finalizers of an object without that of earlier operators; `null` when there is none to remove. */
-export function withoutOldFinalizer({
-  finalizers,
-}: Pick<ReleaseChannel, 'finalizers'>): readonly string[] | null {
-  if (!finalizers.includes(OLD_FINALIZER)) return null;
-  return finalizers.filter((finalizer) => finalizer !== OLD_FINALIZER);
 }
 
 const ServiceObject = z.object({

@@ -3,14 +3,8 @@ import type { Logger } from '../../platform/logging/logging.ts';
 
 /** Records the permissions that the operator lacks, and logs each of them once. */
 export interface PermissionBook {
-  /**
-   * Runs an effect and records whether it was forbidden.
-   *
-   * @param what verb and kind, such as `get secrets`
-   * @throws what `effect` throws
-   */
+  /** Runs an effect and records whether it was forbidden. @param what verb and kind, such as `get secrets` */
   watch<T>(what: string, effect: () => Promise<T>): Promise<T>;
-  /** One problem for each permission that is missing now. */
   troubles(): readonly string[];
 }
 

@@ -3,27 +3,28 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { pause } from '../../platform/process/pause.ts';
 import { hasStatus, retryAfterOf } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Collection } from './collections.ts';
-import { createObjectCache, type ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
+import {
+  createObjectCache,
+  type CachedObjects,
+  type ObjectCache,
+  type ObjectCacheOptions,
+} from './object-cache.ts';
 
 /** Why a reflector lists again or opens another watch; a metric label. */
 export const REFLECTOR_TURNS = ['listed', 'expired', 'ended', 'silent', 'failed'] as const;
 
-/** One of {@link REFLECTOR_TURNS}. */
 export type ReflectorTurn = (typeof REFLECTOR_TURNS)[number];
 
-/** The collection to follow, and how. */
-export interface ReflectorOptions<T> extends Omit<ObjectCacheOptions<T>, 'kind'> {
+interface ReflectorOptions<T> extends Omit<ObjectCacheOptions<T>, 'kind'> {
   readonly collection: Collection;
   readonly onTurn: (turn: ReflectorTurn) => void;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
   /** A connection that brings nothing for so long, not even a bookmark, is considered dead. */
   readonly silentMs: number;
 }
 
-/** A copy of one collection that follows its changes. */
-export interface Reflector<T> extends Pick<ObjectCache<T>, 'get' | 'exists' | 'values' | 'size'> {
+export interface Reflector<T> extends CachedObjects<T> {
   start(): void;
   /** Whether the whole collection was read once, and the problem that keeps it from being followed, or `null`. */
   state(): { readonly synced: boolean; readonly trouble: string | null };
@@ -37,11 +38,9 @@ const SHORTEST_WATCH_MS = 1_000;
 /** The API server ends a watch after this time, plus up to as much again, so that watches move between its replicas. */
 const WATCH_SECONDS = 240;
 
-/** The state of one reflector. */
 interface Progress {
   synced: boolean;
   trouble: string | null;
-  /** Failures in a row. */
   failures: number;
   /** Expirations in a row without an event in between. */
   expirations: number;
@@ -63,7 +62,6 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
   const progress: Progress = { synced: false, trouble: null, failures: 0, expirations: 0 };
   let loop: Promise<void> = Promise.resolve();
 
-  /** Logs a problem once, however often it is met. */
   const report = (error: unknown): void => {
     const problem = describeTrouble(kind, error);
     const isNew = progress.trouble !== problem;
@@ -191,7 +189,6 @@ async function follow<T>(
   return version;
 }
 
-/** A watch that broke off, and the version up to which it was followed. */
 class WatchFailed extends Error {
   readonly version: string;
 
@@ -202,9 +199,7 @@ class WatchFailed extends Error {
   }
 }
 
-/** Aborts a watch that brings nothing for too long. */
 interface Watchdog {
-  /** Aborted after the silence, and when the reflector stops. */
   readonly signal: AbortSignal;
   readonly heard: () => void;
   readonly isSilent: () => boolean;

@@ -15,7 +15,11 @@ export class AdminRefused extends Error {
   }
 }
 
-/** Codes of problems that pass by themselves. */
+/** Whether a call was refused with one of these codes. */
+export function isRefusedAs(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof AdminRefused && error.code !== null && codes.includes(error.code);
+}
+
 const PASSING = new Set(['daemon_unreachable', 'backend_unavailable', 'overloaded', 'store_locked']);
 
 /** The reason that a failed call to the admin surface gives a condition. */

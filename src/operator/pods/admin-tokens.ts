@@ -7,8 +7,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { PermissionBook } from '../kubernetes/permission-book.ts';
 import type { Obstacle } from './server-pods.ts';
 
-/** Which key of which Secret holds a token. */
-export interface SecretKey {
+interface SecretKey {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
@@ -24,16 +23,7 @@ export interface AdminTokens {
   read(ref: SecretKey): Promise<Result<string, Obstacle>>;
   /** Drops a token that a server rejected; the next call reads the Secret again. */
   refuse(ref: SecretKey): void;
-  /** Drops expired tokens. */
   sweep(): void;
-}
-
-/** Where Secrets are read. */
-export interface AdminTokensOptions {
-  readonly secrets: Pick<CoreV1Api, 'readNamespacedSecret'>;
-  readonly call: ClusterConnection['call'];
-  readonly permissions: PermissionBook;
-  readonly clock: Clock;
 }
 
 /** The token itself is never quoted. */
@@ -50,7 +40,17 @@ function unusable({ name, key }: SecretKey, token: string): Obstacle {
 
 const KEEP_MS = 60_000;
 
-export function createAdminTokens({ secrets, call, permissions, clock }: AdminTokensOptions): AdminTokens {
+export function createAdminTokens({
+  secrets,
+  call,
+  permissions,
+  clock,
+}: {
+  readonly secrets: CoreV1Api;
+  readonly call: ClusterConnection['call'];
+  readonly permissions: PermissionBook;
+  readonly clock: Clock;
+}): AdminTokens {
   const held = new Map<string, { readonly token: string; readonly readAt: number }>();
   const idOf = ({ namespace, name, key }: SecretKey): string => `${namespace}/${name}/${key}`;
   const isOld = (readAt: number): boolean => clock.monotonic() - readAt > KEEP_MS;

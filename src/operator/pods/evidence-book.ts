@@ -4,11 +4,9 @@ import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-/** The current knowledge of one pod. */
 export interface PodEvidence extends ServerPod {
   /** The last answer while it is fresh, else `null`. */
   readonly health: ReadHealth | null;
-  /** Why the last attempt failed, or `null`. */
   readonly failure: string | null;
 }
 
@@ -20,17 +18,8 @@ export interface EvidenceBook {
   sweep(): void;
 }
 
-/** How pods are asked. */
-export interface EvidenceBookOptions {
-  readonly client: Pick<ServerClient, 'health'>;
-  readonly clock: Clock;
-  /** How long an answer is valid while the pod does not answer, milliseconds. */
-  readonly staleMs: number;
-}
-
 interface Page {
   health: ReadHealth | null;
-  /** When the answer came, monotonic milliseconds. */
   answeredAt: number;
   failure: string | null;
   asking: Promise<void> | null;
@@ -40,7 +29,16 @@ interface Page {
 /** Objects that share a server and are reconciled together share one answer. */
 const SHARE_MS = 1_000;
 
-export function createEvidenceBook({ client, clock, staleMs }: EvidenceBookOptions): EvidenceBook {
+export function createEvidenceBook({
+  client,
+  clock,
+  staleMs,
+}: {
+  readonly client: ServerClient;
+  readonly clock: Clock;
+  /** How long an answer is valid while the pod does not answer, milliseconds. */
+  readonly staleMs: number;
+}): EvidenceBook {
   const pages = new Map<string, Page>();
 
   const pageOf = (origin: string): Page => {

@@ -20,30 +20,22 @@ import {
 import { AdminRefused } from './admin-refused.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
-/** A schedule as a daemon reports it. */
 export type ReportedSchedule = z.output<typeof ScheduleRead>;
-/** A daemon's report of its current releases. */
 export type ReleaseStatus = z.output<typeof ReleaseStatusRead>;
-/** A release of the history. */
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
 
-/** A daemon's report of its translations. */
 export type TranslationStatus = z.output<typeof TranslationStatusRead>;
 
-/** The token of the admin surface. */
 export type AdminToken = string;
 
 /** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
   health(origin: string): Promise<ReadHealth>;
-  /** `/admin/releases/status`. @throws AdminRefused, HttpFailure */
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
   /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
-  /** All schedules. @throws AdminRefused, HttpFailure */
   schedules(origin: string, token: AdminToken): Promise<readonly ReportedSchedule[]>;
-  /** `/admin/translation/status`. @throws AdminRefused, HttpFailure */
   translationStatus(origin: string, token: AdminToken): Promise<TranslationStatus>;
   /** Why a task failed, as `code: reason`; `null` when it did not. @throws AdminRefused, HttpFailure */
   taskFailure(origin: string, token: AdminToken, taskId: string): Promise<string | null>;
@@ -61,7 +53,6 @@ export interface ServerClient {
     body: ControlBody,
     call: { readonly key: string | null; readonly signal: AbortSignal },
   ): Promise<Accepted>;
-  /** Closes idle connections. */
   close(): void;
 }
 
@@ -76,7 +67,6 @@ export const SERVER_PATHS = {
   postControl: '/admin/control/{action}',
 } as const;
 
-/** The part of `task.status` that says why a task failed. */
 const TaskFailureRead = z.object({
   task: TaskStatusReport.schema.shape.task.pick({ failure_code: true, failure_reason: true }),
 });
@@ -85,15 +75,14 @@ const HEALTH_MAX_BYTES = 64 * 1024;
 const REPORT_MAX_BYTES = 2 * 1024 * 1024;
 const CONNECTIONS_PER_POD = 8;
 
-/** How servers are called. */
-export interface ServerClientOptions {
-  /** Milliseconds for one call. */
+/** Makes a client for all pods. */
+export function createServerClient({
+  timeoutMs,
+  userAgent,
+}: {
   readonly timeoutMs: number;
   readonly userAgent: string;
-}
-
-/** Makes a client for all pods. */
-export function createServerClient({ timeoutMs, userAgent }: ServerClientOptions): ServerClient {
+}): ServerClient {
   const client = createHttpClient({ connections: CONNECTIONS_PER_POD, keepAlive: true });
 
   const send = async (call: Omit<HttpCall, 'timeoutMs'>): Promise<BoundedAnswer> =>

@@ -1,9 +1,9 @@
 import { PODS_MAX } from '../../contract/crd/release-channel.ts';
 import type { ChannelReason } from '../../contract/crd/channel-reasons.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { EndpointState, ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
+import type { ClusterView } from '../channels/cluster-view.ts';
+import type { EndpointState, ReleaseChannel, ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
 
-/** One pod of a server. */
 export interface ServerPod {
   readonly name: string;
   /** Where its server is reached, without trailing slash. */
@@ -11,48 +11,57 @@ export interface ServerPod {
   readonly endpoint: EndpointState;
 }
 
-/** A problem, as a condition shows it. */
 export interface Obstacle {
   readonly reason: ChannelReason;
   readonly message: string;
 }
 
 /**
- * The pods behind a port of a Service, in order of name; at most {@link PODS_MAX}.
+ * The pods of the server that an object names, in order of name; at most {@link PODS_MAX}.
  *
- * @param service `undefined` when it does not exist
- * @param slices those of any Service of the namespace
  * @param hostOverride replaces every pod's address, or `null`
  */
 export function serverPods(
-  ref: { readonly namespace: string; readonly name: string; readonly port: number },
-  service: ServiceRecord | undefined,
-  slices: Iterable<SliceRecord>,
+  view: ClusterView,
+  { namespace, spec }: ReleaseChannel,
   hostOverride: string | null,
 ): Result<readonly ServerPod[], Obstacle> {
+  const { name, port: number } = spec.serverRef;
+  const service = view.service(namespace, name);
   if (service === undefined) {
     return failure({
       reason: 'ServiceNotFound',
-      message: `Service "${ref.name}" does not exist in namespace "${ref.namespace}"`,
+      message: `Service "${name}" does not exist in namespace "${namespace}"`,
     });
   }
-  const port = service.ports.find((each) => each.port === ref.port);
+  const port = service.ports.find((each) => each.port === number);
   if (port === undefined) {
     const known = service.ports.map((each) => each.port).join(', ');
     return failure({
       reason: 'PortNotFound',
-      message: `Service "${ref.name}" has no port ${ref.port}; its ports: ${known === '' ? 'none' : known}`,
+      message: `Service "${name}" has no port ${number}; its ports: ${known === '' ? 'none' : known}`,
     });
   }
-  return success(podsBehind(ref, port.name, slices, hostOverride).slice(0, PODS_MAX));
+  const pods = podsBehind(service, port.name, view.slices(namespace, name), hostOverride);
+  return success(pods.slice(0, PODS_MAX));
 }
 
-/**
- * The edges behind a Service, in order of name. The port `http`, or else the first one, is that of their servers.
- *
- * @param slices those of any Service of the namespace
- * @param hostOverride replaces every pod's address, or `null`
- */
+/** The edges of the server that an object names, in order of name; `null` when no Service is one of edges. */
+export function edgesOfServer(
+  view: ClusterView,
+  { namespace, spec }: ReleaseChannel,
+  hostOverride: string | null,
+): readonly ServerPod[] | null {
+  const services = [...view.edgeServices(namespace, spec.serverRef.name)];
+  if (services.length === 0) return null;
+  const found = services.flatMap((service) =>
+    edgePods(service, view.slices(namespace, service.name), hostOverride),
+  );
+  // A pod can be behind several Services.
+  return sortedByName(new Map(found.map((pod) => [pod.name, pod])).values());
+}
+
+/** The edges behind a Service, in order of name. The port `http`, or the first one without it, is that of their servers. */
 export function edgePods(
   service: ServiceRecord,
   slices: Iterable<SliceRecord>,
@@ -63,7 +72,7 @@ export function edgePods(
 }
 
 function podsBehind(
-  { namespace, name: service }: { readonly namespace: string; readonly name: string },
+  { namespace, name: service }: ServiceRecord,
   portName: string,
   slices: Iterable<SliceRecord>,
   hostOverride: string | null,
@@ -79,5 +88,9 @@ function podsBehind(
       if (!pods.has(name)) pods.set(name, { name, origin, endpoint: state });
     }
   }
-  return [...pods.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  return sortedByName(pods.values());
+}
+
+function sortedByName(pods: Iterable<ServerPod>): readonly ServerPod[] {
+  return [...pods].sort((left, right) => (left.name < right.name ? -1 : 1));
 }

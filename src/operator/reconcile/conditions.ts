@@ -10,34 +10,27 @@ import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
 import type { RestingChannel } from './resting-channel.ts';
-import { channelState, healthyCondition } from './service-condition.ts';
+import { channelState, healthyCondition, type Finding } from './service-condition.ts';
 import { stageOutcome, type Stage } from './stages.ts';
 
 /** The input of the conditions. */
 export interface Findings {
   readonly channel: Channel;
   readonly suspended: boolean;
-  /** `spec.release`, or `null`. */
   readonly wanted: string | null;
   /** Why there is nothing to serve and nobody asks for it; `null` otherwise. */
   readonly resting: RestingChannel | null;
-  /** Why the pods are not known; `null` when they are. */
   readonly unknownPods: Obstacle | null;
   /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
   /** Pods that shut down and still answer; asked only while no other pod is ready. */
   readonly draining: readonly PodEvidence[];
-  /** A problem that a person must solve, or `null`. */
   readonly stalled: Obstacle | null;
-  /** A problem that passes by itself, or `null`. */
   readonly waiting: Obstacle | null;
-  /** The crash loop of a daemon, or `null` when no daemon reports one. */
   readonly crashLoop: Obstacle | null;
   /** The translations, or why they are not known; `null` when no daemon was asked, as for the official channel. */
   readonly texts: Texts | null;
 }
-
-type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 
 /** Reasons why spec.release is not current yet. */
 const UNREACHED: ReadonlySet<ChannelReason> = new Set(['ReleaseChanging', 'TextsNotReady']);
@@ -45,7 +38,6 @@ const UNREACHED: ReadonlySet<ChannelReason> = new Set(['ReleaseChanging', 'Texts
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
  *
- * @param previous the conditions before
  * @param nowMs the one instant of this evaluation, Unix milliseconds
  */
 export function conditionsOf(
@@ -96,7 +88,6 @@ function textsOf({ texts, stalled, waiting, unknownPods }: Findings): Texts {
   return texts ?? { ok: false, error: obstacle ?? nobody };
 }
 
-/** Whether one pod serves a channel, and why. */
 interface PodOutcome {
   readonly serving: 'True' | 'False' | 'Unknown';
   readonly reason: ServiceReason | ChannelReason;

@@ -9,10 +9,8 @@ import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import { CONTROLLER_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
-import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ReportedSchedule } from '../pods/server-client.ts';
 
-/** A schedule that an object wants on its server. */
 export interface DesiredSchedule {
   readonly id: string;
   readonly group: ScheduleGroup;
@@ -22,13 +20,20 @@ export interface DesiredSchedule {
   readonly enabled: boolean;
 }
 
-/** One call that changes a schedule of a daemon. */
-export interface ScheduleCall {
+interface ScheduleCall {
   readonly action: 'schedule-add' | 'schedule-update' | 'schedule-remove';
   readonly body: ControlBody;
 }
 
-/** The purposes of schedules that concern resources. */
+interface ChannelName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface SpecifiedChannel extends ChannelName {
+  readonly spec: ReleaseChannelSpec;
+}
+
 const RESOURCE_PURPOSES = ['sync', 'verify', 'cleanup'] as const;
 type ResourcePurpose = (typeof RESOURCE_PURPOSES)[number];
 
@@ -37,25 +42,22 @@ const PURPOSES = [...RESOURCE_PURPOSES, ...LOCALIZATION_JOBS] as const;
 type Purpose = (typeof PURPOSES)[number];
 
 const CLEANUP_SECONDS = 86_400;
-/** Interval of a disabled schedule that only holds back the daemon's configured one. */
+/** Interval of a disabled schedule that only blocks the daemon's configured one. */
 const HELD_SECONDS = 86_400;
 
 /** Every schedule id that an object can own; unique to it by namespace and name. */
-export function scheduleIds(channel: Pick<ReleaseChannel, 'namespace' | 'name'>): readonly string[] {
+export function scheduleIds(channel: ChannelName): readonly string[] {
   return PURPOSES.map((purpose) => scheduleId(channel, purpose));
 }
 
 /** Whether a schedule belongs to an object. */
-export function isScheduleOf(
-  { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
-  id: string,
-): boolean {
+export function isScheduleOf({ namespace, name }: ChannelName, id: string): boolean {
   const owner = scheduleOwner(id);
   return owner?.namespace === namespace && owner.name === name;
 }
 
 /** The object that owns a schedule; `null` for a schedule of no object. */
-export function scheduleOwner(id: string): { readonly namespace: string; readonly name: string } | null {
+export function scheduleOwner(id: string): ChannelName | null {
   if (!id.startsWith(CONTROLLER_SCHEDULE_PREFIX)) return null;
   const [namespace, name, purpose, ...rest] = id.slice(CONTROLLER_SCHEDULE_PREFIX.length).split(':');
   const isOurs = PURPOSES.some((each) => each === purpose) && rest.length === 0;
@@ -65,22 +67,17 @@ export function scheduleOwner(id: string): { readonly namespace: string; readonl
 /**
  * The schedules that a spec asks for. While a schedule of an object exists, the daemon does not run its own configured
  * one with the same action. So a disabled sync or cleanup is wanted even without an interval in the spec when nothing
- * must be fetched or deleted. A disabled verification does not hold back the configured one. One cleanup serves both channels,
+ * must be fetched or deleted. A disabled verification does not block the configured one. One cleanup serves both channels,
  * so only an official object holds it back; a suspended localized one has no schedule for it.
  *
  * @param holdSync whether syncing is paused, because it would replace the pinned release
  */
-export function desiredSchedules(
-  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
-  holdSync: boolean,
-): readonly DesiredSchedule[] {
+export function desiredSchedules(channel: SpecifiedChannel, holdSync: boolean): readonly DesiredSchedule[] {
   return [...resourceSchedules(channel, holdSync), ...localizationSchedules(channel)];
 }
 
 /** The jobs of localization. While a release is pinned, none publishes another one. */
-function localizationSchedules(
-  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
-): readonly DesiredSchedule[] {
+function localizationSchedules(channel: SpecifiedChannel): readonly DesiredSchedule[] {
   const { schedules = [], release, suspend } = channel.spec;
   return schedules.flatMap(({ action, args = [], interval }) => {
     const everySeconds = durationSeconds(interval);
@@ -99,10 +96,7 @@ function localizationSchedules(
   });
 }
 
-function resourceSchedules(
-  channel: Pick<ReleaseChannel, 'namespace' | 'name' | 'spec'>,
-  holdSync: boolean,
-): readonly DesiredSchedule[] {
+function resourceSchedules(channel: SpecifiedChannel, holdSync: boolean): readonly DesiredSchedule[] {
   const { spec } = channel;
   const enabled = !spec.suspend;
   const wanted: Partial<Record<ResourcePurpose, Omit<DesiredSchedule, 'id' | 'group'>>> = {};
@@ -134,11 +128,7 @@ function resourceSchedules(
   });
 }
 
-/**
- * The calls that make one schedule equal to the desired one; none if it already is. They are idempotent.
- *
- * @param actual the schedule that the daemon has under the id, or `null`
- */
+/** The calls that make one schedule equal to the desired one; none if it already is. They are idempotent. */
 export function scheduleCalls(
   id: string,
   desired: DesiredSchedule | undefined,
@@ -178,10 +168,7 @@ function changeOf(desired: DesiredSchedule, actual: ReportedSchedule): ControlBo
   };
 }
 
-function scheduleId(
-  { namespace, name }: Pick<ReleaseChannel, 'namespace' | 'name'>,
-  purpose: Purpose,
-): string {
+function scheduleId({ namespace, name }: ChannelName, purpose: Purpose): string {
   return `${CONTROLLER_SCHEDULE_PREFIX}${namespace}:${name}:${purpose}`;
 }
 

@@ -3,21 +3,14 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 import type { ServerClient } from '../pods/server-client.ts';
-import type { Observation } from './observer.ts';
-import { areWhole } from './whole-edges.ts';
+import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { ObservedEdges, Observation } from './observer.ts';
 
 /** Origins whose last request is remembered. Without it a request is sent again, which changes nothing. */
 const MOST_REMEMBERED = 1000;
 
-export interface EarlySwitchOptions {
-  readonly client: Pick<ServerClient, 'control'>;
-  readonly leadership: Leadership;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
-}
-
-/** A switch that an origin was asked to bring forward. */
 interface AskedSwitch {
   readonly releaseId: string;
   /** The stated time, Unix seconds. */
@@ -38,7 +31,12 @@ export function createEarlySwitch({
   leadership,
   clock,
   logger,
-}: EarlySwitchOptions): (channel: ReleaseChannel, observed: Observation) => Promise<void> {
+}: {
+  readonly client: ServerClient;
+  readonly leadership: Leadership;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): (channel: ReleaseChannel, observed: Observation) => Promise<void> {
   const remembered = new Map<string, AskedSwitch>();
   return async (channel, { pods, edges, token, obstacle }) => {
     const { spec, uid, key } = channel;
@@ -52,7 +50,7 @@ export function createEarlySwitch({
       if (currentAt <= clock.now() / 1000) continue;
       const asked = { releaseId, currentAt };
       if (isSettled(asked, remembered.get(`${uid}/${name}`))) continue;
-      if (!areWhole(edges, spec.channel, releaseId)) continue;
+      if (!haveWhole(edges, spec.channel, releaseId)) continue;
       const about = { channel: key, pod: name, release_id: releaseId };
       try {
         await leadership.act(
@@ -81,4 +79,22 @@ export function createEarlySwitch({
       }
     }
   };
+}
+
+/**
+ * Whether every edge that gets requests has a release complete. An edge that has just failed to answer is unknown, as is one
+ * beyond those that are asked. Without an edge nobody knows for whom the release waits. Edges that start or shut down do not
+ * count: clients do not reach them.
+ */
+function haveWhole({ ready, asked }: ObservedEdges, channel: Channel, releaseId: string): boolean {
+  const serving = asked.filter(({ endpoint }) => endpoint === 'ready');
+  return ready > 0 && serving.length === ready && serving.every((edge) => hasWhole(edge, channel, releaseId));
+}
+
+/** An edge can be ahead of its origin by the difference of the clocks. */
+function hasWhole({ health, failure }: PodEvidence, channel: Channel, releaseId: string): boolean {
+  if (health === null || failure !== null) return false;
+  if (health.announced?.[channel]?.release_id === releaseId) return true;
+  const { distributable, release_id: currentId } = health.verdicts[channel];
+  return distributable && currentId === releaseId;
 }

@@ -8,7 +8,6 @@ type EdgesRow = NonNullable<ReleaseChannelStatus['edges']>;
 /**
  * The edges as a status shows them.
  *
- * @param current the release of the origin; `undefined` when it has none
  * @param history ids of the origin's releases, newest first; the further back an edge is in them, the slower it is
  */
 export function edgesRow(

@@ -1,22 +1,17 @@
 import type { LocalizedConditionType } from '../../contract/crd/channel-reasons.ts';
-import {
-  BLOCKERS_MAX,
-  MESSAGE_MAX,
-  type ChannelCondition,
-  type ReleaseChannelStatus,
-} from '../../contract/crd/release-channel.ts';
+import { BLOCKERS_MAX, MESSAGE_MAX, type ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
 import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
 import { shareOf } from '../../domain/translation/publish-outcome.ts';
 import type { TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
+import type { Finding } from './service-condition.ts';
 import { MIRRORED, WITHDRAWN } from './pin.ts';
 
 /** The report of the translations, or why there is none. */
 export type Texts = Result<TranslationStatus, Obstacle>;
 
 type LocalizationRow = NonNullable<ReleaseChannelStatus['localization']>;
-type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 type Blocker = TranslationStatus['publish_blockers'][number];
 
 /** Blockers that count no units: the texts of the official release are not known yet, or only at the origin. */
@@ -55,11 +50,7 @@ export function localizationRow({
   };
 }
 
-/**
- * The conditions that only a localized channel has.
- *
- * @param texts why there is no report, if there is none
- */
+/** The conditions that only a localized channel has. @param texts why there is no report, if there is none */
 export function localizedConditions(texts: Texts): Readonly<Record<LocalizedConditionType, Finding>> {
   if (!texts.ok) {
     const unknown = { status: 'Unknown', ...texts.error } as const;

@@ -4,65 +4,67 @@ import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { EvidenceBook, PodEvidence } from '../pods/evidence-book.ts';
 import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
-import type { DaemonOutcome, DaemonTask } from './daemon-step.ts';
+import type { ServerClient } from '../pods/server-client.ts';
+import type { ClusterView } from '../channels/cluster-view.ts';
+import type { Leadership } from '../election/leadership.ts';
+import { bringDaemon, type DaemonOutcome } from './daemon-step.ts';
+import { rivalObstacle } from './rivalry.ts';
 
 /** Everything learned from the pods of one object and their daemons. */
 export interface Observation {
-  /** Why the pods are not known, or `null`. */
   readonly unknownPods: Obstacle | null;
-  /** The pods that stay. */
   readonly pods: readonly PodEvidence[];
-  /** Pods that shut down and still answer; asked only while no other pod is ready. */
   readonly draining: readonly PodEvidence[];
   /** One for each pod; none when there is an obstacle. */
   readonly outcomes: readonly DaemonOutcome[];
-  /** Why no daemon was asked, or `null`. */
   readonly obstacle: Obstacle | null;
   readonly token: string | null;
-  /** The edges of the origin; `null` when no Service is one of edges. */
   readonly edges: ObservedEdges | null;
 }
 
 /** The edges of an origin that are not shutting down. */
 export interface ObservedEdges {
   readonly count: number;
-  /** Those that get requests. */
   readonly ready: number;
   /** The first ones by name, with their answers. */
   readonly asked: readonly PodEvidence[];
 }
 
-/** Where pods, evidence and tokens come from. */
+/** Finds the pods behind the Service of an object. */
+export type PodsOf = (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
+/** Finds the edges of the origin; `null` when no Service is one of edges. */
+export type EdgesOf = (channel: ReleaseChannel) => readonly ServerPod[] | null;
+
 export interface ObserverOptions {
-  readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
-  /** The edges of the origin; `null` when no Service is one of edges. */
-  readonly edges: (channel: ReleaseChannel) => readonly ServerPod[] | null;
+  readonly view: ClusterView;
+  readonly pods: PodsOf;
+  readonly edges: EdgesOf;
   readonly evidence: EvidenceBook;
   readonly tokens: AdminTokens;
-  /** Why another object acts for the channel instead, or `null`. */
-  readonly rival: (channel: ReleaseChannel) => Obstacle | null;
-  readonly daemonStep: (task: DaemonTask) => Promise<DaemonOutcome>;
+  readonly client: ServerClient;
+  readonly leadership: Leadership;
 }
 
-/** Makes the function that asks the pods of an object for their health, and brings their daemons to its spec. */
-export function createObserver(
+/** Asks the pods of an object for their health, and brings their daemons to its spec. */
+export async function observe(
   options: ObserverOptions,
-): (channel: ReleaseChannel, requestedAt: string | null) => Promise<Observation> {
-  return async (channel, requestedAt) => {
-    const [origin, edges] = await Promise.all([
-      observeOrigin(options, channel, requestedAt),
-      observeEdges(options, channel),
-    ]);
-    return { ...origin, edges };
-  };
+  channel: ReleaseChannel,
+  requestedAt: string | null,
+): Promise<Observation> {
+  const [origin, edges] = await Promise.all([
+    observeOrigin(options, channel, requestedAt),
+    observeEdges(options, channel),
+  ]);
+  return { ...origin, edges };
 }
 
 async function observeOrigin(
-  { pods: podsOf, evidence, tokens, rival: rivalOf, daemonStep }: ObserverOptions,
+  options: ObserverOptions,
   channel: ReleaseChannel,
   requestedAt: string | null,
 ): Promise<Omit<Observation, 'edges'>> {
-  const found = podsOf(channel);
+  const { evidence, tokens, view } = options;
+  const found = options.pods(channel);
   if (!found.ok) {
     const { error } = found;
     return { unknownPods: error, pods: [], draining: [], outcomes: [], obstacle: error, token: null };
@@ -76,14 +78,14 @@ async function observeOrigin(
     evidence.ask(leaving),
     tokens.read(ref),
   ]);
-  const obstacle = rivalOf(channel) ?? (token.ok ? null : token.error);
+  const obstacle = rivalObstacle(view, channel) ?? (token.ok ? null : token.error);
   if (!token.ok || obstacle !== null) {
     return { unknownPods: null, pods, draining, outcomes: [], obstacle, token: null };
   }
   const outcomes = await Promise.all(
     pods.map(async (pod) =>
       pod.failure === null
-        ? await daemonStep({ channel, pod, token: token.value, requestedAt })
+        ? await bringDaemon(options, { channel, pod, token: token.value, requestedAt })
         : unreachableDaemon(pod, pod.failure),
     ),
   );

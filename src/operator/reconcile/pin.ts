@@ -4,12 +4,9 @@ import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
 import type { ReleaseRow, ReleaseStatus, TranslationStatus } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 
-/** The plan for a pinned release on one daemon. */
 export type PinPlan =
   | { readonly kind: 'none' }
-  /** The release is current. */
   | { readonly kind: 'reached' }
-  /** An action makes it current. */
   | { readonly kind: 'act'; readonly action: ControlAction; readonly body: ControlBody }
   /** It can be made current later. */
   | { readonly kind: 'waiting'; readonly obstacle: Obstacle }
@@ -18,7 +15,6 @@ export type PinPlan =
 
 const REASON = 'spec.release of a ReleaseChannel';
 
-/** States of a release that can be made current again. */
 const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
   'verified',
   'superseded',
@@ -26,7 +22,7 @@ const USABLE: ReadonlySet<ReleaseRow['state']> = new Set([
   'current',
 ]);
 
-/** Blockers that end by themselves or at the origin; a publication fails until then. */
+/** Blockers that end automatically or at the origin; a publication fails until then. */
 const PASSING_BLOCKERS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built']);
 
 /** The blocker of a channel whose releases are copied from an origin. */
@@ -35,7 +31,6 @@ export const MIRRORED = 'channel_mirrored';
 /** The blocker of a channel that a rollback has withdrawn. A publication that does not resume it fails. */
 export const WITHDRAWN = 'release_rolled_back';
 
-/** The part of the report of the translations that decides. */
 type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
 
 /**

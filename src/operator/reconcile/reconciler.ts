@@ -1,38 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../platform/process/clock.ts';
+import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
+import { isCalm } from '../../domain/service-state/calm-reasons.ts';
 import { HttpFailure } from '../../platform/http/http-client.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
-import type { Leadership } from '../election/leadership.ts';
-import { withoutOldFinalizer, type ReleaseChannel } from '../kubernetes/objects.ts';
-import type { ServerClient } from '../pods/server-client.ts';
-import { conditionOf } from './condition-of.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { ChannelWriter } from '../channels/channel-writer.ts';
+import { conditionOf, type ReleaseChannel } from '../kubernetes/objects.ts';
+import type { ReleaseRow } from '../pods/server-client.ts';
 import { createEarlySwitch } from './early-switch.ts';
-import { createHistoryReader } from './history-reader.ts';
-import { createObserver, type Observation, type ObserverOptions } from './observer.ts';
-import type { ScheduleCleaner } from './schedule-cleaner.ts';
-import {
-  createStatusWriter,
-  previousStatus,
-  type ChannelMemory,
-  type StatusWriterOptions,
-} from './status-writer.ts';
+import { observe, type Observation, type ObserverOptions } from './observer.ts';
 import { restingChannel } from './resting-channel.ts';
+import type { ScheduleCleaner } from './schedule-cleaner.ts';
 import { statusOf, type StatusInput } from './status.ts';
+import { syncEvent } from './sync-status.ts';
 
 /** The results of a reconciliation. */
 export const RECONCILE_OUTCOMES = [
   /** The object is as specified, or a person must act: reconcile again after the interval. */
   'settled',
-  /** A problem that passes by itself: reconcile again sooner. */
+  /** A problem that ends automatically: reconcile again sooner. */
   'waiting',
-  /** The object is gone. */
   'gone',
 ] as const;
 
-/** One of {@link RECONCILE_OUTCOMES}. */
 export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
 
-/** Brings one object at a time to the state that its spec asks for, and reports the actual state. */
 export interface Reconciler {
   /** @throws KubernetesError, HttpFailure, LeadershipLost; the call can be repeated */
   reconcile(key: string): Promise<ReconcileOutcome>;
@@ -40,25 +33,31 @@ export interface Reconciler {
   isOwnChange(before: ReleaseChannel | undefined, after: ReleaseChannel | undefined): boolean;
 }
 
-/** The parts that a reconciliation uses. */
-export interface ReconcilerOptions extends ObserverOptions, StatusWriterOptions {
-  readonly channel: (key: string) => ReleaseChannel | undefined;
-  readonly client: Pick<ServerClient, 'releases' | 'control'>;
-  readonly leadership: Leadership;
+interface ReconcilerOptions extends ObserverOptions {
+  readonly writer: ChannelWriter;
   readonly cleaner: ScheduleCleaner;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
+/** State of an object that is kept between two reconciliations; all of it can be rebuilt. */
+interface ChannelMemory {
+  /** The status written last, and the resource version of the object that carries it. */
+  written: { readonly status: ReleaseChannelStatus; readonly version: string } | null;
+  /** The history, and the state of the current release for which it was read. */
+  history: { readonly of: string; readonly rows: readonly ReleaseRow[] } | null;
+}
+
+/** Releases of a history that are kept; a status shows fewer. */
+const HISTORY_KEPT = 20;
+
 /**
- * Makes a reconciler. It looks at the pods, their evidence, the token and the daemons, in this order. It writes one status
+ * Makes a reconciler. It reads the pods, their evidence, the token and the daemons, in this order. It writes one status
  * patch at the end, and only when something changed.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { cleaner, clock, logger } = options;
   const memories = new Map<string, ChannelMemory>();
-  const observe = createObserver(options);
-  const writeStatus = createStatusWriter(options);
-  const readHistory = createHistoryReader(options);
   const switchEarly = createEarlySwitch(options);
 
   const memoryOf = (key: string): ChannelMemory => {
@@ -68,12 +67,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   };
 
   const reconcile = async (channel: ReleaseChannel): Promise<ReconcileOutcome> => {
-    const finalizers = withoutOldFinalizer(channel);
-    if (finalizers !== null) {
-      await options.writer.setFinalizers(channel, finalizers);
-      // The resulting change puts the object back into the queue.
-      return 'waiting';
-    }
     if (channel.isDeleting) {
       cleaner.deleted(channel);
       return (await cleaner.clean(channel.key)) ? 'settled' : 'waiting';
@@ -84,9 +77,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const isNewRequest =
       channel.requestedAt !== null && channel.requestedAt !== previous?.lastHandledReconcileAt;
     const requestedAt = isNewRequest ? channel.requestedAt : null;
-    const observed = await observe(channel, requestedAt);
+    const observed = await observe(options, channel, requestedAt);
     await switchEarly(channel, observed);
-    const history = await readHistory(channel, observed, memory);
+    const history = await readHistory(options, channel, observed, memory);
     const status = statusOf({
       channel,
       ...findingsOf(channel, observed),
@@ -96,13 +89,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       previous,
       nowMs: clock.now(),
     });
-    await writeStatus(channel, status, previous, memory);
+    await writeStatus(options, channel, status, previous, memory);
     return conditionOf(status, 'Reconciling')?.status === 'True' ? 'waiting' : 'settled';
   };
 
   return {
     reconcile: async (key) => {
-      const channel = options.channel(key);
+      const channel = options.view.channel(key);
       if (channel === undefined) {
         memories.delete(key);
         return (await cleaner.clean(key)) ? 'gone' : 'waiting';
@@ -123,7 +116,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         before.generation === after.generation &&
         before.requestedAt === after.requestedAt &&
         before.isDeleting === after.isDeleting &&
-        isDeepStrictEqual(before.finalizers, after.finalizers) &&
         (isDeepStrictEqual(before.status, after.status) || isDeepStrictEqual(written?.status, after.status))
       );
     },
@@ -132,6 +124,70 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
 function isHandled({ outcomes }: Observation): boolean {
   return outcomes.length > 0 && outcomes.every(({ requestHandled }) => requestHandled);
+}
+
+/**
+ * The history of a channel, newest first. It is long, so it is read only when the current release or its verification
+ * changed; `null` until it was read once.
+ */
+async function readHistory(
+  { client, logger }: ReconcilerOptions,
+  channel: ReleaseChannel,
+  { token, pods, outcomes }: Observation,
+  memory: ChannelMemory,
+): Promise<readonly ReleaseRow[] | null> {
+  const at = outcomes.findIndex(({ status }) => status !== null);
+  const [status, pod] = [outcomes[at]?.status ?? null, pods[at]];
+  if (status === null || pod === undefined || token === null) return memory.history?.rows ?? null;
+  const current = status[channel.spec.channel];
+  const of = `${current?.release_id} ${current?.state} ${current?.verified_at} ${current?.damaged_count}`;
+  if (memory.history?.of === of) return memory.history.rows;
+  try {
+    const rows = await client.releases(pod.origin, token, channel.spec.channel);
+    memory.history = { of, rows: rows.slice(0, HISTORY_KEPT) };
+  } catch (error) {
+    logger.debug({ err: error, channel: channel.key }, 'cannot read the history');
+  }
+  return memory.history?.rows ?? null;
+}
+
+/** Writes a status if it differs from the previous one, and an event if readiness or the syncs changed. */
+export async function writeStatus(
+  { writer, logger }: { readonly writer: ChannelWriter; readonly logger: Logger },
+  channel: ReleaseChannel,
+  status: ReleaseChannelStatus,
+  previous: ReleaseChannelStatus | null,
+  memory: ChannelMemory,
+): Promise<void> {
+  if (isDeepStrictEqual(status, previous)) return;
+  const before = memory.written;
+  // Set before the answer, because the watch may be faster.
+  memory.written = { status, version: channel.resourceVersion };
+  try {
+    const version = await writer.applyStatus(channel, status);
+    memory.written = { status, version };
+  } catch (error) {
+    memory.written = before;
+    throw error;
+  }
+  const sync = syncEvent(status.sync, previous?.sync);
+  if (sync !== null) await writer.record(channel, sync);
+  const [ready, was] = [conditionOf(status, 'Ready'), conditionOf(previous, 'Ready')];
+  if (ready === null || (ready.status === was?.status && ready.reason === was.reason)) return;
+  const { reason, message: note } = ready;
+  logger.info({ channel: channel.key, ready: ready.status, reason }, 'readiness changed');
+  const isGood = ready.status === 'True' || isCalm(channel.spec.channel, reason);
+  await writer.record(channel, { type: isGood ? 'Normal' : 'Warning', reason, note });
+}
+
+/**
+ * The status before this reconciliation: the one written last, until the cache has caught up with it.
+ *
+ * Source: resource versions of one collection are increasing decimal numbers (Kubernetes enhancement 5504).
+ */
+function previousStatus(channel: ReleaseChannel, { written }: ChannelMemory): ReleaseChannelStatus | null {
+  if (written === null) return channel.status;
+  return Number(channel.resourceVersion) < Number(written.version) ? written.status : channel.status;
 }
 
 /** The first problem of each sort stands for all. */

@@ -4,7 +4,6 @@ import { isResting, type RestingReason } from '../../domain/service-state/calm-r
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseStatus } from '../pods/server-client.ts';
 
-/** Why there is nothing to serve, and nobody asks for it. */
 export interface RestingChannel {
   readonly reason: RestingReason;
   readonly message: string;
@@ -23,7 +22,6 @@ const WITHDRAWN: RestingChannel = {
  * Why the localized channel rests: nobody has published a release, which is how every server begins, or somebody has withdrawn it.
  * Neither is a failure. A withdrawal counts before every pod knows of it, and beside pods of a daemon that has published nothing.
  *
- * @param daemons the release reports of the daemons that answered
  * @returns `null` when it does not, or when the spec asks for a release
  */
 export function restingChannel(
@@ -44,10 +42,8 @@ export function restingChannel(
   );
 }
 
-/** A server of the previous version tells only its verdict. */
-function restingOf({ service, verdicts: { localized } }: ReadHealth): RestingChannel | null {
-  const isEmpty = localized.reason === 'ReleaseNotAuthorized' && localized.release_id === null;
-  if (service === undefined) return isEmpty ? NOTHING_PUBLISHED : null;
+function restingOf({ service }: ReadHealth): RestingChannel | null {
+  if (service === undefined) return null;
   const { reason, message, next_step: next } = service.channels.localized;
   if (!isResting(reason)) return null;
   if (reason === 'ReleaseWithdrawn') return WITHDRAWN;

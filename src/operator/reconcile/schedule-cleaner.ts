@@ -1,4 +1,3 @@
-import type { Result } from '../../domain/result.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ChannelWriter } from '../channels/channel-writer.ts';
@@ -6,25 +5,12 @@ import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
 import type { ServerClient } from '../pods/server-client.ts';
-import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
+import type { ServerPod } from '../pods/server-pods.ts';
+import type { PodsOf } from './observer.ts';
 import { desiredSchedules, isScheduleOf } from './desired-schedules.ts';
-import { ignore } from './schedule-keeper.ts';
+import { isRefusedAs } from '../pods/admin-refused.ts';
 
-/** How schedules are removed, and for how long it is tried. */
-export interface ScheduleCleanerOptions {
-  readonly client: Pick<ServerClient, 'control' | 'schedules'>;
-  readonly leadership: Leadership;
-  readonly writer: Pick<ChannelWriter, 'record'>;
-  readonly tokens: AdminTokens;
-  readonly pods: (channel: ReleaseChannel) => Result<readonly ServerPod[], Obstacle>;
-  readonly clock: Clock;
-  /** How long it is tried, milliseconds after the deletion. */
-  readonly timeoutMs: number;
-}
-
-/** Removes the schedules of deleted objects from their servers. */
 export interface ScheduleCleaner {
-  /** Remembers an object that was deleted. */
   deleted(channel: ReleaseChannel): void;
   /**
    * Removes the schedules of a deleted object.
@@ -33,7 +19,6 @@ export interface ScheduleCleaner {
    * @throws KubernetesError, LeadershipLost
    */
   clean(key: string): Promise<boolean>;
-  /** Forgets an object that exists again. */
   forget(key: string): void;
   /** Drops objects whose schedules another process had enough time to remove. */
   sweep(): void;
@@ -47,11 +32,33 @@ const TAKEOVER_MS = 60_000;
  * process may be gone forever, and then the object and its namespace would never be deleted. So the schedules are removed
  * afterwards, from memory, as long as the time allows.
  */
-export function createScheduleCleaner(options: ScheduleCleanerOptions): ScheduleCleaner {
-  const { leadership, writer, clock, timeoutMs } = options;
+export function createScheduleCleaner(options: {
+  readonly client: ServerClient;
+  readonly leadership: Leadership;
+  readonly writer: ChannelWriter;
+  readonly tokens: AdminTokens;
+  readonly pods: PodsOf;
+  readonly clock: Clock;
+  /** How long it is tried, milliseconds after the deletion. */
+  readonly timeoutMs: number;
+}): ScheduleCleaner {
+  const { client, leadership, writer, clock, timeoutMs } = options;
   const deletedChannels = new Map<string, { readonly channel: ReleaseChannel; readonly at: number }>();
 
-  /** @returns the problem, or `null` */
+  const removeFrom = async ({ origin }: ServerPod, channel: ReleaseChannel, token: string): Promise<void> => {
+    for (const { id } of await client.schedules(origin, token)) {
+      if (!isScheduleOf(channel, id)) continue;
+      try {
+        await leadership.act(
+          async (signal) =>
+            await client.control(origin, token, 'schedule-remove', { id }, { key: null, signal }),
+        );
+      } catch (error) {
+        if (!isRefusedAs(error, 'unknown_schedule')) throw error;
+      }
+    }
+  };
+
   const removeSchedules = async (channel: ReleaseChannel): Promise<string | null> => {
     const found = options.pods(channel);
     if (!found.ok) return found.error.reason === 'ServiceNotFound' ? null : found.error.message;
@@ -62,21 +69,7 @@ export function createScheduleCleaner(options: ScheduleCleanerOptions): Schedule
     if (!token.ok) return token.error.message;
     for (const pod of pods) {
       try {
-        const reported = await options.client.schedules(pod.origin, token.value);
-        for (const { id } of reported.filter((schedule) => isScheduleOf(channel, schedule.id))) {
-          await leadership
-            .act(
-              async (signal) =>
-                await options.client.control(
-                  pod.origin,
-                  token.value,
-                  'schedule-remove',
-                  { id },
-                  { key: null, signal },
-                ),
-            )
-            .catch(ignore('unknown_schedule'));
-        }
+        await removeFrom(pod, channel, token.value);
       } catch (error) {
         if (error instanceof LeadershipLost) throw error;
         options.tokens.refuse(ref);

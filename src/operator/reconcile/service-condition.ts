@@ -5,19 +5,14 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { ChannelCondition } from '../../contract/crd/release-channel.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 
-/** A condition before its times. */
-type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+export type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
 
-/** The state of a channel as the server in a pod decides it; `null` without a fresh answer, or from an older server. */
+/** The state of a channel as the server in a pod decides it; `null` without a fresh answer. */
 export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
   return pod.health?.service?.channels[channel] ?? null;
 }
 
-/**
- * The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention.
- *
- * @param pods the pods that stay
- */
+/** The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention. */
 export function healthyCondition(pods: readonly PodEvidence[], channel: Channel): Finding {
   const known = pods.flatMap((pod) => {
     const state = channelState(pod, channel);

@@ -3,7 +3,6 @@ import type { Reason } from '../../domain/verdict/reasons.ts';
 /** The stages of a verdict that have a condition of their own, in the order of the checks. */
 export const STAGES = ['Attested', 'SnapshotBound', 'Represented'] as const;
 
-/** One of {@link STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
 /** At which stage each reason of a verdict fails. */
@@ -22,11 +21,7 @@ const STAGE_OF: Readonly<Record<Reason, Stage>> = {
   EntryDamaged: 'Represented',
 };
 
-/**
- * The outcome of a verdict at a stage. Stages after the failed one are undecided.
- *
- * @param reason of the verdict; `null` when it is distributable
- */
+/** The outcome of a verdict at a stage. Stages after the failed one are undecided. */
 export function stageOutcome(reason: Reason | null, stage: Stage): 'passed' | 'failed' | 'undecided' {
   if (reason === null) return 'passed';
   const failed = STAGES.indexOf(STAGE_OF[reason]);

@@ -13,23 +13,18 @@ import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
 import { edgesRow } from './edges-status.ts';
 import { localizationRow } from './localization-status.ts';
 import type { ObservedEdges } from './observer.ts';
-import { syncRow } from './sync-status.ts';
-import { timestamp } from './timestamp.ts';
+import { syncRow, timestamp } from './sync-status.ts';
 
-/** The input of a status. */
 export interface StatusInput {
   readonly channel: Pick<ReleaseChannel, 'generation' | 'spec'>;
   readonly findings: Findings;
-  /** The release reports of the daemons that answered. */
   readonly daemons: readonly ReleaseStatus[];
   /** Releases of the channel, newest first; `null` when they are not known. */
   readonly history: readonly ReleaseRow[] | null;
   /** The edges of the origin; `null` when it has none. */
   readonly edges: ObservedEdges | null;
-  /** The value of the annotation that is handled now, or `null` for none new. */
   readonly handledRequest: string | null;
   readonly previous: ReleaseChannelStatus | null;
-  /** The one instant of this status, Unix milliseconds. */
   readonly nowMs: number;
 }
 

@@ -5,10 +5,15 @@ import {
 } from '../../contract/crd/release-channel.ts';
 import type { ChannelEvent } from '../channels/channel-writer.ts';
 import type { ReleaseStatus } from '../pods/server-client.ts';
-import { timestamp } from './timestamp.ts';
+import { instant } from '../../domain/instant.ts';
 
 type SyncRow = NonNullable<ReleaseChannelStatus['sync']>;
 type SyncState = NonNullable<ReleaseStatus['sync']>;
+
+/** Unix seconds as metav1.Time is written; `undefined` for none. */
+export function timestamp(unixSeconds: number | null | undefined): string | undefined {
+  return unixSeconds === null || unixSeconds === undefined ? undefined : instant(unixSeconds);
+}
 
 /**
  * The syncs of the daemons behind one Service, as a status shows them: those of the daemon with the most failures in a row,
@@ -16,7 +21,7 @@ type SyncState = NonNullable<ReleaseStatus['sync']>;
  *
  * @returns `undefined` when no daemon reported its syncs
  */
-export function syncRow(daemons: readonly Pick<ReleaseStatus, 'sync'>[]): SyncRow | undefined {
+export function syncRow(daemons: readonly ReleaseStatus[]): SyncRow | undefined {
   const [worst] = daemons
     .flatMap(({ sync }) => (sync === undefined ? [] : [sync]))
     .sort((left, right) => right.consecutive_failures - left.consecutive_failures);

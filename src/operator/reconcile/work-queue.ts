@@ -9,32 +9,23 @@ export interface WorkQueue {
   addAfter(key: string, ms: number): void;
   /** Queues a key after a pause that grows with each failure and is never shorter than `retryAfterMs`. */
   addFailed(key: string, retryAfterMs: number | null): void;
-  /** Resets the failures of a key. */
   succeeded(key: string): void;
-  /** Drops a key. */
   forget(key: string): void;
-  /** Number of keys that are ready to be worked on. */
   readonly ready: number;
-  /** Starts to hand out keys. */
   start(): void;
   /** Hands out no more keys and waits for work in progress. */
   stop(): Promise<void>;
 }
 
-/** The work of a queue, and its limits. */
-export interface WorkQueueOptions {
+/** Makes a queue. Source: the semantics of client-go util/workqueue (dirty and processing sets, delaying, rate limiting). */
+export function createWorkQueue(options: {
   /** Works on one key; must not throw. */
   readonly work: (key: string) => Promise<void>;
-  /** Maximum number of keys that are worked on at the same time. */
   readonly concurrency: number;
   readonly backoff: BackoffOptions;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
-}
-
-/** Makes a queue. Source: the semantics of client-go util/workqueue (dirty and processing sets, delaying, rate limiting). */
-export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+}): WorkQueue {
   const { clock } = options;
   const ready = new Set<string>();
   const active = new Map<string, Promise<void>>();

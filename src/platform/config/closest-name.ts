@@ -3,11 +3,7 @@ const MAX_DISTANCE = 2;
 /** Longer names are not compared; nobody mistypes those by two letters. */
 const MAX_LENGTH = 64;
 
-/**
- * The name that was probably meant, without regard to case.
- *
- * @returns `null` when none is close
- */
+/** The name that was probably meant, without regard to case. @returns `null` when none is close */
 export function closestName(written: string, names: readonly string[]): string | null {
   if (written.length > MAX_LENGTH) return null;
   const [best] = names
@@ -17,7 +13,6 @@ export function closestName(written: string, names: readonly string[]): string |
   return best?.name ?? null;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. Source: optimal string alignment distance. */
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, at) => at);

@@ -1,7 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { isMapping, type ConfigurationMapping } from './configuration-mapping.ts';
-import type { ConfigurationModel } from './configuration-key.ts';
+import { isMapping, type ConfigurationMapping, type ConfigurationModel } from './configuration-key.ts';
 
 /** Maximum number of aliases of one file; YAML files of a few bytes can otherwise unfold to gigabytes. */
 const MAX_ALIASES = 100;
@@ -9,7 +8,6 @@ const MAX_ALIASES = 100;
 /**
  * Parses a configuration file. JSON is YAML too.
  *
- * @param file its path, for messages
  * @returns the top-level mapping (empty for an empty file), or every syntax problem with line and column
  *
  * Source: YAML 1.2.2, core schema.

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-/** The part of JSON Schema that zod gives for configuration schemas. */
-export interface SchemaNode {
+interface SchemaNode {
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly default?: unknown;
@@ -23,9 +22,7 @@ export interface ConfigurationKey {
   readonly path: readonly string[];
   /** The path with dots: key in messages, and the flag without its dashes. */
   readonly name: string;
-  /** Name of the environment variable. */
   readonly env: string;
-  /** JSON types a value may have. */
   readonly types: ReadonlySet<string>;
   /** JSON types of the items of a list. */
   readonly itemTypes: ReadonlySet<string>;
@@ -36,20 +33,17 @@ export interface ConfigurationKey {
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly required: boolean;
-  /** `undefined` when there is none. */
   readonly default: unknown;
   readonly description: string;
   readonly secret: boolean;
 }
 
-/** A mapping that groups keys. */
-export interface ConfigurationSection {
+interface ConfigurationSection {
   readonly path: readonly string[];
   readonly name: string;
   readonly required: boolean;
 }
 
-/** Every key and section of a schema, in its order. */
 export interface ConfigurationModel {
   readonly keys: readonly ConfigurationKey[];
   readonly sections: readonly ConfigurationSection[];
@@ -83,7 +77,6 @@ export function environmentName(path: readonly string[]): string {
   return ENVIRONMENT_PREFIX + words.join('_');
 }
 
-/** All alternatives that a node allows, without nesting. */
 function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   const inner = node.anyOf ?? node.oneOf;
   return inner === undefined ? [node] : inner.flatMap(variantsOf);
@@ -153,4 +146,26 @@ function choicesOf({ enum: many, const: only }: SchemaNode): readonly unknown[] 
 /** Leaves out the bounds of a safe integer, which say nothing to a reader. */
 function bound(value: number | undefined): number | undefined {
   return value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
+}
+
+/** One value from one source, with the words that name where it was written. */
+export interface Setting {
+  readonly key: ConfigurationKey;
+  readonly value: unknown;
+  /** Such as `flag --cdn.host` or `environment SLIPWAY_CDN_HOST`. */
+  readonly origin: string;
+}
+
+export interface ConfigurationLayer {
+  readonly settings: readonly Setting[];
+  /** Names of the keys that were given a value that cannot be read. */
+  readonly rejected: readonly string[];
+  readonly problems: readonly string[];
+}
+
+export type ConfigurationMapping = Record<string, unknown>;
+
+/** Whether a value is a mapping, not a list or scalar. */
+export function isMapping(value: unknown): value is ConfigurationMapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,11 @@
 import { coerceText } from './coerce-text.ts';
-import { ENVIRONMENT_PREFIX, environmentName, type ConfigurationModel } from './configuration-key.ts';
-import type { ConfigurationLayer, Setting } from './configuration-layer.ts';
+import {
+  ENVIRONMENT_PREFIX,
+  environmentName,
+  type ConfigurationModel,
+  type ConfigurationLayer,
+  type Setting,
+} from './configuration-key.ts';
 
 /**
  * Variables that Kubernetes sets for a Service named `slipway-...` (Docker links): they are not configuration.
@@ -14,8 +19,6 @@ const SERVICE_LINK_VALUE = /^(?:tcp|udp|sctp):\/\//;
 /**
  * Reads the `SLIPWAY_` variables. A variable that names no key is a problem if it begins like a section of this schema, or
  * differs from a known name only in its underscores. Others may belong to another process and are ignored.
- *
- * @param env the process environment
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,

@@ -1,22 +1,23 @@
 import type { z } from 'zod';
 import { closestName } from './closest-name.ts';
 import { sectionAt } from './configuration-file.ts';
-import type { ConfigurationMapping } from './configuration-mapping.ts';
-import type { ConfigurationKey, ConfigurationModel } from './configuration-key.ts';
-import type { Setting } from './configuration-layer.ts';
+import type {
+  ConfigurationMapping,
+  ConfigurationKey,
+  ConfigurationModel,
+  Setting,
+} from './configuration-key.ts';
 import { redactValue } from './redact.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /** Where the values came from that a schema judged. */
-export interface Provenance {
+interface Provenance {
   readonly model: ConfigurationModel;
-  /** The merged values. */
   readonly input: ConfigurationMapping;
   /** The settings of environment and flags that are in effect, by key name. */
   readonly settings: ReadonlyMap<string, Setting>;
   readonly configFile: string | null;
-  /** Whether a key was written somewhere, but could not be read: then it is not missing. */
   readonly unread: (path: readonly string[]) => boolean;
 }
 
@@ -95,7 +96,6 @@ function knownBelow(path: readonly string[], model: ConfigurationModel): readonl
   return below.map((item) => item.path.at(-1) ?? '');
 }
 
-/** The keys of an item of a list of mappings. */
 function itemKeysAt(path: readonly string[], model: ConfigurationModel): readonly string[] {
   const key = keyAt(path, model);
   return key !== undefined && key.path.length === path.length - 1 ? key.itemKeys : [];

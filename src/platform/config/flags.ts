@@ -1,10 +1,13 @@
 import { closestName } from './closest-name.ts';
 import { coerceText } from './coerce-text.ts';
-import type { ConfigurationKey, ConfigurationModel } from './configuration-key.ts';
-import type { ConfigurationLayer, Setting } from './configuration-layer.ts';
+import type {
+  ConfigurationKey,
+  ConfigurationModel,
+  ConfigurationLayer,
+  Setting,
+} from './configuration-key.ts';
 
-/** The options of a command line. */
-export interface ParsedFlags extends ConfigurationLayer {
+interface ParsedFlags extends ConfigurationLayer {
   /** The file after `--config`. */
   readonly configFile: string | null;
   readonly printRequested: boolean;
@@ -13,7 +16,6 @@ export interface ParsedFlags extends ConfigurationLayer {
 
 interface Token {
   readonly name: string;
-  /** `null` when nothing was given. */
   readonly text: string | null;
 }
 
@@ -23,8 +25,6 @@ const CONFIG = 'config';
 /**
  * Parses `--section.key=value`, `--section.key value`, `--section.flag` (true), `--config FILE`, `--print-config` and
  * `--help`. A list may be given several times; each adds to it.
- *
- * @param argv the command line after the program
  */
 export function parseFlags(argv: readonly string[], model: ConfigurationModel): ParsedFlags {
   const byName = new Map(model.keys.map((key) => [key.name, key]));
@@ -61,7 +61,6 @@ export function parseFlags(argv: readonly string[], model: ConfigurationModel): 
   return { settings: [...settings.values()], rejected, problems, configFile, printRequested, helpRequested };
 }
 
-/** Adds a value; says what is wrong with it, or `null`. */
 function addSetting(
   settings: Map<string, Setting>,
   key: ConfigurationKey,
@@ -110,7 +109,6 @@ function tokenize(
   return { tokens, problems };
 }
 
-/** Whether the next word is this flag's value. */
 function takesNext(name: string, next: string, byName: ReadonlyMap<string, ConfigurationKey>): boolean {
   if (next.startsWith('--') || name === 'help' || name === PRINT) return false;
   const types = byName.get(name)?.types;

@@ -2,9 +2,7 @@ import { createGlobTest, GlobError } from './glob.ts';
 
 /** Which destinations a list names. */
 export interface GlobLists {
-  /** A destination must match one of these; empty means every destination. */
   readonly include: readonly string[];
-  /** A destination that matches one of these is left out. */
   readonly exclude: readonly string[];
 }
 

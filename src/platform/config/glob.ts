@@ -1,6 +1,5 @@
 import { createPatternTest, type PatternPart } from '../../domain/text/character-pattern.ts';
 
-/** Maximum number of globs without braces that one glob may stand for. */
 const MAX_ALTERNATIVES = 256;
 const SLASH = '/'.charCodeAt(0);
 const FORBIDDEN_SEGMENTS = new Set(['', '.', '..']);
@@ -67,7 +66,6 @@ function readTokens(glob: string): Token[] {
   return tokens;
 }
 
-/** Reads the characters behind `[`; `end` is the place of the `]`. */
 function readClass(symbols: readonly string[], start: number): { token: Token; end: number } {
   const isNegated = symbols[start] === '!' || symbols[start] === '^';
   const ranges: (readonly [from: number, to: number])[] = [];

@@ -1,34 +1,31 @@
 import type { z } from 'zod';
 import { failure, success, type Result } from '../../domain/result.ts';
 import { normalizeSections, parseConfigurationFile, sectionAt } from './configuration-file.ts';
-import type { ConfigurationMapping } from './configuration-mapping.ts';
-import { describeConfiguration, type ConfigurationModel } from './configuration-key.ts';
-import type { Setting } from './configuration-layer.ts';
+import {
+  type ConfigurationMapping,
+  describeConfiguration,
+  type ConfigurationModel,
+  type Setting,
+} from './configuration-key.ts';
 import { readEnvironment } from './environment.ts';
 import { explainIssues } from './explain-issues.ts';
 import { parseFlags } from './flags.ts';
 import { messageOf } from '../errors.ts';
 
-/** Where a process takes its configuration from. */
-export interface ConfigurationSources<Schema extends z.ZodType> {
+interface ConfigurationSources<Schema extends z.ZodType> {
   /** A strict object schema; every key has a description, for messages and `--help`. */
   readonly schema: Schema;
-  /** Name of the program, for messages. */
   readonly name: string;
-  /** The command line after the program. */
   readonly argv: readonly string[];
-  /** The environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads the file named by `--config`; throws what the file system says. */
   readonly readFile: (path: string) => string;
 }
 
-/** A configuration that passed its schema. */
 export interface LoadedConfiguration<Config> {
   readonly config: Config;
   /** Whether `--print-config` was given. */
   readonly printRequested: boolean;
-  /** The file it came from, `null` without one. */
   readonly configFile: string | null;
 }
 
@@ -81,7 +78,6 @@ export function loadConfiguration<Schema extends z.ZodType>(
 
 interface FileLayer {
   readonly mapping: ConfigurationMapping;
-  /** False when nothing of it could be read. */
   readonly readable: boolean;
   readonly rejected: readonly string[];
   readonly problems: readonly string[];
@@ -106,7 +102,6 @@ function readMapping(
   return { mapping: parsed.value, readable: true, ...normalizeSections(parsed.value, model, file) };
 }
 
-/** Sets a value; the sections on the way are mappings or are made so. */
 function assign(mapping: ConfigurationMapping, path: readonly string[], value: unknown): void {
   let current = mapping;
   for (const part of path.slice(0, -1)) {

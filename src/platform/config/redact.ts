@@ -1,5 +1,5 @@
 /** Replaces a secret. */
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { describeConfiguration, type ConfigurationKey } from './configuration-key.ts';
-import { isMapping } from './configuration-mapping.ts';
+import { describeConfiguration, type ConfigurationKey, isMapping } from './configuration-key.ts';
 import { redactValue } from './redact.ts';
 
 /**
@@ -49,11 +48,7 @@ ${entries.join('\n\n')}
 `;
 }
 
-/**
- * Renders the reference of a schema as a Markdown section with one aligned table.
- *
- * @param title the heading, without marks
- */
+/** Renders the reference of a schema as a Markdown section with one aligned table. */
 export function renderConfigurationReference(schema: z.ZodType, title: string): string {
   const rows = describeConfiguration(schema).keys.map((key) => [
     `\`${key.name}\``,
@@ -83,7 +78,6 @@ export function renderDefault(key: ConfigurationKey): string {
   return `default ${JSON.stringify(redactValue(key.default, key.secret))}`;
 }
 
-/** A table whose columns are padded, as formatters of Markdown leave it. */
 function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((title, at) =>

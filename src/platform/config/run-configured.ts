@@ -8,24 +8,19 @@ import { renderConfiguration, renderConfigurationHelp } from './render-configura
 /** Exit code for a configuration that is refused. Source: sysexits.h, EX_CONFIG. */
 export const EXIT_CONFIGURATION = 78;
 
-/** Largest configuration file. */
 const CONFIGURATION_MAX_BYTES = 1024 * 1024;
 
-/** Where text goes. */
-export interface TextSink {
+interface TextSink {
   write(text: string): unknown;
 }
 
-export interface ConfiguredProgram<Schema extends z.ZodType> {
+interface ConfiguredProgram<Schema extends z.ZodType> {
   readonly schema: Schema;
-  /** Name of the program, for messages. */
   readonly name: string;
-  /** The command line after the program. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: TextSink;
   readonly stderr: TextSink;
-  /** Reads the configuration file; default {@link readConfigurationFile}. */
   readonly readFile?: (path: string) => string;
   /**
    * Runs the program. May throw {@link ConfigurationProblems} for what only shows when it starts.
@@ -42,7 +37,6 @@ export interface ConfiguredProgram<Schema extends z.ZodType> {
 export class ConfigurationProblems extends Error {
   readonly problems: readonly string[];
 
-  /** @param problems one line each: which key, what is wrong, what to do */
   constructor(problems: readonly string[]) {
     super(problems.join('; '));
     this.name = 'ConfigurationProblems';
@@ -55,7 +49,6 @@ export class ConfigurationProblems extends Error {
  * own to standard error, or starts it.
  *
  * @returns the exit code when the process is to end now (0 or {@link EXIT_CONFIGURATION}), `null` when it was started
- * @throws whatever `start` throws beside ConfigurationProblems
  */
 export async function runConfigured<Schema extends z.ZodType>(
   program: ConfiguredProgram<Schema>,
@@ -83,11 +76,7 @@ export async function runConfigured<Schema extends z.ZodType>(
   }
 }
 
-/**
- * Prints problems, one line each.
- *
- * @returns {@link EXIT_CONFIGURATION}
- */
+/** Prints problems, one line each. @returns {@link EXIT_CONFIGURATION} */
 export function exitWithProblems(name: string, problems: readonly string[], stderr: TextSink): number {
   for (const problem of problems) stderr.write(`${name}: ${problem.replaceAll(/[\r\n]+/g, ' ')}\n`);
   return EXIT_CONFIGURATION;

@@ -8,7 +8,6 @@ import { errorCode } from './error-code.ts';
 /**
  * Finds a file that a caller names, below a configured root.
  *
- * @param path relative to the root
  * @returns the real path; `null` when there is no such file
  * @throws ServiceError `invalid_path` for a path that leaves the root, also through a link, or is not a file
  */
@@ -41,7 +40,6 @@ export function findBelowRootSync(root: string, path: string): string | null {
  * Finds the place of a file to write, below a configured root. The root and the folders of the path are created. A file at the
  * place is not examined: write to another name in the same folder and rename, which replaces a link instead of following it.
  *
- * @param path relative to the root
  * @returns the path, its folder with links resolved
  * @throws ServiceError `invalid_path` for a path that leaves the root, also through a link, or names a folder
  */
@@ -57,7 +55,6 @@ export async function placeBelowRoot(root: string, path: string): Promise<string
   return place;
 }
 
-/** The real path of a folder, which is created when it is missing. */
 async function folderIn(parent: string, name: string, realRoot: string, path: string): Promise<string> {
   const folder = join(parent, name);
   try {

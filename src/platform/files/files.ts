@@ -18,7 +18,6 @@ export class FileTooLargeError extends Error {
  * file beside it, fsyncs it, renames it over the path and fsyncs the directory. A crash may leave a `.tmp` file.
  *
  * @param failpoints hits `durable:written`, `durable:synced` and `durable:renamed`
- * @param mode permission bits of the file
  * @throws the file system error; the temporary file is removed
  *
  * Source: rename(2), fsync(2) ("ensure that the entry in the directory has also reached disk").
@@ -35,8 +34,6 @@ export async function writeFileDurably(
 /**
  * The same for a file that is written in pieces: it has its name once `fill` has ended and every byte is durable.
  *
- * @param fill writes the bytes from the beginning on
- * @returns what `fill` returns
  * @throws what `fill` throws; the file system error; the temporary file is removed
  */
 export async function fillFileDurably<T>(
@@ -92,7 +89,6 @@ export async function fsyncDirectory(path: string): Promise<void> {
 /**
  * Reads a whole regular file; symbolic links are followed, as mounted Secrets and ConfigMaps are links.
  *
- * @param maxBytes most bytes that are read into memory
  * @throws FileTooLargeError; Error for anything but a regular file; the file system error
  */
 export async function readBoundedFile(path: string, maxBytes: number): Promise<Buffer> {

@@ -1,27 +1,21 @@
 import { readSync } from 'node:fs';
 
-/** A range of bytes of a file that is whole lines. */
 export interface LineRange {
   readonly offset: number;
   readonly length: number;
 }
 
-/** Bytes that are read at a time. */
 const CHUNK_BYTES = 256 * 1024;
 const LINE_END = 0x0a;
 
 /** Whole lines of a file, with their place. */
-export interface Lines {
+interface Lines {
   readonly offset: number;
   /** They end with a line end. The bytes are valid until the next lines are read. */
   readonly bytes: Buffer;
 }
 
-/**
- * Reads the lines of a range, some at a time.
- *
- * @throws Error when the range ends within a line
- */
+/** Reads the lines of a range, some at a time. @throws Error when the range ends within a line */
 export function* readLines(
   descriptor: number,
   { offset, length }: LineRange = { offset: 0, length: Infinity },

@@ -8,8 +8,6 @@ const FILE_OF_OWNER = 0o600;
 /**
  * Creates a folder that only its owner can open, and takes the rights of all others from an existing one. The folder of
  * another owner, such as the root of a mounted volume, keeps its rights.
- *
- * @throws the file system error
  */
 export function makePrivateFolder(path: string): void {
   makeFolders(path);
@@ -19,8 +17,6 @@ export function makePrivateFolder(path: string): void {
 /**
  * Creates an empty file that only its owner can read and write; an existing one keeps its bytes and loses the rights of
  * all others.
- *
- * @throws the file system error
  */
 export function makePrivateFile(path: string): void {
   closeSync(openSync(path, 'a', FILE_OF_OWNER));

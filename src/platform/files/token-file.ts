@@ -15,10 +15,16 @@ export class TokenFileError extends Error {
   }
 }
 
+class TokenFileAbsent extends TokenFileError {}
+
+/** A token: visible ASCII characters, which a header field and a query can carry as they are. */
+const TOKEN = /^[!-~]+$/;
+
 /**
  * Reads a file that holds one token. White space around the token does not count.
  *
- * @throws TokenFileError for a file that cannot be read, holds more than 4 KiB, or is empty
+ * @throws TokenFileError for a file that cannot be read, holds more than 4 KiB, is empty, or holds anything but one token of visible
+ *   ASCII characters
  */
 export async function readTokenFile(path: string): Promise<string> {
   const bytes = await readBoundedFile(path, TOKEN_FILE_MAX_BYTES).catch((cause: unknown) => {
@@ -26,24 +32,40 @@ export async function readTokenFile(path: string): Promise<string> {
   });
   const token = bytes.toString('utf8').trim();
   if (token === '') throw new TokenFileError(`token file is empty: ${path}`);
-  return token;
+  if (TOKEN.test(token)) return token;
+  throw new TokenFileError(
+    `token file cannot be used: ${path}: it ${flawOf(bytes, token)}; write one line of visible ASCII characters without blanks`,
+  );
 }
 
-/** Shorter tokens can be guessed. */
+/** What a file holds that is no token, without quoting it. */
+function flawOf(bytes: Buffer, token: string): string {
+  const mark = bytes.toString('hex', 0, 2);
+  if (mark === 'fffe' || mark === 'feff') return 'is in UTF-16';
+  if (token.includes('\0')) return 'holds a NUL byte, as a file in UTF-16 does';
+  if (/[\r\n]/.test(token)) return 'holds more than one line';
+  if (/[\0-\x20\x7f]/.test(token)) return 'holds a blank or a control character inside the token';
+  return 'holds a character outside of ASCII';
+}
+
 const TOKEN_MIN_LENGTH = 16;
 const OTHERS_MAY_READ = 0o004;
 
 /**
- * Finds what makes token files weak: a short token, or a file that every user of the machine can read. It leaves
- * out files that cannot be read.
+ * Finds what is wrong with token files: one that cannot be used, a short token, or a file that every user of the machine can read. It
+ * leaves out files that do not exist.
  *
  * @returns one sentence for each finding, with the file and the remedy, never with the token
  */
 export async function findWeakTokenFiles(paths: readonly string[]): Promise<readonly string[]> {
   const findings = await Promise.all(
     paths.map(async (path) => {
-      const [token, found] = await Promise.all([readTokenFile(path), stat(path)]).catch(() => [null, null]);
-      if (token === null || found === null) return [];
+      const [token, found] = await Promise.all([
+        readTokenFile(path).catch((error: unknown) => error),
+        stat(path).catch(() => null),
+      ]);
+      if (token instanceof TokenFileAbsent || found === null) return [];
+      if (typeof token !== 'string') return [messageOf(token)];
       const weak: string[] = [];
       if (token.length < TOKEN_MIN_LENGTH) {
         weak.push(
@@ -59,7 +81,6 @@ export async function findWeakTokenFiles(paths: readonly string[]): Promise<read
   return findings.flat();
 }
 
-/** Random bytes of a generated token. */
 const TOKEN_BYTES = 32;
 const OWNER_ONLY = 0o600;
 
@@ -78,7 +99,6 @@ const CREATION_ADVICE: ReadonlyMap<string, string> = new Map([
 /**
  * Creates a token file with a new random token that only its owner can read. An existing file stays as it is.
  *
- * @returns whether the file was created
  * @throws TokenFileError if the folder is missing, full or not writable
  */
 export async function createTokenFile(path: string): Promise<boolean> {
@@ -102,8 +122,6 @@ function absent(error: unknown): null {
 /**
  * Follows a token file, so that its token can be rotated without a restart.
  *
- * @param onProblem called once for each new reason that the file cannot be used for
- * @param onToken called with each token that is read
  * @returns a function that reads the file again when it has changed and returns the digest of its token, or `null` while
  *   the file cannot be used
  */
@@ -144,6 +162,8 @@ export function tokenDigest(token: string): Buffer {
 }
 
 function unreadable(path: string, cause: unknown): TokenFileError {
-  const reason = messageOf(cause);
-  return new TokenFileError(`token file cannot be read: ${path}: ${reason}`, { cause });
+  const message = `token file cannot be read: ${path}: ${messageOf(cause)}`;
+  return errorCode(cause) === 'ENOENT'
+    ? new TokenFileAbsent(message, { cause })
+    : new TokenFileError(message, { cause });
 }

@@ -6,13 +6,10 @@ export interface Blake3 {
   update(bytes: Uint8Array): void;
   /** The digest of everything so far, 32 bytes. Call it once, then `reset` or drop the hasher. */
   digest(): Buffer;
-  /** Starts a new digest. */
   reset(): void;
 }
 
-/** One way to compute BLAKE3. */
-export interface Blake3Implementation {
-  /** For logs and metrics. */
+interface Blake3Implementation {
   readonly name: string;
   create(): Blake3;
 }
@@ -86,7 +83,6 @@ export async function loadWebAssemblyBlake3(): Promise<Blake3Implementation> {
   };
 }
 
-/** The fastest implementation that loads on this machine. */
 async function loadBlake3(): Promise<Blake3Implementation> {
   try {
     return await loadNativeBlake3();

@@ -2,7 +2,6 @@ import type { Crc64Decimal } from '../../domain/release/digest.ts';
 
 /** A CRC-64/XZ (ECMA-182, reflected, as in the XZ file format) over bytes that arrive in pieces. */
 export interface Crc64 {
-  /** Starts a new checksum. */
   reset(): void;
   update(bytes: Uint8Array): void;
   /** The unsigned value in decimal, as launchers compare it. Call `reset` before the next use. */

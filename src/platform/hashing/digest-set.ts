@@ -1,13 +1,8 @@
-/** Digests that were seen. */
-export interface DigestSet {
-  /**
-   * @param digest at least 8 bytes of a cryptographic hash
-   * @returns whether the digest was not in the set before
-   */
+interface DigestSet {
+  /** @param digest at least 8 bytes of a cryptographic hash. @returns whether the digest was not in the set before */
   add(digest: Uint8Array): boolean;
 }
 
-/** Slots of a new set; a power of two. */
 const FIRST_SLOTS = 1024;
 
 /**

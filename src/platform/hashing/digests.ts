@@ -1,14 +1,13 @@
 import type { Blake3Hex, Crc64Decimal } from '../../domain/release/digest.ts';
 
 /** What to compute beside BLAKE3 and CRC-64 when a file is hashed. */
-export interface HashRequest {
-  /** Also compute the block list (BLAKE3 of each 1 MiB block). Ignored for files of one block. */
+interface HashRequest {
+  /** Also compute the block list: the BLAKE3 of each block. Ignored for files of one block. */
   readonly blocks: boolean;
   /** Further digests, for the checks that an upstream asks for. */
   readonly extra: readonly ExtraDigest[];
 }
 
-/** The bytes `[start, end)` of a file. */
 export interface ByteSpan {
   readonly start: number;
   readonly end: number;
@@ -17,16 +16,23 @@ export interface ByteSpan {
 /** Digest kinds that upstreams state. */
 export type ExtraDigest = 'sha256' | 'md5' | 'crc32';
 
+/** Most bytes of a file that {@link HashPool.stageFile} writes. */
+export const STAGED_MAX_BYTES = 1024 * 1024;
+
 /** The `code` of the error for a file that got longer while it was hashed. */
 export const FILE_CHANGED = 'FILE_CHANGED';
 
 /** The digests of the content of one file, from one pass over its bytes. */
 export interface ContentDigests {
-  /** Bytes read. */
   readonly size: number;
   readonly blake3: Blake3Hex;
   /** The block list, 32 bytes a block, in order; `null` for a file of one block or when not asked for. */
   readonly blocks: Uint8Array | null;
+}
+
+export interface BlockDigests {
+  readonly size: number;
+  readonly digests: Uint8Array;
 }
 
 /** Every digest of one file, from one pass over its bytes. */
@@ -36,13 +42,12 @@ export interface FileDigests extends ContentDigests {
   readonly extra: Readonly<Partial<Record<ExtraDigest, string>>>;
 }
 
-/** A file that was written whole, and the memory its bytes came in. */
 export interface StagedBytes {
   readonly digests: FileDigests;
   readonly buffer: ArrayBuffer;
 }
 
-/** Hashes in worker threads; the event loop never hashes file contents itself. */
+/** Hashes whole files in worker threads. The byte path hashes what it reads on the event loop. */
 export interface HashPool {
   /** Name of the BLAKE3 implementation that is live, for logs and metrics. */
   readonly implementation: string;
@@ -53,18 +58,27 @@ export interface HashPool {
    */
   hashFile(fd: number, request: HashRequest, signal?: AbortSignal): Promise<FileDigests>;
   /**
-   * As {@link hashFile}, but only what identifies the content: more than twice as fast, for verification. With a span, of
-   * these bytes only; what a client waits for overtakes it as it does a whole file.
+   * As {@link hashFile}, but only what identifies the content: more than twice as fast, for verification.
    *
+   * @param request.fromDisk whether to read past the page cache of the system, so that damage of the disk is found behind
+   *   a good copy in memory. Where the file system does not allow this, the page cache is read.
    * @throws the file system error (`code` kept), or the signal's reason
    */
   hashContent(
     fd: number,
-    request: Pick<HashRequest, 'blocks'> & { readonly span?: ByteSpan },
+    request: Pick<HashRequest, 'blocks'> & { readonly fromDisk: boolean },
     signal?: AbortSignal,
   ): Promise<ContentDigests>;
   /**
-   * Writes the first `length` bytes of `buffer` (at most 1 MiB) to a new file and hashes them, in one trip to a worker.
+   * Hashes each block of a part of a large file, past the page cache as `fromDisk` of {@link hashContent}.
+   *
+   * @param span begins at a block
+   * @returns the bytes read (fewer than asked: the file ended early) and the digests of their blocks, 32 bytes each
+   * @throws the file system error (`code` kept), or the signal's reason
+   */
+  hashBlocks(fd: number, span: ByteSpan, signal?: AbortSignal): Promise<BlockDigests>;
+  /**
+   * Writes the first `length` bytes of `buffer` (at most {@link STAGED_MAX_BYTES}) to a new file and hashes them, in one trip to a worker.
    * The file is read-only and replaces a file under the path. Neither its bytes nor its name are made durable.
    *
    * @param path absolute
@@ -77,16 +91,5 @@ export interface HashPool {
     length: number,
     options: { readonly extra: readonly ExtraDigest[]; readonly signal?: AbortSignal },
   ): Promise<StagedBytes>;
-  /**
-   * Reads `[start, end)` (at most 1 MiB) of an open descriptor and hashes it.
-   *
-   * @returns the bytes read and their BLAKE3 (32 bytes); fewer bytes than asked mean that the file ended early
-   */
-  hashBlock(
-    fd: number,
-    start: number,
-    end: number,
-  ): Promise<{ readonly bytes: Buffer; readonly blake3: Uint8Array }>;
-  /** Ends the workers; pending calls reject. */
   close(): Promise<void>;
 }

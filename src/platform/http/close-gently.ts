@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net';
 
-/** Limits of a gentle close, milliseconds. */
 export interface LingerLimits {
   /** Time without a byte from the client. */
   readonly silentMs: number;
-  /** Time in all. */
   readonly totalMs: number;
 }
 

@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { bytesOfIPv6 } from './networks.ts';
 
-/** How many connections a server holds. */
 export interface ConnectionLimits {
   /** Maximum number of open connections; at the limit the connection that has been idle for longest gives way. */
   readonly connections: number;

@@ -1,17 +1,17 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeGently } from './close-gently.ts';
 import { clientKey, UNLIMITED_CONNECTIONS, type ConnectionLimits } from './connection-limits.ts';
 import { createNetworkMatcher, plainAddress } from './networks.ts';
 
-/** One open connection. */
 export interface Connection {
   readonly socket: Socket;
-  /** Number of responses in progress. */
   responses: number;
-  /** Whether it is still in the table. */
   isOpen: boolean;
   /** Monotonic milliseconds since when it is idle. Known only once the server retires. */
   idleSince: number;
+  /** A request that had its whole answer before its body had arrived completely. */
+  answeredEarly: IncomingMessage | null;
   /** The key of its client, if its connections are counted. */
   readonly client: string | null;
   /** Neighbours among the idle connections. */
@@ -47,13 +47,10 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #perClient = new Map<string, number>();
   #checks = 0;
-  /** The ends of the list of idle connections, oldest first. */
   #oldest: Connection | null = null;
   #newest: Connection | null = null;
-  /** Monotonic milliseconds; `null` before. */
   #retiredAt: number | null = null;
   #closing = false;
-  /** Connections closed for the sake of the limits. */
   readonly limited: Record<LimitReason, number> = { idle: 0, full: 0, address: 0 };
 
   constructor({
@@ -67,7 +64,6 @@ export class Connections {
     this.#quietMs = quietMs;
   }
 
-  /** Number of open connections. */
   get size(): number {
     return this.#open.size;
   }
@@ -96,6 +92,7 @@ export class Connections {
       socket,
       client,
       responses: 0,
+      answeredEarly: null,
       isOpen: true,
       idleSince: this.retired ? performance.now() : 0,
       older: null,
@@ -116,12 +113,10 @@ export class Connections {
     return connection;
   }
 
-  /** The connection of a socket; `undefined` once it is closed. */
   of(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
   }
 
-  /** Begins a response: the connection is not idle. */
   begin(connection: Connection): void {
     if (connection.responses === 0) this.#remove(connection);
     connection.responses += 1;
@@ -137,7 +132,6 @@ export class Connections {
     if (this.#closing) this.#closeWhenQuiet(connection);
   }
 
-  /** From now on every response must say `Connection: close`. */
   retire(): void {
     this.#retiredAt ??= performance.now();
   }
@@ -151,7 +145,6 @@ export class Connections {
     }
   }
 
-  /** Closes every connection immediately. */
   cut(): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }

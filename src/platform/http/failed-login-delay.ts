@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The bounds of the delay. */
 interface FailedLoginDelayOptions {
   readonly delayMs: number;
   /** Maximum number of failed logins that wait at the same time; further ones are answered without a delay. */

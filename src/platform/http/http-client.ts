@@ -1,14 +1,14 @@
-import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { Agent, errors, request as sendRequest, type Dispatcher } from 'undici';
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { collectBounded } from '../memory/collect-bounded.ts';
 import { errorCode } from '../files/error-code.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
-/** How the connections of a client are made and kept. */
 export interface HttpClientOptions {
   /** Maximum number of connections to one origin at a time; further calls wait for a free one. */
   readonly connections: number;
-  /** Keeps idle connections for later calls. */
   readonly keepAlive: boolean;
   /** Unix socket to connect to instead of the host of the URL. */
   readonly socketPath?: string | undefined;
@@ -16,25 +16,22 @@ export interface HttpClientOptions {
 
 export interface HttpCall {
   readonly url: URL | string;
-  /** Default `GET`. */
   readonly method?: 'GET' | 'POST' | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent as a bearer token; `null` or absent for none. */
   readonly token?: string | null | undefined;
   readonly body?: string | undefined;
-  /** Milliseconds until the whole answer must have arrived. */
+  /** Milliseconds until the complete answer must have arrived. */
   readonly timeoutMs: number;
-  /** Largest body of the answer, bytes. */
   readonly maxBytes: number;
   /** Lower-case names of the headers that the answer must hand over. */
   readonly wantedHeaders?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A whole answer, of any status. */
+/** A complete answer, of any status. */
 export interface BoundedAnswer {
   readonly status: number;
-  /** Empty when the answer has none. */
   readonly contentType: string;
   readonly etag: string | null;
   /** The header `Retry-After` as it came; absent when the answer has none. */
@@ -44,7 +41,6 @@ export interface BoundedAnswer {
   readonly body: Buffer;
 }
 
-/** Kinds of failures that make an answer unusable. */
 export type HttpFailureCode =
   | 'unreachable'
   | 'timeout'
@@ -52,7 +48,7 @@ export type HttpFailureCode =
   | 'answer_type'
   | 'answer_invalid';
 
-/** A call got no whole answer, or one that cannot be used. */
+/** A call got no complete answer, or one that cannot be used. */
 export class HttpFailure extends Error {
   readonly code: HttpFailureCode;
   /** Status of the answer; `null` when there was none. */
@@ -73,7 +69,7 @@ export class HttpFailure extends Error {
 /** System calls of an error that comes before the request can have been sent. */
 const BEFORE_SENDING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
 
-/** Whether a call failed before there was a connection, so that nobody can have received it. */
+/** Whether a call failed before there was a connection, so that it cannot have been received. */
 export function neverConnected({ cause }: HttpFailure): boolean {
   // Node tries each address of a host, and reports their errors together.
   const errors: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
@@ -82,111 +78,81 @@ export function neverConnected({ cause }: HttpFailure): boolean {
   );
 }
 
-/** Sends requests to services of our own and reads their answers whole, within bounds. */
+/** Sends requests to services of our own and reads their complete answers, within bounds. */
 export interface HttpClient {
   /**
-   * Sends a request. Redirects are not followed. A GET is sent again if its kept connection was closed by the server
-   * before the answer began; anything else is sent once, because it may have been carried out.
+   * Sends a request. Redirects are not followed. A GET is sent once more if its connection was closed before
+   * the answer began, as a kept one may be; anything else is sent once, because it may have been carried out.
    *
    * @throws HttpFailure; the reason of `call.signal` when that is aborted
    *
    * Source: RFC 9110, section 9.2.2; RFC 9112, section 9.3.1.
    */
   send(call: HttpCall): Promise<BoundedAnswer>;
-  /** Closes all connections; pending calls fail. */
   close(): void;
 }
 
-/** Largest head of an answer, bytes. */
 const HEAD_MAX_BYTES = 16 * 1024;
 
-interface Transport {
-  readonly request: (url: URL, options: RequestOptions, onAnswer?: undefined) => ClientRequest;
-  readonly agent: Agent;
-}
-
 /** Makes a client. It opens no connection before the first call. */
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const transports = new Map<string, Transport>();
+export function createHttpClient({ connections, keepAlive, socketPath }: HttpClientOptions): HttpClient {
+  const dispatcher = new Agent({
+    connections,
+    pipelining: keepAlive ? 1 : 0,
+    allowH2: false,
+    maxHeaderSize: HEAD_MAX_BYTES,
+    // The deadline of the call holds for everything.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: 0, ...(socketPath === undefined ? {} : { socketPath }) },
+  });
 
-  /** Loads TLS only for https, which costs some MiB. */
-  const transportFor = async (protocol: string): Promise<Transport> => {
-    const module = protocol === 'https:' ? await import('node:https') : await import('node:http');
-    const known = transports.get(protocol);
-    if (known !== undefined) return known;
-    const agent = new module.Agent({ keepAlive: options.keepAlive, maxSockets: options.connections });
-    const transport: Transport = { request: module.request, agent };
-    transports.set(protocol, transport);
-    return transport;
-  };
-
-  /** Sends once. @returns `null` when a kept connection turned out to be closed */
-  const attempt = async (call: HttpCall, url: URL, signal: AbortSignal): Promise<IncomingMessage | null> => {
-    const { request, agent } = await transportFor(url.protocol);
+  const send = async (call: HttpCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const { method = 'GET', token = null, body } = call;
-    const outgoing = request(url, {
-      agent,
+    return await sendRequest(call.url, {
+      dispatcher,
       method,
       signal,
-      maxHeaderSize: HEAD_MAX_BYTES,
       headers: {
         accept: JSON_MEDIA_TYPE,
         'accept-encoding': 'identity',
         ...call.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
       },
-      ...(options.socketPath === undefined ? {} : { socketPath: options.socketPath }),
+      ...(body === undefined ? {} : { body }),
     });
-    const head = headOf(outgoing);
-    outgoing.end(body);
-    try {
-      return await head;
-    } catch (error) {
-      const isStale = outgoing.reusedSocket && isReset(error) && method === 'GET' && !signal.aborted;
-      if (isStale) return null;
-      throw error;
+  };
+
+  /** As `send`; a GET again where a peer that started again has closed the connections that were kept. Each may fail once. */
+  const sendPatiently = async (call: HttpCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    for (let retries = call.method === undefined || call.method === 'GET' ? connections : 0; ; retries -= 1) {
+      try {
+        return await send(call, signal);
+      } catch (error) {
+        if (isUpgrade(error)) {
+          throw new HttpFailure('answer_invalid', 'the answer changes the protocol of the connection');
+        }
+        if (retries === 0 || signal.aborted || !isClosedEarly(error)) throw error;
+      }
     }
   };
 
   return {
     send: async (call) =>
       await withinDeadline(call, async (signal) => {
-        const url = new URL(call.url);
-        let answer: IncomingMessage | null = null;
-        // Each failure removes one kept connection, so the loop ends with a fresh one at the latest.
-        while (answer === null) answer = await attempt(call, url, signal);
-        return await readAnswer(answer, call.maxBytes, call.wantedHeaders);
+        const { statusCode, headers, body } = await sendPatiently(call, signal);
+        try {
+          return await readAnswer({ status: statusCode, headers, body }, call);
+        } catch (error) {
+          // The connection goes with an answer that is not read to its end; nobody else listens for the error.
+          body.on('error', () => undefined).destroy();
+          throw error;
+        }
       }),
     close: () => {
-      for (const { agent } of transports.values()) agent.destroy();
+      void dispatcher.destroy();
     },
   };
-}
-
-/**
- * Waits for the head of the answer to a request.
- *
- * @throws HttpFailure `answer_invalid` for 101: Node emits neither a response nor an error for it, and this client asks for
- *   no upgrade; errors of the request as they are
- *
- * Source: RFC 9110, section 15.2.2.
- */
-async function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  outgoing.once('response', resolve);
-  outgoing.once('upgrade', ({ statusCode: status = 0 }, socket) => {
-    socket.destroy();
-    reject(
-      new HttpFailure('answer_invalid', 'the answer changes the protocol of the connection', { status }),
-    );
-  });
-  // After the head, the answer itself reports errors, and the listener stays so that none is uncaught.
-  outgoing.on('error', reject);
-  outgoing.once('close', () => {
-    reject(new Error('the connection was closed before an answer came'));
-  });
-  return await promise;
 }
 
 /**
@@ -215,27 +181,33 @@ export async function withinDeadline<T>(
 }
 
 /**
- * Reads an answer whole.
+ * Reads a complete answer.
  *
  * @throws HttpFailure `answer_too_large` beyond `maxBytes`, `answer_type` for a content coding; stream errors as they are
  */
 export async function readAnswer(
-  answer: IncomingMessage,
-  maxBytes: number,
-  wantedHeaders?: readonly string[],
+  {
+    status,
+    headers,
+    body: received,
+  }: {
+    readonly status: number;
+    readonly headers: IncomingHttpHeaders;
+    readonly body: AsyncIterable<Uint8Array>;
+  },
+  { maxBytes, wantedHeaders }: Pick<HttpCall, 'maxBytes' | 'wantedHeaders'>,
 ): Promise<BoundedAnswer> {
-  const { statusCode: status = 0, headers } = answer;
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding !== 'identity') {
-    discard(answer);
     throw new HttpFailure('answer_type', 'the answer has a content coding, which was not accepted', {
       status,
     });
   }
-  const body = await collectBounded(answer as AsyncIterable<Buffer>, maxBytes, () => {
-    discard(answer);
-    return new HttpFailure('answer_too_large', `the answer exceeds ${maxBytes} bytes`, { status });
-  });
+  const body = await collectBounded(
+    received,
+    maxBytes,
+    () => new HttpFailure('answer_too_large', `the answer exceeds ${maxBytes} bytes`, { status }),
+  );
   const retryAfter = headers['retry-after'];
   return {
     status,
@@ -248,7 +220,7 @@ export async function readAnswer(
 }
 
 function pickHeaders(
-  headers: IncomingMessage['headers'],
+  headers: IncomingHttpHeaders,
   names: readonly string[],
 ): Readonly<Record<string, string>> {
   const found = names.flatMap((name) => {
@@ -258,7 +230,6 @@ function pickHeaders(
   return Object.fromEntries(found);
 }
 
-/** A JSON media type. Source: RFC 6839, section 3.1. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
 
 /** Whether an answer says that its body is JSON. */
@@ -289,7 +260,6 @@ export function parseJsonAnswer(answer: BoundedAnswer, options: { readonly stric
   }
 }
 
-/** Describes a network error, with its code where it has one. */
 function describeNetworkError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node hides the attempts on several addresses in an error without a message.
@@ -300,13 +270,12 @@ function describeNetworkError(error: unknown): string {
   return code === null || shown.message.includes(code) ? shown.message : `${code}: ${shown.message}`;
 }
 
-/** Gives up an answer together with its connection. */
-function discard(answer: IncomingMessage): void {
-  // Destroying the stream early emits an error that nobody else listens for.
-  answer.once('error', () => undefined);
-  answer.destroy();
+/** Whether a connection was closed before an answer began, as a kept one is after the idle time of its server. */
+function isClosedEarly(error: unknown): boolean {
+  return error instanceof errors.SocketError || ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 }
 
-function isReset(error: unknown): boolean {
-  return ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
+/** Whether a server answered 101, which this client does not ask for. Source: RFC 9110, section 15.2.2. */
+function isUpgrade(error: unknown): boolean {
+  return error instanceof errors.SocketError && error.message === 'bad upgrade';
 }

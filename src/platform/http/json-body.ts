@@ -7,7 +7,6 @@ import { collectBounded } from '../memory/collect-bounded.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Deepest nesting of a body; the deepest valid one has three levels. */
 const MAX_DEPTH = 16;
 
 /** Most keys of one object of a body; no valid object has more than a few dozen, besides the scope of a term. */
@@ -16,7 +15,9 @@ const MAX_KEYS_OF_OBJECT = 1_000;
 /** Most keys of a whole body: 10,000 translation results have three each. */
 const MAX_KEYS = 32_000;
 
-/** The limits that hold before any schema sees a body: the time of a check grows with what it finds. */
+/** JSON that is sent has none (RFC 8259, section 8.1). */
+const BYTE_ORDER_MARK = '\u{feff}';
+
 const LIMITS = {
   strict: true,
   maxDepth: MAX_DEPTH,
@@ -28,7 +29,7 @@ const LIMITS = {
 /**
  * Reads the JSON body of a request: exact integers, no repeated keys, bounded depth and number of keys.
  *
- * @returns the value; `undefined` when there is no body
+ * @returns the value; `undefined` when there is no body, or `null` is the body
  * @throws ServiceError `body_too_large`, `unsupported_media_type`, `invalid_request`
  */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
@@ -40,7 +41,10 @@ export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   if (!isJsonMediaType(headers['content-type'])) throw notJson();
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    return parseJsonExact(text, LIMITS);
+    if (text.startsWith(BYTE_ORDER_MARK)) {
+      throw new JsonError('syntax', 'the body begins with a byte order mark (U+FEFF); send it without one');
+    }
+    return parseJsonExact(text, LIMITS) ?? undefined;
   } catch (cause) {
     const message = cause instanceof JsonError ? cause.message : 'the body is not UTF-8';
     throw new ServiceError('invalid_request', 'The body is not acceptable JSON; "errors" says why.', {

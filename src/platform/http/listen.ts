@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { answerClientErrors } from './client-error.ts';
+import { answerClientErrors, type AnswerProgress } from './client-error.ts';
 import { Connections } from './connections.ts';
 import { messageOf } from '../errors.ts';
 import { errorCode } from '../files/error-code.ts';
@@ -14,11 +14,9 @@ export type ListenAddress =
   | { readonly host: string; readonly port: number }
   | { readonly socketPath: string };
 
-/** A server that accepts connections. */
 export interface Listening {
   /** Base URL without trailing slash, or `unix:PATH`. */
   readonly url: string;
-  /** The TCP port, `null` for a Unix domain socket. */
   readonly port: number | null;
   /** From now on every response says `Connection: close`; the server still accepts connections. */
   retire(): void;
@@ -56,8 +54,8 @@ export async function listen(
 ): Promise<Listening> {
   if ('socketPath' in address) await removeStaleSocket(address.socketPath);
   admitConnections(server, connections);
-  const { retire, isAnswering } = trackRequests(server, connections);
-  answerClientErrors(server, isAnswering);
+  const { retire, progressOf } = trackRequests(server, connections);
+  answerClientErrors(server, progressOf);
   try {
     const listening = once(server, 'listening');
     if ('socketPath' in address) server.listen({ path: address.socketPath });
@@ -95,7 +93,6 @@ export async function listen(
   };
 }
 
-/** Puts the limits in front of the listeners that a server has for its connections. */
 function admitConnections(server: Server, connections: Connections): void {
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -113,20 +110,23 @@ function trackRequests(
   connections: Connections,
 ): {
   readonly retire: () => void;
-  readonly isAnswering: (socket: Duplex) => boolean;
+  readonly progressOf: (socket: Duplex) => AnswerProgress;
 } {
   const open = new Set<ServerResponse>();
   const announceClose = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
     open.add(response);
     const connection = connections.of(socket);
     if (connection !== undefined) connections.begin(connection);
     if (connections.retired) announceClose(response);
     response.once('close', () => {
       open.delete(response);
-      if (connection !== undefined) connections.end(connection);
+      if (connection === undefined) return;
+      connection.answeredEarly = request.complete ? null : request;
+      connections.end(connection);
     });
   });
   return {
@@ -134,12 +134,14 @@ function trackRequests(
       connections.retire();
       for (const response of open) announceClose(response);
     },
-    isAnswering: (socket) => {
+    progressOf: (socket) => {
       // Only malformed messages need this, so a search costs less than a record for each request.
       for (const response of open) {
-        if (response.socket === socket && response.headersSent && !response.writableEnded) return true;
+        if (response.socket !== socket || !response.headersSent) continue;
+        if (!response.writableEnded) return 'sending';
+        if (!response.req.complete) return 'sent';
       }
-      return false;
+      return connections.of(socket as Socket)?.answeredEarly?.complete === false ? 'sent' : 'none';
     },
   };
 }
@@ -155,7 +157,6 @@ function describeAddress(
   return { url: `http://${host}:${bound.port}`, port: bound.port };
 }
 
-/** Removes a socket file that a killed process left behind; one that answers is kept, and listening then fails. */
 async function removeStaleSocket(path: string): Promise<void> {
   const stat = await lstat(path).catch(() => null);
   if (stat === null || !stat.isSocket()) return;

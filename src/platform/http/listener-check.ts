@@ -12,7 +12,7 @@ export const CHECK_ADDRESS = process.platform === 'linux' ? '127.0.83.87' : null
 
 /**
  * The ports from which a program checks a listener on an IPv6 address. IPv6 has one loopback address only, which others
- * on this machine use, too. They get ports of the ephemeral range, which is above these. Source: ip(7),
+ * on this machine also use. They get ports of the ephemeral range, which is above these. Source: ip(7),
  * ip_local_port_range.
  */
 const CHECK_PORTS = [18_387, 18_388, 18_389, 18_390, 18_391, 18_392, 18_393, 18_394] as const;
@@ -28,10 +28,8 @@ export function isListenerCheck(
   return isLocal && CHECK_PORTS.some((port) => port === remotePort);
 }
 
-/** Maximum size of an answer, bytes; anything longer is not the answer to a check. */
 const MAX_BYTES = 64 * 1024;
 
-/** The answer of the listener. */
 export interface CheckAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -39,7 +37,6 @@ export interface CheckAnswer {
 }
 
 export interface ListenerCheckOptions {
-  /** Base URL of the listener; `null` while it does not listen. */
   readonly url: () => string | null;
   /** Milliseconds for the whole answer. */
   readonly deadlineMs: number;
@@ -47,7 +44,6 @@ export interface ListenerCheckOptions {
   readonly reuseMs: number;
 }
 
-/** Asks a listener of this machine for a path. */
 export type ListenerCheck = (path: string) => Promise<CheckAnswer>;
 
 /** The listener did not answer; the message says why. */
@@ -67,7 +63,6 @@ export class ListenerCheckError extends Error {
 export function createListenerCheck({ url, deadlineMs, reuseMs }: ListenerCheckOptions): ListenerCheck {
   const recent = new Map<string, { readonly answer: Promise<CheckAnswer>; readonly until: number }>();
   let checks = 0;
-  /** A port can be in use by others; then the next one is tried. */
   const send = async (base: URL, path: string): Promise<CheckAnswer> => {
     const signal = AbortSignal.timeout(deadlineMs);
     for (const _port of CHECK_PORTS) {
@@ -94,7 +89,6 @@ export function createListenerCheck({ url, deadlineMs, reuseMs }: ListenerCheckO
   };
 }
 
-/** The loopback address for a server that listens on every address. */
 function loopbackOf(url: string): URL {
   const base = new URL(url);
   if (base.hostname === '0.0.0.0' || base.hostname === '[::]') base.hostname = '127.0.0.1';

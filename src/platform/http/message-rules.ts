@@ -7,7 +7,7 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
  * The reason to reject a message that can be parsed but that other hops may have read differently; `null` if there is
  * none.
  *
- * Source: RFC 9112, sections 2.3, 3.2 and 6.1.
+ * Source: RFC 9112, sections 2.3, 3.2, 6.1 and 6.3.
  */
 export function messageProblem({
   httpVersionMajor,
@@ -16,8 +16,11 @@ export function messageProblem({
   rawHeaders,
 }: IncomingMessage): string | null {
   if (httpVersionMajor !== 1) return 'This server supports HTTP/1.1 and HTTP/1.0.';
-  if (httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined) {
-    return 'HTTP/1.0 has no transfer codings.';
+  const codings = headers['transfer-encoding'];
+  if (codings !== undefined) {
+    if (httpVersionMinor === 0) return 'HTTP/1.0 has no transfer codings.';
+    // Where chunked is not the last coding, the end of the body is not known; any other coding is not understood here.
+    if (codings.toLowerCase() !== 'chunked') return 'The only transfer coding of this server is chunked.';
   }
   let hosts = 0;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -1,9 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 
-/** An address with the length of its network prefix. */
 export interface Network {
   readonly address: string;
-  /** Number of leading bits that name the network. */
   readonly prefix: number;
   readonly family: 'ipv4' | 'ipv6';
 }
@@ -31,7 +29,6 @@ export function parseNetwork(text: string): Network | null {
 /**
  * Makes the function that tells whether an address is in one of the networks.
  *
- * @param networks in CIDR notation
  * @throws RangeError when one of them cannot be parsed
  */
 export function createNetworkMatcher(networks: readonly string[]): (address: string) => boolean {
@@ -49,11 +46,7 @@ export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
-/**
- * The 16 bytes of an IPv6 address. A zone such as `%eth0` is ignored. Source: RFC 4291, section 2.2.
- *
- * @param address valid, as a socket reports it
- */
+/** The 16 bytes of an IPv6 address. A zone such as `%eth0` is ignored. Source: RFC 4291, section 2.2. */
 export function bytesOfIPv6(address: string): readonly number[] {
   const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::', 2);
   const [before, after] = [bytesOfGroups(head), bytesOfGroups(tail)];

@@ -7,7 +7,6 @@ import { PROBLEM_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 export interface RenderedProblem {
   readonly status: number;
   readonly code: ProblemCode;
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** `error` for failures of this service, `info` for refusals and states that have a name. */
@@ -16,7 +15,6 @@ export interface RenderedProblem {
   readonly internal: string | undefined;
 }
 
-/** The part of a response that {@link sendProblem} writes to: `node:http` and Express both fit. */
 export interface ProblemResponse {
   readonly headersSent: boolean;
   readonly req: { readonly method?: string | undefined };
@@ -30,7 +28,6 @@ export interface ProblemResponse {
  * else gives `internal_error` without a word of what happened: that is in `internal`, for the log.
  *
  * @param requestId becomes `instance`; the log line carries the same id
- * @param headers further headers, such as `allow` or `content-range`; lower-case names
  * @param runbooks address of the folder of the runbooks, with a slash at its end
  *
  * Source: RFC 9457, sections 3.1 and 3.2; RFC 9110, sections 10.2.3 (Retry-After) and 11.6.1 (WWW-Authenticate).

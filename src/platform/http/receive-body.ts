@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '../process/clock.ts';
 
-/** The limits for receiving a body. */
 export interface BodyLimits {
   /** Longest wait for the next bytes, and the time in which the rate is measured, milliseconds. */
   readonly stallTimeoutMs: number;

@@ -6,7 +6,6 @@ import { Connections } from './connections.ts';
 import { listen, type Listening } from './listen.ts';
 import { renderProblem, sendProblem } from './problem.ts';
 
-/** The answer of one path of a side server. */
 export interface SideAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -15,13 +14,10 @@ export interface SideAnswer {
 
 export interface SideServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
   readonly port: number;
-  /** Creates the answer, by path. */
   readonly paths: Readonly<Record<string, () => SideAnswer | Promise<SideAnswer>>>;
   /** Begins the sentence that names the methods: `/metrics answers`. */
   readonly subject: string;
-  /** Called if an answer cannot be created. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -31,11 +27,7 @@ const MAX_HEADER_BYTES = 8 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/**
- * Serves a few fixed paths on a separate port, so that clients can never reach them.
- *
- * @throws ListenError
- */
+/** Serves a few fixed paths on a separate port, so that clients can never reach them. @throws ListenError */
 export async function createSideServer(options: SideServerOptions): Promise<Listening> {
   const server = createServer(
     {

@@ -2,8 +2,7 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.ts';
 
-/** Tells the watching thread whether the main thread works. */
-export interface BusyWatch {
+interface BusyWatch {
   /** Work begins, or continues after a wait. */
   begin(): void;
   /** Work has ended, or waits for the owner. */

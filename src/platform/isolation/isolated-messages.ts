@@ -1,3 +1,16 @@
+/** Prepares what all jobs share, and returns the function that does one job. */
+export type IsolatedProgram<Setup, Job, Piece, Result> = (
+  setup: Setup,
+) => (job: Job, context: JobContext<Piece>) => Result | Promise<Result>;
+
+/** The surroundings of one job. */
+interface JobContext<Piece> {
+  /** A folder for temporary files; the job makes it when it needs it. It is removed after the end of the process. */
+  readonly scratchDirectory: string;
+  /** Sends a part of the result; it waits while the owner is behind. */
+  readonly send: (piece: Piece) => Promise<void>;
+}
+
 /** A message to an isolated process. */
 export type IsolatedRequest<Setup, Job> =
   /** The setup of all jobs; it comes before the first one. */

@@ -2,15 +2,13 @@ import type { IsolatedAnswer, IsolatedRequest } from './isolated-messages.ts';
 import { hasEnded, startProcess, type IsolatedProcess, type ProcessOptions } from './start-process.ts';
 import { createStopwatch, watchLimits, type IsolatedFailure, type JobLimits } from './watch-limits.ts';
 
-/** How a job ended. */
 export type IsolatedOutcome<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   | ({ readonly kind: 'failed' } & IsolatedFailure);
 
 /** Takes the parts of a result, one call after the other; the process runs ahead by a bounded number of them. */
-export type TakePiece<Piece> = (piece: Piece) => void | Promise<void>;
+type TakePiece<Piece> = (piece: Piece) => void | Promise<void>;
 
-/** Does jobs in a process of its own, one at a time. */
 export interface IsolatedWorker<Job, Piece, Result> {
   /**
    * Does one job. A process that crashes, exceeds its memory or its time costs only this job; the next one gets a new
@@ -26,7 +24,6 @@ export interface IsolatedWorker<Job, Piece, Result> {
 }
 
 export interface IsolatedWorkerOptions<Setup> extends ProcessOptions, JobLimits {
-  /** The setup of all jobs. */
   readonly setup: Setup;
 }
 
@@ -83,7 +80,6 @@ export function createIsolatedWorker<Setup, Job, Piece, Result>(
   };
 }
 
-/** One attempt to do a job. */
 interface Attempt<Piece> {
   readonly active: IsolatedProcess;
   readonly limits: JobLimits;
@@ -146,7 +142,6 @@ async function runJob<Job, Piece, Result>(
   }
 }
 
-/** Hands over pieces behind the first ones. */
 function withoutFirst<Piece>(count: number, onPiece: TakePiece<Piece>): TakePiece<Piece> {
   let left = count;
   return async (piece) => {

@@ -9,7 +9,7 @@ import { BUSY_SINCE, monotonicMs, type WatchedProcess } from './watched-process.
 
 const CHECK_MS = 1000;
 
-// The main thread of `cmd/compile-modules.ts` loads this module, too, only to have it compiled.
+// The main thread of `cmd/compile-modules.ts` also loads this module, only to have it compiled.
 if (!isMainThread) watch(workerData as WatchedProcess);
 
 function watch({ parent, busy, deadlineMs }: WatchedProcess): void {

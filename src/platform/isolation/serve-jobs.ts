@@ -1,33 +1,22 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { startBusyWatch } from './busy-watch.ts';
-import { MAX_UNSTORED, type IsolatedAnswer, type IsolatedRequest } from './isolated-messages.ts';
-
-/** The program of an isolated process. */
-export interface IsolatedProgram<Setup, Prepared, Job, Piece, Result> {
-  /** Prepares what all jobs share. */
-  prepare(setup: Setup): Prepared;
-  /** Does one job. An error ends the process, and its owner reports it for this job. */
-  work(prepared: Prepared, job: Job, context: JobContext<Piece>): Result | Promise<Result>;
-}
-
-/** The surroundings of one job. */
-export interface JobContext<Piece> {
-  /** A folder for temporary files; the job makes it when it needs it. It is removed after the end of the process. */
-  readonly scratchDirectory: string;
-  /** Sends a part of the result; it waits while the owner is behind. */
-  send(piece: Piece): Promise<void>;
-}
+import {
+  MAX_UNSTORED,
+  type IsolatedAnswer,
+  type IsolatedProgram,
+  type IsolatedRequest,
+} from './isolated-messages.ts';
 
 /** The owner ends a job after its time. This much later nobody did: its thread has crashed. */
 const OWNER_LATE_MS = 10_000;
 
-/** Does the jobs of the owner of this process, one at a time. */
-export function serveJobs<Setup, Prepared, Job, Piece, Result>(
-  program: IsolatedProgram<Setup, Prepared, Job, Piece, Result>,
+/** Does the jobs of the owner of this process, one at a time. An error of a job ends the process, and the owner reports it for this job. */
+export function serveJobs<Setup, Job, Piece, Result>(
+  program: IsolatedProgram<Setup, Job, Piece, Result>,
 ): void {
   const busy = startBusyWatch(Number(process.argv[2]) + OWNER_LATE_MS);
-  let prepared: { readonly value: Prepared } | null = null;
+  let doJob: ReturnType<typeof program> | null = null;
   let unstored = 0;
   let continueSending: (() => void) | null = null;
 
@@ -48,9 +37,9 @@ export function serveJobs<Setup, Prepared, Job, Piece, Result>(
     answer({ kind: 'piece', piece });
   };
   const work = async (job: Job, scratchDirectory: string): Promise<void> => {
-    if (prepared === null) throw new Error('the setup comes before the first job');
+    if (doJob === null) throw new Error('the setup comes before the first job');
     busy.begin();
-    const result = await program.work(prepared.value, job, { scratchDirectory, send });
+    const result = await doJob(job, { scratchDirectory, send });
     busy.end();
     answer({ kind: 'done', result });
   };
@@ -58,7 +47,7 @@ export function serveJobs<Setup, Prepared, Job, Piece, Result>(
   // Node saves compiled code only when a process exits normally, which the owner never waits for.
   flushCompileCache();
   process.on('message', (request: IsolatedRequest<Setup, Job>) => {
-    if (request.kind === 'setup') prepared = { value: program.prepare(request.setup) };
+    if (request.kind === 'setup') doJob = program(request.setup);
     else if (request.kind === 'continue') {
       unstored -= 1;
       continueSending?.();

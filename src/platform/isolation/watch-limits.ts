@@ -7,8 +7,7 @@ export interface IsolatedFailure {
   readonly message: string;
 }
 
-/** How messages name the work and the settings that bound it. */
-export interface WorkNames {
+interface WorkNames {
   /** The work as the subject of a sentence, such as `parsing`. */
   readonly work: string;
   readonly timeoutSetting: string;
@@ -23,12 +22,12 @@ export interface JobLimits {
   readonly names: WorkNames;
 }
 
-/** Time between two looks at the memory of the process. */
+/** Time between two checks of the memory of the process. */
 const MEMORY_CHECK_MS = 100;
 const PAGE_BYTES = 4096;
 
 /** Measures the time of a process, without the time that its owner takes for the pieces. */
-export interface Stopwatch {
+interface Stopwatch {
   pause(): void;
   resume(): void;
   /** Milliseconds. */
@@ -52,12 +51,7 @@ export function createStopwatch(clock: Clock): Stopwatch {
   };
 }
 
-/**
- * Watches a process until the job is done.
- *
- * @param signal the job is done
- * @param fail called when the job takes too long or too much memory
- */
+/** Watches a process until the job is done. */
 export function watchLimits(
   pid: number | undefined,
   { memoryBytes, timeoutMs, clock, names }: JobLimits,

@@ -20,10 +20,8 @@ import { namespaceOf } from './kube-config.ts';
 import { KubernetesError } from './kubernetes-error.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
-/** How one call is made. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Default 15 s. */
   readonly timeoutMs?: number;
   /** Media type of the body, for patches. */
   readonly contentType?: string;
@@ -31,9 +29,7 @@ export interface CallOptions {
 
 /** An API server, with the credentials of one kubeconfig context. */
 export interface ClusterConnection {
-  /** URL of the API server. */
   readonly server: string;
-  /** Namespace of the context. */
   readonly namespace: string;
   /** Makes a typed API. Its calls throw KubernetesError and HttpFailure, and are bounded by {@link call}. */
   api<T extends object>(type: ApiConstructor<T>): T;
@@ -49,7 +45,6 @@ export interface ClusterConnection {
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Buffer>>;
-  /** Closes the connections; pending calls fail. */
   readonly close: () => Promise<void>;
 }
 
@@ -63,8 +58,6 @@ const HTTP_1 = { allowH2: false };
 /**
  * Connects to the current context of a kubeconfig. Credentials, TLS and proxies are those of the library. The
  * connections are kept here: the library would open a new one for every call.
- *
- * @param userAgent name and version of the program
  */
 export function connectCluster(config: KubeConfig, userAgent: string): ClusterConnection {
   const server = config.getCurrentCluster()?.server ?? '';

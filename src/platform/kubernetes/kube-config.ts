@@ -5,16 +5,13 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { readBoundedFile } from '../files/files.ts';
 
-/** Which cluster to use. */
-export interface KubeConfigOptions {
+interface KubeConfigOptions {
   /** Kubeconfig file; absent: `KUBECONFIG`, the service account of the pod, then `~/.kube/config`. */
   readonly file?: string | undefined;
-  /** Name of the context; absent: the current one. */
   readonly context?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Rejects a cluster with `insecure-skip-tls-verify`. */
   readonly requireVerifiedTls?: boolean;
-  /** Where Kubernetes mounts the service account of a pod. */
   readonly serviceAccountDirectory?: string;
 }
 
@@ -119,7 +116,6 @@ async function readFile(path: string): Promise<KubeConfig> {
   }
 }
 
-/** @returns `null` outside of a pod */
 async function serviceAccount({ env, ...options }: KubeConfigOptions): Promise<KubeConfig | null> {
   const [host = '', port = ''] = [env['KUBERNETES_SERVICE_HOST'], env['KUBERNETES_SERVICE_PORT']];
   if (host === '' || port === '') return null;

@@ -4,7 +4,6 @@ export class KubernetesError extends Error {
   readonly status: number;
   /** Machine-readable reason of the Status object, such as `Conflict`; empty when there is none. */
   readonly reason: string;
-  /** Wait that `Retry-After` asks for, milliseconds, or `null`. */
   readonly retryAfterMs: number | null;
   /** Machine-readable causes of the Status object, such as `NamespaceTerminating`. */
   readonly causes: readonly string[];

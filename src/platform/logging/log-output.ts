@@ -4,7 +4,6 @@ import { errorCode } from '../files/error-code.ts';
 
 /** A log destination that writes in the background. */
 export interface LogOutput {
-  /** Takes one whole line with its line end. */
   write(line: string): void;
   /** Calls back when every line written so far is with the operating system, or can no longer be written. */
   flush(callback: () => void): void;
@@ -12,7 +11,7 @@ export interface LogOutput {
   readonly flushSync: () => void;
 }
 
-export interface LogOutputOptions {
+interface LogOutputOptions {
   readonly fd: number;
   /** Bytes that may wait for a slow reader; beyond it lines are dropped and counted. */
   readonly maxWaitingBytes: number;
@@ -20,7 +19,6 @@ export interface LogOutputOptions {
   readonly maxWriteBytes?: number;
 }
 
-/** How long to wait after the reader's pipe was full, and how often when the process is ending. */
 const RETRY_MS = 10;
 const FINAL_RETRIES = 50;
 const CHUNK_BYTES = 64 * 1024;
@@ -44,7 +42,6 @@ class LineQueue {
     else this.#push(line);
   }
 
-  /** Takes as many whole lines as fit into one write, at least one; `null` when none waits. */
   takeChunk(): Buffer | null {
     this.#noteDropped();
     let count = 0;
@@ -150,7 +147,6 @@ export function createLogOutput({
   };
 }
 
-/** Writes a chunk with a bounded number of tries; `false` when that failed. */
 function writeWhole(fd: number, chunk: Buffer): boolean {
   let rest = chunk;
   for (let attempt = 0; attempt < FINAL_RETRIES; attempt += 1) {

@@ -1,5 +1,4 @@
-import { pino, stdTimeFunctions, type Logger } from 'pino';
-import { errorFields } from './error-fields.ts';
+import { pino, stdTimeFunctions, type Logger, stdSerializers } from 'pino';
 import { createLogOutput, type LogOutput } from './log-output.ts';
 import { traceFields } from './trace.ts';
 
@@ -10,15 +9,12 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Where log lines go: each call is one whole line. */
 export interface LogDestination {
   write(line: string): unknown;
 }
 
 export interface LoggerOptions {
-  /** Field `service` of every line. */
   readonly name: string;
-  /** Field `version` of every line. */
   readonly version?: string;
   readonly level: LogLevel;
   /** Default: standard output, written in the background. */
@@ -83,4 +79,24 @@ export function standardOutput(sharesOutput: boolean): LogOutput {
 /** A logger that writes nothing. */
 export function createSilentLogger(): Logger {
   return pino({ level: 'silent' }, { write: () => undefined });
+}
+
+/**
+ * Renders an error for a log line. An error of ours often ends with the text of its cause, which is then not repeated.
+ *
+ * @returns other values as they are
+ */
+export function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  return { ...stdSerializers.err(error), message: messageWithCauses(error) };
+}
+
+function messageWithCauses(error: Error): string {
+  let message = error.message;
+  const seen = new Set<unknown>([error]);
+  for (let { cause } = error; cause instanceof Error && !seen.has(cause); { cause } = cause) {
+    seen.add(cause);
+    if (cause.message !== '' && !message.includes(cause.message)) message = `${message}: ${cause.message}`;
+  }
+  return message;
 }

@@ -2,13 +2,11 @@
 export interface SecretMask {
   /** Adds a token. A token of fewer than 8 characters is ignored: it would occur in ordinary text. */
   readonly learn: (token: string) => void;
-  /** Replaces every known token. */
   readonly mask: (text: string) => string;
 }
 
 const MASKED = '[redacted]';
 const MIN_LENGTH = 8;
-/** Tokens that are remembered; the oldest is forgotten first. */
 const MAX_TOKENS = 64;
 
 /** Makes a mask that knows no token yet. */
@@ -29,11 +27,7 @@ export function createSecretMask(): SecretMask {
   };
 }
 
-/**
- * Masks every string of a JSON value, at any depth.
- *
- * @param value the result of `parseJsonExact`; it is not changed
- */
+/** Masks every string of a JSON value, at any depth. @param value the result of `parseJsonExact`; it is not changed */
 export function maskStrings(value: unknown, { mask }: Pick<SecretMask, 'mask'>): unknown {
   if (typeof value === 'string') return mask(value);
   if (typeof value !== 'object' || value === null) return value;

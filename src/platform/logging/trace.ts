@@ -6,7 +6,6 @@ export interface Trace {
   readonly traceId: string;
   /** 16 hexadecimal digits: the work of this process for one request. */
   readonly spanId: string;
-  /** Two hexadecimal digits. */
   readonly flags: string;
   /** Fields of other systems, passed on with the trace; `null` when there are none. */
   readonly state: string | null;
@@ -21,7 +20,6 @@ const STATE_MAX_LENGTH = 512;
 
 type Field = string | readonly string[] | undefined;
 
-/** The fields of W3C Trace Context, of a request or of stored work; lower-case names. */
 interface TraceFields {
   readonly traceparent?: Field;
   readonly tracestate?: Field;
@@ -32,8 +30,6 @@ const current = new AsyncLocalStorage<Trace | null>();
 /**
  * Reads the trace of a request.
  *
- * @param fields of the request; a field that was repeated is joined, as Node does
- * @param createSpanId makes 16 hexadecimal digits that are not all zero
  * @returns `null` without a valid field; this service begins no traces
  *
  * Source: W3C Trace Context, sections 3.2 and 4.

@@ -1,7 +1,6 @@
 /**
  * Reads a stream whole, but no more of it than allowed.
  *
- * @param tooLarge creates the error past `maxBytes`; called before the stream is released
  * @throws the error of `tooLarge`; the errors of the stream unchanged
  */
 export async function collectBounded(

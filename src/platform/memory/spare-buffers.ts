@@ -1,4 +1,3 @@
-/** Sizes of the buffers: the smallest, doubled up to the largest. */
 const SMALLEST_BYTES = 64 * 1024;
 const LARGEST_BYTES = 1024 * 1024;
 
@@ -17,7 +16,6 @@ export class SpareBuffers {
     this.#mostBytes = mostBytes;
   }
 
-  /** Bytes that wait for their next use. */
   get bytes(): number {
     return this.#bytes;
   }

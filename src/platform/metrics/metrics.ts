@@ -5,25 +5,27 @@ import type { Logger } from '../logging/logging.ts';
 
 export type { Registry };
 
-export interface MetricsServerOptions {
+/** The longest interval of a timer: 24 days. */
+const NEVER_MS = 2 ** 31 - 1;
+
+interface MetricsServerOptions {
   readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
   readonly host: string;
-  /** 0 takes a free one. */
   readonly port: number;
   readonly logger: Logger;
-  /** Further answers on the same port, by path. */
   readonly paths?: SideServerOptions['paths'];
 }
 
 /**
  * Creates a separate registry, never the global one, with the metrics of the process: CPU, memory, file descriptors,
  * event loop lag, garbage collection, and `slipway_build_info`.
- *
- * @param build the labels of `slipway_build_info`
  */
 export function createRegistry(build: { readonly name: string; readonly version: string }): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER_MS });
+  // The lag of the event loop is known, and quantiles of worker processes cannot be added up.
+  for (const kind of ['summary', 'histogram'])
+    registry.removeSingleMetric(`nodejs_eventloop_utilization_${kind}`);
   const info = new Gauge({
     name: 'slipway_build_info',
     help: 'Always 1; the labels say which program and version runs.',

@@ -3,12 +3,11 @@ import { Counter, type Registry } from 'prom-client';
 // prom-client hashes the labels on every count, which is slow for a request that takes a few microseconds. Here each
 // combination of labels is looked up once and counts in a plain number, which is read when the metrics are collected.
 
-/** One combination of labels of a counter. */
 export interface CounterSeries {
   add(amount: number): void;
 }
 
-export interface TallyOptions<Label extends string> {
+interface TallyOptions<Label extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly Label[];
@@ -25,7 +24,7 @@ export function createTallyCounter<Label extends string>({
   registry,
 }: TallyOptions<Label>): (labels: Labels<Label>) => CounterSeries {
   const all: Array<{ readonly labels: Labels<Label>; pending: number }> = [];
-  const counter = new Counter({
+  const counter: Counter<string> = new Counter({
     name,
     help,
     labelNames: [...labelNames],

@@ -1,4 +1,3 @@
-/** How long to wait between attempts. */
 export interface BackoffOptions {
   /** Wait after the first attempt, before jitter. */
   readonly baseMs: number;
@@ -14,7 +13,6 @@ const RETRY_AFTER_MAX_MS = 3_600_000;
  * the other party asked for.
  *
  * @param attempt the attempt that failed, 1 for the first
- * @param random in [0, 1)
  * @param retryAfterMs what `Retry-After` asked for, or `null`; at most an hour of it is honoured
  * @returns milliseconds
  *

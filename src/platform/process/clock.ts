@@ -6,7 +6,6 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds: for ages and deadlines. */
   monotonic(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -2,9 +2,6 @@
  * Works on items with at most `concurrency` at a time, taking the next item only when there is room for it, so that a
  * stream of any length needs memory for `concurrency` items.
  *
- * @param items what to work on
- * @param concurrency at least 1
- * @param signal stops taking items
  * @param work given the item and a signal that is also aborted when another item failed
  * @throws what the first failing item threw, after the work in progress has ended; or the signal's reason
  */

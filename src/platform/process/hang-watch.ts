@@ -8,14 +8,12 @@ const MAX_UNANSWERED = 6;
 /** The same for a process that starts, waits as a standby or recovers: a new schema of a large database blocks for long. */
 const MAX_UNANSWERED_AT_START = 60;
 
-/** A process whose event loop is watched. */
 export interface WatchedProcess {
   /** Number of pings since its last message; its owner sets it to 0 with each message. */
   unanswered: number;
 }
 
-/** Settings and collaborators of a watch. */
-export interface HangWatchOptions<Watched extends WatchedProcess> {
+interface HangWatchOptions<Watched extends WatchedProcess> {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
   /** Returns the processes that must answer now. */
@@ -23,7 +21,6 @@ export interface HangWatchOptions<Watched extends WatchedProcess> {
   /** Whether a process has not completed its start, which may block for longer; default: no process. */
   readonly isStarting?: (process: Watched) => boolean;
   readonly ping: (process: Watched) => void;
-  /** Kills a process whose event loop is blocked. */
   readonly kill: (process: Watched) => void;
 }
 

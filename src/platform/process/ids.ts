@@ -9,9 +9,8 @@ const DRAWN_IDS = 64;
 /** Syntax of a request id from outside; logs and error bodies contain it unchanged. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
-export interface UlidDependencies {
+interface UlidDependencies {
   readonly clock: Clock;
-  /** Cryptographically strong random bytes. */
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
@@ -55,19 +54,12 @@ export function createUlidFactory({ clock, randomBytes }: UlidDependencies): () 
  *
  * @param received the `X-Request-Id` header, if any; kept when it is 8 to 64 harmless characters, so that an id from an
  *   ingress can be followed through
- * @param createId makes a new one otherwise
  */
 export function requestId(received: string | readonly string[] | undefined, createId: () => string): string {
   return typeof received === 'string' && REQUEST_ID.test(received) ? received : createId();
 }
 
-/**
- * Makes a source of span ids: 16 hexadecimal digits, not all zero.
- *
- * @param randomBytes cryptographically strong random bytes
- *
- * Source: W3C Trace Context, section 3.2.2.4.
- */
+/** Makes a source of span ids: 16 hexadecimal digits, not all zero. Source: W3C Trace Context, section 3.2.2.4. */
 export function createSpanIds(randomBytes: UlidDependencies['randomBytes']): () => string {
   return () => {
     const bytes = randomBytes(8);
@@ -75,7 +67,6 @@ export function createSpanIds(randomBytes: UlidDependencies['randomBytes']): () 
   };
 }
 
-/** Adds one; `false` when every digit overflowed. */
 function increment(digits: number[]): boolean {
   for (let at = digits.length - 1; at >= 0; at -= 1) {
     const digit = digits[at] ?? 0;

@@ -1,11 +1,7 @@
-/** Longer than any wait. */
 const LONG_MS = 2 ** 30;
 
 /**
  * Runs work that may wait only for the timers of a `Clock`, which do not keep a process alive, and keeps it alive meanwhile.
- *
- * @returns what the work returns
- * @throws what the work throws
  */
 export async function keepAlive<T>(work: () => Promise<T>): Promise<T> {
   const alive = setInterval(() => undefined, LONG_MS);

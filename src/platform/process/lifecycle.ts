@@ -3,10 +3,9 @@ import type { Clock } from './clock.ts';
 import type { Logger } from '../logging/logging.ts';
 
 /** Stops one part of the process; the signal is aborted shortly before the deadline: abort open work then. */
-export type ShutdownStep = (signal: AbortSignal) => Promise<void> | void;
+type ShutdownStep = (signal: AbortSignal) => Promise<void> | void;
 
-/** Where signals and uncaught errors come from: `process`, or a fake. */
-export interface ProcessEvents {
+interface ProcessEvents {
   on(event: string, listener: (value?: unknown) => void): unknown;
   off(event: string, listener: (value?: unknown) => void): unknown;
 }
@@ -17,31 +16,22 @@ export interface Lifecycle {
   readonly signal: AbortSignal;
   /** Adds a step; steps run one after another, the last one added first. */
   onShutdown(name: string, step: ShutdownStep): void;
-  /**
-   * Begins to shut down; further calls change nothing.
-   *
-   * @param reason for the log
-   * @param exitCode default 0
-   * @returns settles when every step has ended
-   */
+  /** Begins to shut down; further calls change nothing. @returns settles when every step has ended */
   shutdown(reason: string, exitCode?: number): Promise<void>;
-  /** Stops listening for signals; for tests. */
   dispose(): void;
 }
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Ends the process, as `process.exit` does. */
   readonly exit: (code: number) => void;
   /** Milliseconds that all steps together may take. */
   readonly deadlineMs: number;
-  /** Default: this process. */
   readonly events?: ProcessEvents;
 }
 
 /** Exit code after an unexpected failure. Source: sysexits.h, EX_SOFTWARE. */
-export const EXIT_SOFTWARE = 70;
+const EXIT_SOFTWARE = 70;
 
 /** Longest time before the deadline at which the steps are asked to cut open connections. */
 const CUT_BEFORE_MS = 2_000;
@@ -158,7 +148,6 @@ async function runSteps(
 async function watchDeadline(
   watched: {
     readonly cut: AbortController;
-    /** Aborted when all steps have ended. */
     readonly done: AbortSignal;
     readonly currentStep: () => string;
   },

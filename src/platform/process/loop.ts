@@ -11,8 +11,7 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-/** Settings and collaborators of a loop. */
-export interface LoopOptions {
+interface LoopOptions {
   readonly clock: Clock;
   /** Milliseconds from `start` to the first turn; default 0. */
   readonly firstWaitMs?: number;

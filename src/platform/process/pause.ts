@@ -1,10 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/**
- * Sleeps; ends early without an error when the signal is aborted.
- *
- * @param ms milliseconds
- */
+/** Sleeps; ends early without an error when the signal is aborted. */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await clock.sleep(ms, signal);

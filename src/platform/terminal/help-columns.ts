@@ -4,12 +4,7 @@ const MARGIN = 2;
 /** Widest left column; a longer text stands on a line of its own. */
 const WIDEST_LEFT = 26;
 
-/**
- * Renders two columns of a help text, wrapped at 100 characters between words.
- *
- * @param rows a name or a usage, and its meaning
- * @returns lines, each with a line end
- */
+/** Renders two columns of a help text, wrapped at 100 characters between words. */
 export function helpColumns(rows: ReadonlyArray<readonly [string, string]>): string {
   const lengths = rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT);
   const indent = MARGIN + Math.max(0, ...lengths) + MARGIN;

@@ -1,8 +1,6 @@
 import { styleText } from 'node:util';
 
-/** Marks the parts of a text for a terminal. */
 export interface Painter {
-  /** The title of a column. */
   title(text: string): string;
   /**
    * A cell of a table or the value of a field.

@@ -8,7 +8,6 @@ type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config
 /**
  * Parses a command line as `parseArgs` of Node does.
  *
- * @param config options of `parseArgs`; `args` are the words
  * @returns options and other words, or one short sentence that says what is wrong
  */
 export function parseOptions<Config extends ParseArgsConfig & { readonly args: string[] }>(
@@ -21,7 +20,6 @@ export function parseOptions<Config extends ParseArgsConfig & { readonly args: s
   }
 }
 
-/** Names the first option that does not exist, and the one that was probably meant. */
 function unknownOption({ args, options = {} }: ParseArgsConfig): string | null {
   const { tokens } = parseArgs({
     args: [...(args ?? [])],

@@ -1,3 +1,5 @@
+import { displayWidth } from '../../domain/text/checks/display-width.ts';
+import { cutLine, padColumns } from './columns.ts';
 import { PLAIN, type Painter } from './painter.ts';
 
 /** Characters that a terminal would execute instead of showing: C0 and C1 controls, and the marks that change the direction of text. */
@@ -12,19 +14,12 @@ export function printable(text: string): string {
   });
 }
 
-/** Shortens a text to a number of characters, so that it fits into a cell. */
-export function textExcerpt(text: string, length: number): string {
-  const characters = Array.from(printable(text));
-  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : characters.join('');
+/** Makes a text printable and shortens it to a number of columns, so that it fits into a cell. */
+export function textExcerpt(text: string, columns: number): string {
+  return cutLine(printable(text), columns);
 }
 
-/**
- * Renders rows in columns as wide as their widest cell, the last one as it is.
- *
- * @param header column titles
- * @param rows cells; they are made printable
- * @param painter marks titles and states
- */
+/** Renders rows in columns as wide as their widest cell, the last one as it is. */
 export function textTable(
   header: readonly string[],
   rows: ReadonlyArray<readonly string[]>,
@@ -32,10 +27,12 @@ export function textTable(
 ): string {
   const printed = rows.map((row) => row.map(printable));
   const lines = [header, ...printed];
-  const widths = header.map((_title, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const widths = header.map((_title, column) =>
+    Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))),
+  );
   const lineOf = (cells: readonly string[], paint: (title: string, text: string) => string): string => {
     const padded = cells.map((cell, column) => {
-      const text = column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0);
+      const text = column === cells.length - 1 ? cell : padColumns(cell, widths[column] ?? 0);
       return paint(header[column] ?? '', text);
     });
     return `${padded.join('  ').trimEnd()}\n`;
@@ -49,11 +46,11 @@ export function textFields(
   fields: ReadonlyArray<readonly [string, string]>,
   painter: Painter = PLAIN,
 ): string {
-  const width = Math.max(...fields.map(([name]) => name.length));
+  const width = Math.max(...fields.map(([name]) => displayWidth(name)));
   return fields
     .map(([name, value]) => {
       const text = painter.cell(name, printable(value));
-      return `${`${name}:`.padEnd(width + 1)} ${text}`.trimEnd() + '\n';
+      return `${padColumns(`${name}:`, width + 1)} ${text}`.trimEnd() + '\n';
     })
     .join('');
 }
@@ -62,7 +59,6 @@ export function textFields(
  * Renders a moment and how far it is from now, such as `2026-01-02 03:04:05Z (5m ago)`.
  *
  * @param seconds Unix seconds; `null` gives `-`
- * @param nowSeconds Unix seconds
  */
 export function textTime(seconds: number | bigint | null, nowSeconds: number): string {
   if (seconds === null) return '-';
@@ -94,15 +90,4 @@ const UNITS = [
 export function textDuration(seconds: number): string {
   const [size, unit] = UNITS.find(([size]) => seconds >= size) ?? [1, 's'];
   return `${Math.floor(seconds / size)}${unit}`;
-}
-
-/** Renders a number of bytes in the largest binary unit of which it has at least one, such as `6.0 GiB`, as the console does. */
-export function textBytes(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let [value, power] = [bytes, 0];
-  while (value >= 1024 && power < units.length - 1) {
-    value /= 1024;
-    power += 1;
-  }
-  return `${power === 0 ? value : value.toFixed(1)} ${units[power]}`;
 }

@@ -1,11 +1,6 @@
 import { closestName } from '../config/closest-name.ts';
 
-/**
- * The text for wrong arguments: what is wrong, and where the help is.
- *
- * @param program such as `slipway verify`
- * @param problem one sentence
- */
+/** The text for wrong arguments: what is wrong, and where the help is. */
 export function usageError(program: string, problem: string): string {
   return `${program}: ${problem}\nFor help: ${program} --help\n`;
 }

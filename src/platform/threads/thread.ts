@@ -1,5 +1,6 @@
 import { Worker, type ResourceLimits, type Transferable } from 'node:worker_threads';
-import type { ThreadAnswer, ThreadCalls, ThreadRequest, ThreadStart } from './thread-protocol.ts';
+import { callerBy, callsOver, receivedError, type CallerOf, type PortCalls } from './caller.ts';
+import { callMethod, sentError, type ThreadStart } from './serve.ts';
 
 /** A thread crashed, ended or was closed before it answered. */
 export class ThreadError extends Error {
@@ -9,125 +10,110 @@ export class ThreadError extends Error {
   }
 }
 
-export interface CallOptions {
-  /** Cancels the call. */
-  readonly signal?: AbortSignal | undefined;
-  /** Buffers and ports of the argument that are moved to the thread instead of copied. */
-  readonly transfer?: readonly Transferable[];
+/** The owner of a thread closed it before it answered. */
+export class ThreadClosedError extends ThreadError {}
+
+/** Whether an error comes from a thread that its owner closed: it is no fault where nobody waits for the answer. */
+export function isOfClosedThread(error: unknown): boolean {
+  return error instanceof ThreadClosedError || (error instanceof Error && isOfClosedThread(error.cause));
 }
 
-/** A worker thread that answers calls. */
-export interface Thread<Calls extends ThreadCalls<Calls>> {
-  /**
-   * Calls a function in the thread, which starts when it does not run. A cancelled call settles when its function has
-   * ended, so that the caller can then release what it lent to the thread.
-   *
-   * @throws ThreadError when the thread crashed or was closed; the error of the function; the signal's reason
-   */
-  call<Name extends keyof Calls & string>(
-    name: Name,
-    argument: Parameters<Calls[Name]>[0],
-    options?: CallOptions,
-  ): Promise<Awaited<ReturnType<Calls[Name]>>>;
+/** A store that others call, in a worker thread of its own. */
+export interface Thread<Store> {
+  /** The thread starts with the first call, and again with the first call after a crash. */
+  readonly calls: CallerOf<Store>;
   /** Ends the thread. Pending and later calls reject; pending ones when the thread has ended. */
   close(): Promise<void>;
 }
 
-export interface ThreadOptions {
-  /** Completes "the thread that ...", for error messages. */
-  readonly purpose: string;
-  /** A module that exports `createCalls(data)`. */
-  readonly module: URL;
-  /** Argument of `createCalls`. */
-  readonly data?: unknown;
-  /** Of the thread's heap. A heap that overflows ends this thread only. */
-  readonly limits: ResourceLimits;
-  /**
-   * Whether other threads and processes go first while all processors are busy: for work in bulk. Processes that the thread
-   * starts give way, too. Default: false.
-   */
-  readonly givesWay?: boolean;
-}
-
-interface PendingCall {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
- * Makes a thread that starts with its first call, and again with the first call after a crash. An idle thread does not
- * keep the process alive.
+ * Makes a thread that serves a store. An idle thread does not keep the process alive.
+ *
+ * @param options.purpose completes "the thread that ...", for error messages
+ * @param options.module exports `createStore(data)` and has no side effects
+ * @param options.data argument of `createStore`
+ * @param options.limits of the thread's heap. A heap that overflows ends this thread only
+ * @param options.givesWay whether other threads and processes go first while all processors are busy: for work in bulk. Processes
+ * that the thread starts give way, too
  */
-export function createThread<Calls extends ThreadCalls<Calls>>(options: ThreadOptions): Thread<Calls> {
+export function openThread<Store extends object>(options: {
+  readonly purpose: string;
+  readonly module: URL;
+  readonly data?: unknown;
+  readonly limits: ResourceLimits;
+  readonly givesWay?: boolean;
+}): Thread<Store> {
   const { purpose, module, data, limits, givesWay = false } = options;
-  const pending = new Map<number, PendingCall>();
-  let worker: Worker | null = null;
+  let running: { readonly worker: Worker; readonly calls: PortCalls } | null = null;
   let isClosed = false;
-  let lastId = 0;
 
-  const failPending = (ended: Worker, why: string, cause?: unknown): void => {
-    if (worker !== ended) return;
-    worker = null;
-    const text = isClosed ? 'was closed' : why;
-    const error = new ThreadError(`the thread that ${purpose} ${text}`, { cause });
-    for (const { reject } of pending.values()) reject(error);
-    pending.clear();
-  };
-
-  const start = (): Worker => {
-    const started = new Worker(new URL('./thread-worker.ts', import.meta.url), {
+  const start = (): PortCalls => {
+    const worker = new Worker(new URL('./thread-worker.ts', import.meta.url), {
       workerData: { module: module.href, data, givesWay } satisfies ThreadStart,
       execArgv: [],
       resourceLimits: limits,
     });
-    started.on('message', (answer: ThreadAnswer) => {
-      const call = pending.get(answer.id);
-      if (answer.kind === 'result') call?.resolve(answer.value);
-      else call?.reject(errorOf(answer));
+    const calls = callsOver(worker);
+    const fail = (why: string, cause?: unknown): void => {
+      if (running?.worker !== worker) return;
+      running = null;
+      calls.fail(
+        isClosed
+          ? new ThreadClosedError(`the thread that ${purpose} was closed`, { cause })
+          : new ThreadError(`the thread that ${purpose} ${why}`, { cause }),
+      );
+    };
+    worker.on('error', (error) => {
+      fail(`crashed: ${String(error)}`, error);
     });
-    started.on('error', (error) => {
-      failPending(started, `crashed: ${String(error)}`, error);
+    worker.on('exit', (code) => {
+      fail(`ended with exit code ${code}`);
     });
-    started.on('exit', (code) => {
-      failPending(started, `ended with exit code ${code}`);
-    });
-    return started;
+    running = { worker, calls };
+    return calls;
   };
-
   return {
-    call: async (name, argument, { signal, transfer } = {}) => {
-      signal?.throwIfAborted();
-      if (isClosed) throw new ThreadError(`the thread that ${purpose} is closed`);
-      lastId += 1;
-      const id = lastId;
-      const active = (worker ??= start());
-      active.postMessage({ kind: 'call', id, name, argument } satisfies ThreadRequest, transfer);
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      pending.set(id, { resolve, reject });
-      active.ref();
-      const cancel = (): void => {
-        active.postMessage({ kind: 'cancel', id } satisfies ThreadRequest);
-      };
-      signal?.addEventListener('abort', cancel, { once: true });
-      try {
-        return (await promise) as never;
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw error;
-      } finally {
-        signal?.removeEventListener('abort', cancel);
-        pending.delete(id);
-        if (pending.size === 0) worker?.unref();
-      }
-    },
+    calls: callerBy<Store>(async (name, argument, callOptions) => {
+      callOptions?.signal?.throwIfAborted();
+      if (isClosed) throw new ThreadClosedError(`the thread that ${purpose} is closed`);
+      return await (running?.calls ?? start()).call(name, argument, callOptions);
+    }),
     close: async () => {
       isClosed = true;
-      await worker?.terminate();
+      await running?.worker.terminate();
     },
   };
 }
 
-function errorOf({ message, stack, code }: Extract<ThreadAnswer, { kind: 'error' }>): Error {
-  const error = new Error(message);
-  return Object.assign(error, stack === undefined ? {} : { stack }, code === null ? {} : { code });
+/**
+ * Serves a store in this thread, for tests and simulations. The owner gives the store its clock and files. Arguments, results and
+ * errors are copied as for a real thread.
+ */
+export function threadInProcess<Store extends object>(store: Store): Thread<Store> {
+  let isClosed = false;
+  return {
+    calls: callerBy<Store>(async (name, argument, { signal, transfer = [] } = {}) => {
+      signal?.throwIfAborted();
+      if (isClosed) throw new ThreadClosedError('the thread is closed');
+      const given: unknown = structuredClone(argument, { transfer: [...transfer] });
+      const moved: Transferable[] = [];
+      try {
+        const result = await callMethod(store, name, given, {
+          signal: signal ?? new AbortController().signal,
+          isWanted: () => signal?.aborted !== true,
+          transfer: (...buffers) => {
+            moved.push(...buffers);
+          },
+        });
+        return structuredClone(result, { transfer: moved });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw receivedError(sentError(error));
+      }
+    }),
+    close: async () => {
+      isClosed = true;
+      await Promise.resolve();
+    },
+  };
 }

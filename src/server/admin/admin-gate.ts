@@ -1,38 +1,22 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import {
-  tooManyRequests,
-  type Credentials,
-  type TokenCaller,
-  type TokenVerifier,
-} from '../http/token-verifier.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { tooManyRequests, type TokenCaller, type TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
 import { createFailedLogins } from './failed-logins.ts';
-
-/** Credentials and source address of a request. */
-export interface AdminVisitor extends Credentials {
-  /** Address that the request came from. */
-  readonly source: string;
-}
 
 /** Checks the credentials of requests to the admin surface. */
 export interface AdminGate {
   /**
    * Checks the credentials of a request.
    *
+   * @param query of the request, which may carry the token
    * @param surface without a configured token, `read` answers 401 and `control` 403
    * @returns who sent the request
    * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403), `too_many_requests` (429)
    */
-  admit(visitor: AdminVisitor, surface: 'read' | 'control'): Promise<TokenCaller>;
-}
-
-export interface AdminGateOptions {
-  readonly tokens: TokenVerifier;
-  readonly metrics: Pick<AdminMetrics, 'loginFailed'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  admit(exchange: Exchange, query: URLSearchParams, surface: 'read' | 'control'): Promise<TokenCaller>;
 }
 
 const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several', string>> = {
@@ -49,7 +33,17 @@ const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several
  * Makes the gate. A source address with too many wrong tokens must wait, and its further failures are not logged one by
  * one. A right token is admitted even then, because all clients behind one ingress share an address.
  */
-export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOptions): AdminGate {
+export function createAdminGate({
+  tokens,
+  metrics,
+  clock,
+  logger,
+}: {
+  readonly tokens: TokenVerifier;
+  readonly metrics: AdminMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): AdminGate {
   const failures = createFailedLogins();
 
   const noteWrongToken = (source: string): number | null => {
@@ -60,8 +54,10 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
   };
 
   return {
-    admit: async (visitor, surface) => {
-      const outcome = await tokens.verify(visitor);
+    admit: async ({ request, response }, query, surface) => {
+      const authorization = request.headersDistinct['authorization'] ?? [];
+      const source = request.socket.remoteAddress ?? 'unknown';
+      const outcome = await tokens.verify({ authorization, query, response });
       if (outcome.ok) return outcome.caller;
       if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);
       const { why } = outcome;
@@ -72,7 +68,7 @@ export function createAdminGate({ tokens, metrics, clock, logger }: AdminGateOpt
           'Control is not available: no admin token is configured on this server.',
         );
       }
-      const retryAfter = why === 'refused' || why === 'several' ? noteWrongToken(visitor.source) : null;
+      const retryAfter = why === 'refused' || why === 'several' ? noteWrongToken(source) : null;
       throw new ServiceError('not_authenticated', DETAILS[why], {
         internal: `token ${why}`,
         ...(retryAfter === null ? {} : { retryAfter }),

@@ -7,14 +7,11 @@ const FORWARD_OUTCOMES = ['ok', 'refused', 'unavailable'] as const;
 /** Outcome of a call to the daemon. */
 export type ForwardOutcome = (typeof FORWARD_OUTCOMES)[number];
 
-/** Every kind of call to the daemon. */
 const FORWARDED = [...(Object.keys(REPORTS) as ReportName[]), 'control'] as const;
 
-/** Why a request was not admitted. */
 const LOGIN_FAILURES = ['unconfigured', 'missing', 'refused', 'limited'] as const;
 
-/** One of these reasons. */
-export type LoginFailure = (typeof LOGIN_FAILURES)[number];
+type LoginFailure = (typeof LOGIN_FAILURES)[number];
 
 /** Counters of the admin surface. */
 export interface AdminMetrics {

@@ -15,7 +15,6 @@ import { readJsonObject } from '../daemon-client/json-answer.ts';
 const RETRY_AFTER_SECONDS = 5;
 /** Longest text of the daemon that is passed on, characters. */
 const MAX_DETAIL = 1_000;
-/** Maximum number of rejected fields that are passed on. */
 const MAX_ERRORS = 50;
 
 /** The fields of a refusal that are passed on; all others are dropped. */
@@ -25,7 +24,7 @@ const DaemonProblem = ProblemSchema.pick({ code: true, detail: true, errors: tru
  * Turns the daemon's answer to a read into the answer of this service.
  *
  * @param answer from a `ReportForwarder`, which has checked the body of a report
- * @returns the bytes of the report: one whole JSON object, exactly as the daemon sent it
+ * @returns the bytes of the report: one JSON object, exactly as the daemon sent it
  * @throws ServiceError 400 for a query that the daemon refused, 503 `backend_unavailable` for everything else, with the daemon's
  *   reason when a part of it cannot be used
  */
@@ -73,7 +72,7 @@ export function backendUnavailable(
 }
 
 /**
- * @param message why, and what to do; `null` if nobody knows
+ * @param message why, and what to do; `null` if it is not known
  * @param retryAfter seconds; `null` if the report stays unavailable until somebody acts
  * @param reason that of the state of the service, where the daemon is away
  */
@@ -99,7 +98,6 @@ function unavailable(
 
 /** An action that the daemon accepted. */
 export interface AcceptedAction {
-  /** The 202 body, exactly as the daemon sent it. */
   readonly body: Buffer;
   readonly accepted: Accepted;
 }

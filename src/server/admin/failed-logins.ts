@@ -1,36 +1,22 @@
-/** Bounds of the counter of failed logins. */
-export interface FailedLoginLimits {
-  /** Wrong tokens of one source in one window before the source must wait. */
-  readonly perWindow: number;
-  readonly windowMs: number;
-  /** Maximum number of sources remembered; the one that failed least recently is forgotten first. */
-  readonly sources: number;
-}
+/** The limits of the admin surface; the source that failed least recently is forgotten first. */
+const LIMITS = { perWindow: 20, windowMs: 60_000, sources: 4_096 };
 
-/** The limits of the admin surface. */
-export const FAILED_LOGIN_LIMITS: FailedLoginLimits = { perWindow: 20, windowMs: 60_000, sources: 4_096 };
-
-/** The consequence of a failed login. */
-export interface FailedLogin {
-  /** Seconds to wait, `null` below the limit. */
-  readonly retryAfter: number | null;
-  /** Whether this failure is the first beyond the limit. */
-  readonly isFirstBeyond: boolean;
-}
-
-/** Counts wrong tokens by source address. */
-export interface FailedLogins {
+/**
+ * Makes a counter of wrong tokens by source address, with bounded memory. Right tokens are never checked against it, so
+ * nobody can be locked out.
+ */
+export function createFailedLogins(limits = LIMITS): {
   /**
    * Counts one failure.
    *
-   * @param source address
    * @param now monotonic milliseconds
+   * @returns seconds to wait, `null` below the limit, and whether this failure is the first beyond it
    */
-  record(source: string, now: number): FailedLogin;
-}
-
-/** Makes a counter with bounded memory. Right tokens are never checked against it, so nobody can be locked out. */
-export function createFailedLogins(limits: FailedLoginLimits = FAILED_LOGIN_LIMITS): FailedLogins {
+  record(
+    source: string,
+    now: number,
+  ): { readonly retryAfter: number | null; readonly isFirstBeyond: boolean };
+} {
   const windows = new Map<string, { readonly endsAt: number; readonly count: number }>();
   return {
     record: (source, now) => {

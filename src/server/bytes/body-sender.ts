@@ -1,11 +1,12 @@
 import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { BlockCache } from './block-cache.ts';
+import { hasBlockList } from '../../domain/release/blocks.ts';
 import { ChunkCursor } from './chunk-cursor.ts';
+import { EXTENT_BYTES, extentOf } from './extents.ts';
 import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
 import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
 import { TurnShare } from './turn-share.ts';
-import { READ_BYTES } from './verified-object.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { EntryReader } from './verified-reader.ts';
 
@@ -28,6 +29,8 @@ export interface BodyTransfer {
   /** Has at least one part. */
   readonly plan: ByteResponsePlan;
   readonly reader: EntryReader;
+  /** Whether the bytes must come from the volume, not from memory. */
+  readonly fromVolume: boolean;
   /** Called once, when the first bytes are verified; writes the head. */
   readonly begin: () => void;
   /** Called with the number of body bytes that the network has taken. */
@@ -53,19 +56,20 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
 
   const readNext = async (
     cursor: ChunkCursor,
-    { reader }: BodyTransfer,
+    { reader, fromVolume }: BodyTransfer,
     memory: { length: number; keep: boolean },
   ): Promise<PendingBytes & { readonly head: string }> => {
-    const wanted = Math.min(READ_BYTES, cursor.available);
+    const wanted = Math.min(EXTENT_BYTES, cursor.available);
     const granted = budget.take(Math.min(memory.length, wanted));
     try {
       const chunk = cursor.take(granted);
       if (chunk === null) throw new RangeError('a chunk was asked for after the last one');
-      if (!chunk.continuesBlock) memory.keep = cache.wants(reader.entry.blake3, chunk.block);
-      const read = await reader.read(chunk, memory.keep);
-      // A slow client gets a slice. A view would keep its whole block in memory, and the budget does not count that.
-      const bytes = granted < wanted || chunk.continuesBlock ? withoutBlock(read, buffers) : read;
-      return { bytes, granted, head: chunk.head };
+      const { blake3, size } = reader.entry;
+      // A slow client reads an object without a block list once for each slice, unless memory has it.
+      const isFirstUse = !chunk.continuesExtent || (!hasBlockList(size) && !memory.keep);
+      if (isFirstUse) memory.keep = !fromVolume && cache.wants(blake3, extentOf(chunk.start));
+      const read = await reader.read(chunk, { keep: memory.keep, fromVolume });
+      return { bytes: withoutExtent(read, buffers), granted, head: chunk.head };
     } catch (error) {
       budget.giveBack(granted);
       throw error;
@@ -81,13 +85,13 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
       });
       const cursor = new ChunkCursor(plan.parts, reader.entry.size);
       // Start small when much is in flight, so that clients that never read cannot use up the budget of fast clients.
-      const memory = { length: budget.load < CROWDED ? READ_BYTES : SLICE_BYTES, keep: false };
+      const memory = { length: budget.load < CROWDED ? EXTENT_BYTES : SLICE_BYTES, keep: false };
       let begun = false;
       while (!cursor.done && !outflow.closed) {
         const waitedFrom = clock.monotonic();
         // Two in flight: the network sends one while the server reads the next.
         const hadToWait = outflow.unflushed > 0;
-        await outflow.settle(memory.length === READ_BYTES ? 1 : 0);
+        await outflow.settle(memory.length === EXTENT_BYTES ? 1 : 0);
         if (outflow.closed) return;
         if (hadToWait) memory.length = adapt(memory.length, clock.monotonic() - waitedFrom);
         const turn = turns.take(Math.min(memory.length, cursor.available));
@@ -114,7 +118,8 @@ export function createBodySender({ budget, cache, buffers, clock }: BodySenderDe
   };
 }
 
-function withoutBlock(bytes: Buffer, buffers: ReadBuffers): Buffer {
+/** The same bytes, without the memory around them: a view keeps its whole extent in memory, which the budget does not count. */
+function withoutExtent(bytes: Buffer, buffers: ReadBuffers): Buffer {
   if (bytes.buffer.byteLength < bytes.length * 2) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
@@ -124,6 +129,6 @@ function withoutBlock(bytes: Buffer, buffers: ReadBuffers): Buffer {
 
 function adapt(length: number, flushMs: number): number {
   if (flushMs > SLOW_FLUSH_MS) return Math.max(SLICE_BYTES, length / 2);
-  if (flushMs < FAST_FLUSH_MS) return Math.min(READ_BYTES, length * 2);
+  if (flushMs < FAST_FLUSH_MS) return Math.min(EXTENT_BYTES, length * 2);
   return length;
 }

@@ -74,9 +74,12 @@ export function createCdnHandler(options: CdnOptions): CdnHandler {
       );
     }
     if (plan.status === 416) throw new RangeRefusal(plan.headers[1] ?? '');
-    await parts.sender.send(response, selected, plan, () => {
-      if (response.headersSent) response.destroy();
-      else fail(exchange, new ByteFault('overloaded', 'the snapshot volume does not answer'));
+    await parts.sender.send(response, selected, plan, {
+      fromVolume: asksPastCaches(request),
+      onStalled: () => {
+        if (response.headersSent) response.destroy();
+        else fail(exchange, new ByteFault('overloaded', 'the snapshot volume does not answer'));
+      },
     });
   };
 
@@ -97,6 +100,11 @@ export function createCdnHandler(options: CdnOptions): CdnHandler {
       parts.close();
     },
   };
+}
+
+/** Whether the client wants no answer from a cache, such as a check of this mirror. Source: RFC 9111, section 5.2.1.4. */
+function asksPastCaches({ headers }: IncomingMessage): boolean {
+  return (headers['cache-control'] ?? '').split(',').some((each) => each.trim().toLowerCase() === 'no-cache');
 }
 
 function planResponse(

@@ -8,8 +8,6 @@ export interface CdnLimits {
   readonly blockCacheBytes: number;
   /** Bytes read but not yet taken by the network, over all clients; near this limit, clients get small slices. */
   readonly inFlightBytes: number;
-  /** Maximum number of objects whose verified blocks are remembered. */
-  readonly verifiedObjects: number;
   /** A client that takes fewer bytes a second than this over a whole window is cut off. */
   readonly minimumBytesPerSecond: number;
   /** The window, milliseconds. */
@@ -21,9 +19,8 @@ export interface CdnLimits {
 /** The default bounds. */
 export const DEFAULT_CDN_LIMITS: CdnLimits = {
   openDescriptors: 1024,
-  blockCacheBytes: 256 * MEBIBYTE,
+  blockCacheBytes: 512 * MEBIBYTE,
   inFlightBytes: 64 * MEBIBYTE,
-  verifiedObjects: 65_536,
   minimumBytesPerSecond: 1024,
   drainWindowMs: 30_000,
   retryAfterSeconds: 10,

@@ -1,5 +1,4 @@
 import type { Channel } from '../../domain/release/channel.ts';
-import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -11,9 +10,8 @@ import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
 import { createEntrySelector, type EntrySelector } from './entry-selector.ts';
 import { createEntrySender, type EntrySender } from './entry-sender.ts';
 import { InFlightBudget } from './in-flight-budget.ts';
-import { createObjectSource, type ObjectSource } from './object-source.ts';
+import { createObjectSource, type ObjectSource } from '../../snapshot/objects/object-source.ts';
 import { ReadBuffers } from './read-buffers.ts';
-import { VerifiedMemory } from './verified-memory.ts';
 import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts';
 
 /**
@@ -22,11 +20,15 @@ import { createVerifiedReader, type VerifiedReader } from './verified-reader.ts'
  */
 const SPARE_BYTES = 8 * 1024 * 1024;
 const SPARE_SHARE = 1 / 8;
+/**
+ * Maximum bytes of block lists in memory. A list has 1/2,048 of the size of its object: they are enough for 32 GiB of large objects, and
+ * the list of a larger one is read again for each read.
+ */
+const BLOCK_LIST_BYTES = 16 * 1024 * 1024;
 
 /** Settings and collaborators of the byte path. */
 export interface CdnOptions {
   readonly serving: Serving;
-  readonly pool: Pick<HashPool, 'hashBlock'>;
   /** Root of the snapshot volume. */
   readonly root: string;
   /** The fixed first path segment. */
@@ -80,14 +82,14 @@ export function createCdnParts(options: CdnOptions): CdnParts {
     openDescriptors: () => reader.openDescriptors,
     cachedBytes: () => cache.bytes,
   });
+  const blockLists = new BlockCache(BLOCK_LIST_BYTES, buffers);
   const reader = createVerifiedReader({
     source: options.source ?? createObjectSource(options.root),
-    pool: options.pool,
     cache,
+    blockLists,
     buffers,
     metrics,
     logger: options.logger,
-    memory: new VerifiedMemory(limits.verifiedObjects),
     openDescriptors: limits.openDescriptors,
     reportDamage: (report) => {
       serving.reportDamage(report);
@@ -110,6 +112,7 @@ export function createCdnParts(options: CdnOptions): CdnParts {
       drainWatch.close();
       reader.close();
       cache.clear();
+      blockLists.clear();
     },
   };
 }

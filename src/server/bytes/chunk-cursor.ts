@@ -1,22 +1,22 @@
-import { blockOf, blockSpan } from '../../domain/release/blocks.ts';
+import { blockBytesOf } from '../../domain/release/blocks.ts';
 import type { BytePart } from '../../domain/http/byte-response.ts';
-import type { BlockSpan } from './verified-object.ts';
+import { extentOf, extentSpan, type ObjectSpan } from './extents.ts';
 
 /** The next bytes to send. */
-export interface Chunk extends BlockSpan {
+export interface Chunk extends ObjectSpan {
   /** Text to send before the bytes; empty except at the beginning of a part. */
   readonly head: string;
-  /** Whether an earlier chunk of this cursor was in the same block. */
-  readonly continuesBlock: boolean;
+  /** Whether an earlier chunk of this cursor was in the same extent. */
+  readonly continuesExtent: boolean;
 }
 
-/** Walks over the parts of an answer in chunks that never cross a block. */
+/** Walks over the parts of an answer in chunks that never cross an extent. */
 export class ChunkCursor {
   readonly #parts: readonly BytePart[];
   readonly #size: number;
   #part = 0;
   #position: number;
-  #lastBlock = -1;
+  #lastExtent = -1;
 
   /**
    * @param parts each with at least one byte
@@ -37,7 +37,7 @@ export class ChunkCursor {
   get available(): number {
     const part = this.#parts[this.#part];
     if (part === undefined) return 0;
-    const { end } = blockSpan(blockOf(this.#position), this.#size);
+    const { end } = extentSpan(extentOf(this.#position), this.#size);
     return Math.min(part.end, end) - this.#position;
   }
 
@@ -46,21 +46,28 @@ export class ChunkCursor {
     const part = this.#parts[this.#part];
     if (part === undefined) return null;
     const start = this.#position;
-    const end = start + Math.min(length, this.available);
-    const block = blockOf(start);
+    const end = this.#endOf(start, Math.min(length, this.available));
+    const extent = extentOf(start);
     const chunk: Chunk = {
-      block,
       start,
       end,
       head: start === part.start ? part.head : '',
-      continuesBlock: block === this.#lastBlock,
+      continuesExtent: extent === this.#lastExtent,
     };
-    this.#lastBlock = block;
+    this.#lastExtent = extent;
     this.#position = end;
     if (end === part.end) {
       this.#part += 1;
       this.#position = this.#parts[this.#part]?.start ?? 0;
     }
     return chunk;
+  }
+
+  /** The end of a chunk: the last one between blocks, so that the next chunk does not read a block again. */
+  #endOf(start: number, length: number): number {
+    const end = start + length;
+    if (length === this.available) return end;
+    const aligned = end - (end % blockBytesOf(this.#size));
+    return aligned > start ? aligned : end;
   }
 }

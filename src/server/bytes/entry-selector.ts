@@ -2,7 +2,7 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Representation } from '../../domain/http/byte-response.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { PendingRelease, ServedRelease, Serving, ServingState } from '../serving/serving.ts';
+import type { PendingRelease, ServedRelease, Serving } from '../serving/serving.ts';
 import { notDistributable } from './cdn-problems.ts';
 import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
 
@@ -86,33 +86,24 @@ export function createEntrySelector(options: EntrySelectorOptions): EntrySelecto
       }
       const entry = selection.release.index.entry(position);
       const cacheControl = selection.immutable ? immutable : REVALIDATE;
-      const representation = representationOf(selection, entry, { state, cacheControl });
+      const representation = representationOf(selection, entry, cacheControl);
       return { ...selection, generation: state.generation, entry, representation };
     },
   };
 }
 
+/** Under the current path, the bytes of a release were last modified when it became current, also when it was current before. */
 function representationOf(
   { release, immutable }: CdnSelection,
   entry: ManifestEntry,
-  { state, cacheControl }: { readonly state: ServingState; readonly cacheControl: string },
+  cacheControl: string,
 ): Representation {
+  const { attested, currentSince } = release;
   return {
     etag: `"${entry.blake3}"`,
-    lastModified: release.attested.created_at,
-    lastModifiedIsStrong: immutable || isOnlyOfItsDate(release, state),
+    lastModified: immutable ? attested.created_at : (currentSince ?? attested.created_at),
     size: entry.size,
     mediaType: entry.media_type,
     cacheControl,
   };
-}
-
-/** Whether the modification date of a release differs from that of every other served release. */
-function isOnlyOfItsDate(release: ServedRelease, state: ServingState): boolean {
-  for (const other of state.byReleaseId.values()) {
-    if (other.releaseId !== release.releaseId && other.attested.created_at === release.attested.created_at) {
-      return false;
-    }
-  }
-  return true;
 }

@@ -1,4 +1,3 @@
-import { blockOf, blockSpan } from '../../domain/release/blocks.ts';
 import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -7,6 +6,7 @@ import { createBodySender } from './body-sender.ts';
 import type { CdnMetrics } from './cdn-metrics.ts';
 import type { DrainWatch } from './drain-watch.ts';
 import type { EntrySelector, SelectedEntry } from './entry-selector.ts';
+import { extentOf, extentSpan } from './extents.ts';
 import { SLICE_BYTES, type InFlightBudget } from './in-flight-budget.ts';
 import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
 import type { ReadBuffers } from './read-buffers.ts';
@@ -27,18 +27,24 @@ export interface EntrySenderDependencies {
 /** Sends planned responses, for the full server and for the fast path. */
 export interface EntrySender {
   /**
-   * Sends a 200, 206 or 304 and counts it. Bytes of one block in memory are written before it returns.
+   * Sends a 200, 206 or 304 and counts it. Bytes of one extent in memory are written before it returns.
    *
    * @param entry selected in the same turn of the event loop
-   * @param onStalled called when the volume does not answer, or when the client takes too little for too long
+   * @param options.fromVolume whether the bytes must come from the volume, not from memory
+   * @param options.onStalled called when the volume does not answer, or when the client takes too little for too long
    * @throws ByteFault or ServiceError. Nothing was sent unless `response.headersSent`; then the connection must be cut
    */
   send(
     response: ByteResponse,
     entry: SelectedEntry,
     plan: ByteResponsePlan,
-    onStalled: () => void,
+    options: SendOptions,
   ): Promise<void>;
+}
+
+export interface SendOptions {
+  readonly fromVolume: boolean;
+  readonly onStalled: () => void;
 }
 
 export function createEntrySender(dependencies: EntrySenderDependencies): EntrySender {
@@ -72,6 +78,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
     response: ByteResponse,
     selected: SelectedEntry,
     plan: ByteResponsePlan,
+    fromVolume: boolean,
   ): Promise<void> => {
     const { entry, release, generation } = selected;
     const opened = await reader.open(entry, generation, release.channel);
@@ -90,23 +97,23 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       const onSent = (bytes: number): void => {
         metrics.sentBytes[release.channel].add(bytes);
       };
-      await bodySender.send({ response, plan, reader: opened, begin, onSent });
+      await bodySender.send({ response, plan, reader: opened, fromVolume, begin, onSent });
     } finally {
       opened.release();
     }
   };
 
   return {
-    send: async (response, selected, plan, onStalled) => {
+    send: async (response, selected, plan, { fromVolume, onStalled }) => {
       if (plan.status === 304) {
         writeHead(response, selected, plan);
         response.end();
         return;
       }
-      const inMemory = takeFromMemory(selected, plan, dependencies);
+      const inMemory = fromVolume ? null : takeFromMemory(selected, plan, dependencies);
       if (inMemory === null) {
         watch(response, selected, onStalled);
-        await sendFromVolume(response, selected, plan);
+        await sendFromVolume(response, selected, plan, fromVolume);
         return;
       }
       const { channel } = selected.release;
@@ -121,7 +128,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
   };
 }
 
-/** The bytes of a plan if one block in memory holds all of them and the budget has room, else `null`. */
+/** The bytes of a plan if one extent in memory holds all of them and the budget has room, else `null`. */
 function takeFromMemory(
   { entry }: SelectedEntry,
   { parts }: ByteResponsePlan,
@@ -134,12 +141,12 @@ function takeFromMemory(
 ): PendingBytes | null {
   const [part] = parts;
   if (part === undefined || parts.length > 1) return null;
-  const block = blockOf(part.start);
-  const span = blockSpan(block, entry.size);
+  const extent = extentOf(part.start);
+  const span = extentSpan(extent, entry.size);
   if (part.end > span.end) return null;
-  const bytes = cache.get(entry.blake3, block, part.start - span.start, part.end - span.start);
+  const bytes = cache.get(entry.blake3, extent, part.start - span.start, part.end - span.start);
   if (bytes === undefined) return null;
-  // The view keeps its whole block in memory, even after the cache has evicted it.
+  // The view keeps its whole extent in memory, even after the cache has evicted it.
   const held = bytes.buffer.byteLength;
   const granted = budget.take(held);
   if (granted === held || held <= SLICE_BYTES) {

@@ -105,7 +105,7 @@ export class Outflow {
   }
 }
 
-/** The counters of libuv for a stream. Node does not document them, so the caller must work without them (ADR 20). */
+/** The counters of libuv for a stream. Node does not document them, so the caller must work without them (ADR 7). */
 interface StreamHandle {
   readonly bytesWritten?: unknown;
   readonly writeQueueSize?: unknown;

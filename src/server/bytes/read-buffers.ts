@@ -1,9 +1,5 @@
 import { isSpareSize, SpareBuffers } from '../../platform/memory/spare-buffers.ts';
 
-/** Smaller reads get their own buffer: it is cheap, and rounded up it would hold too much memory. */
-const FEWEST_BYTES = 32 * 1024;
-const MAX_BYTES = 1024 * 1024;
-
 /** Memory for reuse, and the number of views that still use it. */
 interface UsedMemory {
   readonly buffer: ArrayBuffer;
@@ -31,27 +27,17 @@ export class ReadBuffers {
   }
 
   /**
-   * A view of memory with undefined content. The memory behind it may be up to twice as long.
+   * A view of memory with undefined content, without more memory behind it.
    *
    * @param length bytes, more than 0
    */
   take(length: number): Buffer {
     // Not from the shared pool of Node, which would stay in memory as long as the slowest client.
-    if (length < FEWEST_BYTES || length > MAX_BYTES) return Buffer.allocUnsafeSlow(length);
-    return this.#view(this.#spare.take(length), length);
-  }
-
-  /** Like {@link take}, but without extra memory behind the view: for bytes that are kept for long. */
-  takeExactly(length: number): Buffer {
-    return isSpareSize(length) ? this.take(length) : Buffer.allocUnsafeSlow(length);
-  }
-
-  /** Takes over memory that was allocated elsewhere, for reuse; the former owner must no longer use it. */
-  adopt(bytes: Buffer): void {
-    const { buffer, length } = bytes;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength === length && isSpareSize(length)) {
-      this.#used.set(bytes, { buffer, views: 1 });
-    }
+    if (!isSpareSize(length)) return Buffer.allocUnsafeSlow(length);
+    const buffer = this.#spare.take(length);
+    const view = Buffer.from(buffer, 0, length);
+    this.#used.set(view, { buffer, views: 1 });
+    return view;
   }
 
   /**
@@ -79,11 +65,5 @@ export class ReadBuffers {
     this.#used.delete(view);
     memory.views -= 1;
     if (memory.views === 0) this.#spare.put(memory.buffer);
-  }
-
-  #view(buffer: ArrayBuffer, length: number): Buffer {
-    const view = Buffer.from(buffer, 0, length);
-    this.#used.set(view, { buffer, views: 1 });
-    return view;
   }
 }

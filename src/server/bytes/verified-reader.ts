@@ -3,15 +3,16 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamageReport } from '../../domain/verdict/evidence.ts';
-import { VerifiedObject, type BlockSpan, type VerifiedObjectOptions } from './verified-object.ts';
-import { byteFaultOf } from './byte-fault.ts';
-import { DescriptorCache } from './descriptor-cache.ts';
+import { byteFaultOf, type ByteFault } from './byte-fault.ts';
+import { DescriptorCache, type Lease } from './descriptor-cache.ts';
+import type { ObjectSpan } from './extents.ts';
+import { VerifiedObject, type ReadOptions, type VerifiedObjectOptions } from './verified-object.ts';
 
 /** The open object of an entry, for one request. */
 export interface EntryReader {
   readonly entry: ManifestEntry;
   /** See {@link VerifiedObject.read}; reports damage before it throws the fault. */
-  read(span: BlockSpan, keep: boolean): Promise<Buffer>;
+  read(span: ObjectSpan, options: ReadOptions): Promise<Buffer>;
   /** Ends the use; further calls do nothing. */
   release(): void;
 }
@@ -25,10 +26,7 @@ export interface VerifiedReader {
    * @throws ByteFault, after it has reported any damage
    */
   open(entry: ManifestEntry, generation: number, channel: Channel): Promise<EntryReader>;
-  /**
-   * Forgets everything about an object: the next reader opens and verifies the file that is there then, and so does a
-   * reader that is in the middle of the object.
-   */
+  /** Forgets the open file and the bytes in memory of an object: the next reader opens the file that is there then. */
   forget(blake3: Blake3Hex): void;
   /** Descriptors open now. */
   readonly openDescriptors: number;
@@ -45,7 +43,7 @@ export interface VerifiedReaderOptions extends VerifiedObjectOptions {
 
 /** Makes the reader of one snapshot volume. */
 export function createVerifiedReader(options: VerifiedReaderOptions): VerifiedReader {
-  const { source, memory, metrics, reportDamage, logger } = options;
+  const { source, cache, blockLists, metrics, reportDamage, logger } = options;
   const descriptors = new DescriptorCache<VerifiedObject>({
     limit: options.openDescriptors,
     open: async (entry) => new VerifiedObject(options, entry, await source.open(entry)),
@@ -56,44 +54,53 @@ export function createVerifiedReader(options: VerifiedReaderOptions): VerifiedRe
 
   const forget = (blake3: Blake3Hex): void => {
     descriptors.drop(blake3);
-    memory.forget(blake3);
+    cache.dropOwner(blake3);
+    blockLists.dropOwner(blake3);
   };
 
-  const watch = async <T>(
-    entry: ManifestEntry,
-    channel: Channel,
-    operation: () => Promise<T>,
-  ): Promise<T> => {
-    try {
-      return await operation();
-    } catch (error) {
-      const fault = byteFaultOf(error);
-      if (fault.kind !== 'overloaded') {
-        forget(entry.blake3);
-        metrics.damage.inc({ kind: fault.kind });
-        logger.error(
-          { channel, destination: entry.destination, blake3: entry.blake3, kind: fault.kind },
-          fault.message,
-        );
-        reportDamage({
-          destination: entry.destination,
-          blake3: entry.blake3,
-          kind: fault.kind,
-          message: fault.message,
-          found_by: 'client',
-        });
-      }
-      throw fault;
-    }
+  /** Reports what a failed read says of the object. */
+  const noteFault = (entry: ManifestEntry, channel: Channel, error: unknown): ByteFault => {
+    const fault = byteFaultOf(error);
+    if (fault.kind === 'overloaded') return fault;
+    const { destination, blake3 } = entry;
+    forget(blake3);
+    metrics.damage.inc({ kind: fault.kind });
+    logger.error({ channel, destination, blake3, kind: fault.kind }, fault.message);
+    reportDamage({ destination, blake3, kind: fault.kind, message: fault.message, found_by: 'client' });
+    return fault;
   };
 
   return {
     open: async (entry, generation, channel) => {
-      const lease = await watch(entry, channel, async () => await descriptors.acquire(entry, generation));
+      const acquire = async (): Promise<Lease<VerifiedObject>> => {
+        try {
+          return await descriptors.acquire(entry, generation);
+        } catch (error) {
+          throw noteFault(entry, channel, error);
+        }
+      };
+      let lease = await acquire();
+
+      const read = async (span: ObjectSpan, how: ReadOptions, isLastTry: boolean): Promise<Buffer> => {
+        const { value } = lease;
+        try {
+          return await value.read(span, how);
+        } catch (error) {
+          const isDamage = byteFaultOf(error).kind !== 'overloaded';
+          if (!isDamage || isLastTry || !(await source.wasReplaced(entry, value.object)))
+            throw noteFault(entry, channel, error);
+        }
+        // A repair has put another file in the place of the open one, whose damage no longer counts.
+        descriptors.drop(entry.blake3);
+        const damaged = lease;
+        lease = await acquire();
+        damaged.release();
+        return await read(span, how, true);
+      };
+
       return {
         entry,
-        read: async (span, keep) =>
-          await watch(entry, channel, async () => await lease.value.read(span, keep)),
+        read: async (span, how) => await read(span, how, false),
         release: () => {
           lease.release();
         },

@@ -160,9 +160,9 @@ export const serverConfigurationSchema = z.strictObject({
       blockBytes: z
         .int()
         .min(0)
-        .default(256 * MEBIBYTE)
+        .default(512 * MEBIBYTE)
         .describe(
-          'Memory for verified blocks of resource bytes, including spare read buffers, bytes; 0 turns the cache off.',
+          'Memory for verified blocks of resource bytes, including spare read buffers, bytes; 0 turns the cache off. Bytes from memory are not hashed again.',
         ),
     })
     .prefault({})

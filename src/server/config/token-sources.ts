@@ -16,10 +16,7 @@ export interface TokenSource {
 export type TokenLimitSettings = NonNullable<ServerConfiguration['auth']['tokens'][number]['limits']>;
 
 /** The files of the admin tokens: those that may do everything, then those with limits. */
-export function tokenSources({
-  admin,
-  auth,
-}: Pick<ServerConfiguration, 'admin' | 'auth'>): readonly TokenSource[] {
+export function tokenSources({ admin, auth }: ServerConfiguration): readonly TokenSource[] {
   return [
     ...admin.tokenFiles.map((file) => ({ file, id: null, allow: null, limits: null })),
     ...auth.tokens.map(({ file, id = null, allow = null, limits = null }) => ({ file, id, allow, limits })),

@@ -3,13 +3,10 @@ import type { ServerConfiguration } from './config.ts';
 import { tokenSources } from './token-sources.ts';
 
 /** Finds what makes the tokens of a configuration weak, one sentence for each finding, with its remedy. */
-export async function findWeakSecrets({
-  admin,
-  auth,
-  daemon,
-}: Pick<ServerConfiguration, 'admin' | 'auth' | 'daemon'>): Promise<readonly string[]> {
+export async function findWeakSecrets(config: ServerConfiguration): Promise<readonly string[]> {
+  const { tokenFile } = config.daemon;
   return await findWeakTokenFiles([
-    ...tokenSources({ admin, auth }).map(({ file }) => file),
-    ...(daemon.tokenFile === undefined ? [] : [daemon.tokenFile]),
+    ...tokenSources(config).map(({ file }) => file),
+    ...(tokenFile === undefined ? [] : [tokenFile]),
   ]);
 }

@@ -4,7 +4,7 @@ import { extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-import { formsOf, outlineOf, renderConsoleContract } from '../../contract/console/console-contract.ts';
+import { outlineOf, renderConsoleContract } from '../../contract/console/console-contract.ts';
 import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -12,10 +12,9 @@ import type { Logger } from '../../platform/logging/logging.ts';
 /** The codings in which files are kept, the best first (RFC 9110, section 8.4.1). */
 export const CODINGS = ['br', 'gzip'] as const;
 
-export type Coding = (typeof CODINGS)[number];
+type Coding = (typeof CODINGS)[number];
 
-/** The bytes of one coding of a file. */
-export interface EncodedFile {
+interface EncodedFile {
   readonly body: Buffer;
   /** A strong entity tag with its quotes; each coding has its own. */
   readonly etag: string;
@@ -51,11 +50,8 @@ const MANIFEST = 'manifest.json';
 /** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
 
-/** Where the console is read from, and what its contract says. */
 interface ConsoleOptions {
-  /** Folder of the build. */
   readonly folder?: string;
-  /** Address of the runbooks, which the pages link to. */
   readonly runbooks?: string;
 }
 
@@ -82,8 +78,8 @@ export async function loadConsole(
 }
 
 /**
- * Reads every file of the console, in every coding, and the contract in two files: the outline, which every page needs, and the
- * forms. It reads them once, so that a request touches neither disk nor path.
+ * Reads every file of the console, in every coding, and the contract in two files: the outline, which every page needs, and all of
+ * it, with the forms. It reads them once, so that a request touches neither disk nor path.
  *
  * @returns files by name below `/admin/dashboard/`; the page has the empty name
  * @throws an error of the file system, or one that names what is wrong with the build
@@ -105,7 +101,7 @@ export async function readConsoleFiles({
   }
   if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
   const contract = renderConsoleContract(runbooks);
-  const [outline, forms] = await Promise.all([jsonFile(outlineOf(contract)), jsonFile(formsOf(contract))]);
+  const [outline, forms] = await Promise.all([jsonFile(outlineOf(contract)), jsonFile(contract)]);
   files.set('outline.json', outline);
   files.set('forms.json', forms);
   return files;

@@ -1,5 +1,4 @@
 import { traceHeaders } from '../../platform/logging/trace.ts';
-import { CALLER_FIELDS, type Caller } from '../../contract/actions/control-scopes.ts';
 import { ENVELOPE_MAX_BYTES } from '../../contract/formats/attestation-format.ts';
 import {
   CONDITION_HEADERS,
@@ -9,7 +8,6 @@ import {
 import type { DaemonCondition } from '../../domain/service-state/daemon-conditions.ts';
 import type { ReportedObject } from '../../contract/formats/damage-report.ts';
 import { z } from 'zod';
-import type { ControlAction } from '../../contract/actions/actions.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import {
   createHttpClient,
@@ -27,17 +25,7 @@ import { readJsonObject } from './json-answer.ts';
 export const REPORT_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Largest answer to a control action that is read. */
-const CONTROL_MAX_BYTES = 1024 * 1024;
-
-/** Headers and cancellation of one control call. */
-export interface ControlCall {
-  readonly caller: Caller;
-  /** Passed on so that a repeated call starts nothing new; `null` for none. */
-  readonly idempotencyKey: string | null;
-  /** Id under which the daemon logs the call. */
-  readonly requestId: string;
-  readonly signal: AbortSignal;
-}
+export const CONTROL_MAX_BYTES = 1024 * 1024;
 
 /** The daemon's answer to a question for its attestation. */
 export type AttestationAnswer =
@@ -62,20 +50,20 @@ export interface DaemonClient {
     readonly signal: AbortSignal;
   }): Promise<AttestationAnswer>;
   /**
-   * The conditions that the daemon told with its last answer about its attestation, also when it refused; `null` when it told
+   * The conditions in the daemon's last answer about its attestation, even if it refused; `null` when it had
    * none.
    */
   conditions(): readonly DaemonCondition[] | null;
   /**
    * By how many seconds the clock of the daemon was ahead of the clock here at its last answer about its attestation, negative
-   * when it was behind; `null` when it told no time.
+   * when it was behind; `null` when the answer had no time.
    */
   clockAhead(): number | null;
   /**
    * Asks for one report.
    *
    * @param name a report name of the contract, such as `release.list`
-   * @returns the whole JSON object, integers beyond 2^53 as bigint
+   * @returns the JSON object, integers beyond 2^53 as bigint
    * @throws DaemonUnavailable, or the signal's reason
    */
   fetchReport(
@@ -84,46 +72,33 @@ export interface DaemonClient {
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, unknown>>>;
   /**
-   * Posts a control action once. It never retries a failed call, because the daemon may have carried out the action.
-   *
-   * @param action a name of the allowlist
-   * @param body the whole JSON text of the body
-   * @returns the daemon's answer, with any status
-   * @throws DaemonUnavailable, or the signal's reason
-   */
-  postControl(action: ControlAction, body: string, call: ControlCall): Promise<BoundedAnswer>;
-  /**
    * Reports objects that are missing or damaged on the volume.
    *
    * @param reports 1 to 1000
    * @throws DaemonUnavailable, also when the daemon refuses them; or the signal's reason
    */
   postDamage(reports: readonly ReportedObject[], signal: AbortSignal): Promise<void>;
-  /** Closes the connections; pending calls fail. */
   close(): Promise<void>;
 }
 
 /** Address of the daemon, token and time limit. */
-export interface DaemonClientOptions {
+export interface DaemonAddress {
   /** Origin of the daemon, such as `http://127.0.0.1:8091`. */
   readonly url: string;
   /** Unix socket to use instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** Returns the token that the daemon requires, or `null`. */
   readonly readToken: () => Promise<string | null>;
   /** Total milliseconds for an answer, in addition to the wait of a long poll. */
   readonly timeoutMs: number;
-  readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Makes a client whose polls, reports and actions use separate connections, so that none waits for another. */
-export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
+/** Makes a client whose polls and reports use separate connections, so that none waits for another. */
+export function createDaemonClient(options: DaemonAddress, clock: Clock): DaemonClient {
   const open = (connections: number, keepAlive: boolean): HttpClient =>
     createHttpClient({ connections, keepAlive, socketPath: options.socketPath });
   const polls = open(1, true);
   const reports = open(8, true);
-  // Each action has its own connection: if a kept connection closed, nobody could tell whether the action was done.
-  const actions = open(4, false);
+  const damage = open(1, false);
   const ask = async (client: HttpClient, path: string, call: DaemonCall): Promise<BoundedAnswer> =>
     await callDaemon(options, client, path, call);
 
@@ -150,7 +125,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
         },
       );
       told = toldConditions(answer);
-      clockAhead = secondsAhead(answer, options.clock);
+      clockAhead = secondsAhead(answer, clock);
       if (answer.status === 304) return { kind: 'unchanged' };
       if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
       if (answer.status === 503 && problemCode(answer) === 'standby') return { kind: 'standby' };
@@ -167,21 +142,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       requireJson(answer, name);
       return readJsonObject(answer, { strict: false });
     },
-    postControl: async (action, body, { caller, idempotencyKey, requestId, signal }) =>
-      await ask(actions, `/v1/control/${encodeURIComponent(action)}`, {
-        headers: {
-          'content-type': JSON_MEDIA_TYPE,
-          'x-request-id': requestId,
-          ...callerFields(caller),
-          ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
-        },
-        waitMs: 0,
-        maxBytes: CONTROL_MAX_BYTES,
-        signal,
-        body,
-      }),
     postDamage: async (reports, signal) => {
-      const answer = await ask(actions, '/v1/damage', {
+      const answer = await ask(damage, '/v1/damage', {
         headers: { 'content-type': JSON_MEDIA_TYPE },
         waitMs: 0,
         maxBytes: CONTROL_MAX_BYTES,
@@ -194,12 +156,11 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
       });
     },
     close: async () => {
-      for (const client of [polls, reports, actions]) client.close();
+      for (const client of [polls, reports, damage]) client.close();
     },
   };
 }
 
-/** The conditions of the daemon, and the tag that names this state of them. */
 interface ToldConditions {
   readonly conditions: readonly DaemonCondition[] | null;
   readonly tag: string | null;
@@ -214,23 +175,26 @@ function toldConditions({ headers = {} }: BoundedAnswer): ToldConditions {
 /** The time of an answer: the IMF-fixdate of RFC 9110, section 6.6.1, in whole seconds. */
 const DATE_HEADER = 'date';
 
-function secondsAhead({ headers = {} }: BoundedAnswer, clock: Pick<Clock, 'now'>): number | null {
+function secondsAhead({ headers = {} }: BoundedAnswer, clock: Clock): number | null {
   const at = Date.parse(headers[DATE_HEADER] ?? '');
   return Number.isNaN(at) ? null : Math.round((at - clock.now()) / 1000);
 }
 
-/** Tells the daemon who sent a control call. */
-function callerFields({ tokenId, allow }: Caller): Record<string, string> {
-  return {
-    ...(tokenId === null ? {} : { [CALLER_FIELDS.tokenId]: tokenId }),
-    ...(allow === null ? {} : { [CALLER_FIELDS.allow]: allow.join(',') }),
-  };
+/**
+ * Reads the token that the daemon requires.
+ *
+ * @throws DaemonUnavailable `token_unreadable`
+ */
+export async function readDaemonToken(read: DaemonAddress['readToken']): Promise<string | null> {
+  return await read().catch((cause: unknown) => {
+    throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
+      cause,
+    });
+  });
 }
 
-/** One call to the daemon. */
 interface DaemonCall {
   readonly headers: Record<string, string>;
-  /** Milliseconds that the daemon may wait before it answers. */
   readonly waitMs: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
@@ -239,18 +203,13 @@ interface DaemonCall {
   readonly body?: string;
 }
 
-/** @throws DaemonUnavailable, or the signal's reason */
 async function callDaemon(
-  { url, readToken, timeoutMs }: DaemonClientOptions,
+  { url, readToken, timeoutMs }: DaemonAddress,
   client: HttpClient,
   path: string,
   { headers, wantedHeaders, waitMs, maxBytes, signal, body }: DaemonCall,
 ): Promise<BoundedAnswer> {
-  const token = await readToken().catch((cause: unknown) => {
-    throw new DaemonUnavailable('token_unreadable', 'the token file for the daemon cannot be read', {
-      cause,
-    });
-  });
+  const token = await readDaemonToken(readToken);
   try {
     return await client.send({
       url: new URL(path, url),
@@ -286,7 +245,6 @@ function requireJson(answer: BoundedAnswer, what: string): void {
 
 const ProblemCode = z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/) });
 
-/** The `code` of a problem answer, or `null` when it has none in the form of the catalogue. */
 function problemCode(answer: BoundedAnswer): string | null {
   try {
     const problem = ProblemCode.safeParse(parseJsonAnswer(answer));

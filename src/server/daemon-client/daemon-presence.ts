@@ -29,20 +29,20 @@ export interface DaemonPresence {
   state(): DaemonState;
 }
 
-export interface DaemonPresenceOptions {
-  readonly clock: Clock;
-  /** Until when the official release is served without the daemon, Unix seconds; `null` when it is not served. */
-  readonly servedUntil: () => number | null;
-}
-
 interface Absence {
   readonly kind: AbsenceKind;
-  /** Unix seconds. */
   readonly since: number;
 }
 
 /** Makes a presence that assumes that the daemon answers. */
-export function createDaemonPresence({ clock, servedUntil }: DaemonPresenceOptions): DaemonPresence {
+export function createDaemonPresence({
+  clock,
+  servedUntil,
+}: {
+  readonly clock: Clock;
+  /** Until when the official release is served without the daemon, Unix seconds; `null` when it is not served. */
+  readonly servedUntil: () => number | null;
+}): DaemonPresence {
   let absence: Absence | null = null;
   let answeredAt = -Infinity;
 
@@ -85,7 +85,6 @@ export function createDaemonPresence({ clock, servedUntil }: DaemonPresenceOptio
   };
 }
 
-/** The text about a daemon that does not answer, beginning as a sentence does. */
 function describeAbsence({ kind, since }: Absence, servedUntil: number | null): string {
   const { message, next } = daemonAbsence(kind, since);
   const text = describeState({ message: `${message}; ${servedUntilText(servedUntil)}`, next_step: next });

@@ -1,16 +1,12 @@
 import { neverConnected, type HttpFailure, type HttpFailureCode } from '../../platform/http/http-client.ts';
 
-/** The kind of failure that made an answer of the daemon unusable. */
-export type DaemonFailureCode = HttpFailureCode | 'answer_refused' | 'token_unreadable';
+type DaemonFailureCode = HttpFailureCode | 'answer_refused' | 'token_unreadable';
 
 /** The daemon could not be reached, or its answer is not usable. */
 export class DaemonUnavailable extends Error {
   readonly code: DaemonFailureCode;
-  /** HTTP status of the answer, `null` when there was none. */
   readonly status: number | null;
-  /** The daemon's own problem code, when it sent one. */
   readonly daemonCode: string | null;
-  /** Whether the daemon cannot have received the call. */
   readonly wasNotSent: boolean;
 
   /**

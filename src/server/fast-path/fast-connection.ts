@@ -116,7 +116,7 @@ export class FastConnection {
       else this.#handOver(request);
     };
     try {
-      await this.#options.cdn.sender.send(response, entry, plan, fail);
+      await this.#options.cdn.sender.send(response, entry, plan, { fromVolume: false, onStalled: fail });
       if (plan.parts.length === 0) this.#options.answers.keep(entry, response.head);
     } catch {
       fail();

@@ -33,7 +33,7 @@ export interface FastPath {
 }
 
 /**
- * Puts the fast path in front of a server (ADR 20). It reads the first bytes of every connection, answers plain GET and
+ * Puts the fast path in front of a server (ADR 7). It reads the first bytes of every connection, answers plain GET and
  * HEAD requests for verified bytes, and hands the connection to the server for good at the first other request. While the
  * server retires, every request goes to the server.
  *

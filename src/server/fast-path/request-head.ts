@@ -19,7 +19,7 @@ const REQUEST_LINE = /^(GET|HEAD) (\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*) HTTP\/1\.1
 const FIELD_LINE = /([A-Za-z0-9!#$%&'*+.^_`|~-]+):([\t\x20-\x7e]*)\r\n/y;
 const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 
-/** Fields that send a request to the full server: they frame the message, add conditions or carry credentials. */
+/** Fields that send a request to the full server: they frame the message, add conditions, carry credentials or ask past caches. */
 const FOREIGN = new Set([
   'authorization',
   'proxy-authorization',
@@ -36,6 +36,7 @@ const FOREIGN = new Set([
   'if-match',
   'if-modified-since',
   'if-unmodified-since',
+  'cache-control',
 ]);
 
 /** Fields that are interpreted here; each may occur once. */

@@ -6,7 +6,6 @@ import type { ServiceStateName } from '../../domain/service-state/service-state.
 export interface Traffic {
   /** Requests of clients that ended: those of probes, the console and `/admin` do not count. */
   readonly requests: number;
-  /** The part of them that was answered with 5xx. */
   readonly serverErrors: number;
   /** Body bytes of the byte path that the network took. */
   readonly sentBytes: number;
@@ -14,16 +13,14 @@ export interface Traffic {
 
 /** One minute. */
 export interface Minute {
-  /** Minutes since 1970. */
   readonly minute: number;
   /** Of all processes; `null` when none could tell. */
   readonly traffic: Traffic | null;
-  /** The worst state of each channel in this minute; `null` when nobody looked. */
+  /** The worst state of each channel in this minute; `null` when none was recorded. */
   readonly states: Readonly<Record<Channel, ServiceStateName | null>>;
 }
 
-/** The last 24 hours, by minute. */
-export interface MinuteRing {
+interface MinuteRing {
   /** Adds to the traffic of a minute. Several processes of one server add to the same minute. */
   addTraffic(minute: number, traffic: Traffic): void;
   /** Records that a channel was in a state in this minute. The worst state of a minute stays. */

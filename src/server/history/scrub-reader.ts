@@ -2,9 +2,7 @@ import type { Registry } from '../../platform/metrics/metrics.ts';
 
 /** How far the scrub of a server is. */
 export interface ScrubPosition {
-  /** Number of the pass, from 1. */
   readonly pass: number;
-  /** The completed share of the pass, 0 to 1. */
   readonly share: number;
   /** Damaged objects found since the process started, of releases that the attestation still names. */
   readonly damageFound: number;
@@ -12,29 +10,15 @@ export interface ScrubPosition {
   readonly completedAt: number | null;
 }
 
-/**
- * Makes the function that reads the scrub of this process from its metrics, so that both show the same numbers; it gives
- * `null` while this process runs no scrub.
- */
-export function createScrubReader({
-  registry,
-}: {
-  readonly registry: Pick<Registry, 'getSingleMetric'>;
-}): () => Promise<ScrubPosition | null> {
+/** Reads the scrub of this process from its metrics, so that both show the same numbers; `null` while it runs no scrub. */
+export async function readScrub(registry: Pick<Registry, 'getSingleMetric'>): Promise<ScrubPosition | null> {
   const valuesOf = async (name: string): Promise<readonly number[]> =>
     ((await registry.getSingleMetric(name)?.get())?.values ?? []).map(({ value }) => value);
-  return async () => {
-    const [pass] = await valuesOf('slipway_scrub_pass');
-    const [share = 0] = await valuesOf('slipway_scrub_pass_ratio');
-    const [completedAt = 0] = await valuesOf('slipway_scrub_completed_timestamp_seconds');
-    const [damageFound = 0] = await valuesOf('slipway_scrub_damaged_objects');
-    // The gauges are 0 until the scrub has started.
-    if (pass === undefined || pass === 0) return null;
-    return {
-      pass,
-      share,
-      damageFound,
-      completedAt: completedAt === 0 ? null : completedAt,
-    };
-  };
+  const [pass] = await valuesOf('slipway_scrub_pass');
+  const [share = 0] = await valuesOf('slipway_scrub_pass_ratio');
+  const [completedAt = 0] = await valuesOf('slipway_scrub_completed_timestamp_seconds');
+  const [damageFound = 0] = await valuesOf('slipway_scrub_damaged_objects');
+  // The gauges are 0 until the scrub has started.
+  if (pass === undefined || pass === 0) return null;
+  return { pass, share, damageFound, completedAt: completedAt === 0 ? null : completedAt };
 }

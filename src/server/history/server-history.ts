@@ -9,7 +9,6 @@ import type { ScrubPosition } from './scrub-reader.ts';
 
 /** The traffic of one process in one minute, and its scrub. */
 export interface MinuteOfProcess {
-  /** Minutes since 1970. */
   readonly minute: number;
   readonly traffic: Traffic;
   /** `null` when it runs none. */
@@ -26,19 +25,17 @@ export interface KeptMinutes {
 
 /** Collects and gives the history of this server. It is in memory and begins with the process. */
 export interface ServerHistory {
-  /** Looks at the state every second and at the traffic every minute. */
+  /** Records the state every second and the traffic every minute. */
   readonly loop: Loop;
-  /** Looks at the state now, because it changed: it can change back before the next look. */
+  /** Records the state now, because it changed: it can change back before the next second. */
   noteState(): void;
-  /** Adds a minute of another process of this server. */
   add(other: MinuteOfProcess): void;
   /** Reads the complete minutes of the last 24 hours. */
   read(): KeptMinutes;
-  /** The scrub of this process, or what another process told last; `null` when none is known to run. */
+  /** The scrub of this process, or the last known one of another process; `null` when no scrub is known to run. */
   scrub(): Promise<ScrubPosition | null>;
 }
 
-/** Milliseconds between two looks at the state. */
 const LOOK_MS = 1000;
 
 /** Creates the history; it collects nothing before its loop is started. */
@@ -46,7 +43,6 @@ export function createServerHistory(options: {
   readonly readState: ReadServiceState;
   readonly readTraffic: () => Promise<Traffic>;
   readonly readScrub: () => Promise<ScrubPosition | null>;
-  /** Gets each minute of this process. */
   readonly share: (own: MinuteOfProcess) => void;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
@@ -55,9 +51,7 @@ export function createServerHistory(options: {
   const ring = createMinuteRing();
   const thisMinute = (): number => Math.floor(clock.now() / 60_000);
   const first = thisMinute();
-  /** The minute that is being collected. */
   let open = first;
-  /** All minutes before this one are complete. */
   let complete = first;
   let scrubOfOther: ScrubPosition | null = null;
 

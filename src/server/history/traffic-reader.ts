@@ -1,7 +1,6 @@
 import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { Traffic } from './minute-ring.ts';
 
-/** One series of a counter. */
 interface Sample {
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   readonly value: number;

@@ -1,6 +1,5 @@
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
-import type { RenderedProblem } from '../../platform/http/problem.ts';
 
 /** The result of a handler; the router writes it, without the body for HEAD. */
 export interface Answer {
@@ -42,7 +41,15 @@ export function jsonAnswer(
   };
 }
 
-/** An answer that reports an error. */
-export function problemAnswer({ status, headers, body }: RenderedProblem): Answer {
-  return { status, headers, body: [body] };
+/**
+ * Leads from a path to the same with a slash at its end. The location is relative, so that it holds behind a proxy that adds a prefix;
+ * the query is left out, because it can hold a token.
+ *
+ * @param path begins with a slash
+ *
+ * Source: RFC 3986, section 5.2; RFC 9110, section 10.2.2.
+ */
+export function slashRedirect(path: string): Answer {
+  const location = `${path.slice(path.lastIndexOf('/') + 1)}/`;
+  return { status: 308, headers: { location, 'cache-control': NO_CACHE }, body: [] };
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Header fields of a response, names and values in turn. */
-export type FieldList = readonly string[];
+type FieldList = readonly string[];
 
 /** Which pages of other origins may read the public reads: resource bytes and `/v1`. */
 export interface Cors {
-  /** Whether the fields of a response depend on the `Origin` of its request. */
   readonly dependsOnOrigin: boolean;
   /**
    * The fields of every response of a public read.
@@ -65,7 +64,7 @@ export function createCors(origins: readonly string[]): Cors {
 export function addCorsFields(
   cors: Cors,
   { headers, method }: IncomingMessage,
-  response: Pick<ServerResponse, 'setHeader'>,
+  response: ServerResponse,
 ): void {
   const fields = cors.fieldsFor(headers.origin);
   const isAllowed = fields.includes('Access-Control-Allow-Origin');

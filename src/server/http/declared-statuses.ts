@@ -1,6 +1,5 @@
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 
-/** The status after a fault of this server, which no operation declares. */
 const UNEXPECTED_STATUS = 500;
 
 /** The statuses that an operation can answer with. */

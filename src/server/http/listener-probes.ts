@@ -3,15 +3,8 @@ import { messageOf } from '../../platform/errors.ts';
 import { createListenerCheck } from '../../platform/http/listener-check.ts';
 import type { SideAnswer } from '../../platform/http/side-server.ts';
 
-export interface ListenerProbesOptions {
-  /** Base URL of the public port; `null` while it does not listen. */
-  readonly url: () => string | null;
-  readonly isShuttingDown: () => boolean;
-}
-
 /** Milliseconds for an answer of the public port; shorter than the time that a liveness probe waits. */
 const DEADLINE_MS = 4_000;
-/** Milliseconds that an answer is used again. */
 const REUSE_MS = 500;
 
 /**
@@ -22,7 +15,11 @@ const REUSE_MS = 500;
 export function createListenerProbes({
   url,
   isShuttingDown,
-}: ListenerProbesOptions): Readonly<Record<string, () => Promise<SideAnswer>>> {
+}: {
+  /** Base URL of the public port; `null` while it does not listen. */
+  readonly url: () => string | null;
+  readonly isShuttingDown: () => boolean;
+}): Readonly<Record<string, () => Promise<SideAnswer>>> {
   const check = createListenerCheck({ url, deadlineMs: DEADLINE_MS, reuseMs: REUSE_MS });
   const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
 

@@ -15,19 +15,19 @@ export function notDistributable(verdict: Verdict): ServiceError {
   );
 }
 
+/** A release that is served now. */
+export interface CurrentRelease {
+  readonly release: ServedRelease;
+  readonly verdict: Verdict;
+  readonly attestation: NonNullable<Verdict['attestation']>;
+}
+
 /**
  * The current release of a channel and the verdict that makes it distributable.
  *
  * @throws ServiceError `not_distributable` (503)
  */
-export function requireCurrent(
-  serving: Serving,
-  channel: Channel,
-): {
-  readonly release: ServedRelease;
-  readonly verdict: Verdict;
-  readonly attestation: NonNullable<Verdict['attestation']>;
-} {
+export function requireCurrent(serving: Serving, channel: Channel): CurrentRelease {
   const verdict = serving.verdict(channel);
   const release = serving.state().current[channel];
   const { attestation } = verdict;

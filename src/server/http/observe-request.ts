@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
 /** The requests to log at level info; all others are logged at level debug. */
-export type AccessLogMode = 'all' | 'control' | 'none';
+type AccessLogMode = 'all' | 'control' | 'none';
 
 /** A finished request, as the metrics count it. */
 export interface RequestRecord {
@@ -14,17 +14,8 @@ export interface RequestRecord {
   readonly method: string;
   /** `null` if the client left before any byte of the response was sent. */
   readonly status: number | null;
-  /** Head and body on the wire. */
   readonly bytes: number;
   readonly seconds: number;
-}
-
-export interface RequestObserverOptions {
-  readonly logger: Logger;
-  readonly metrics: { request(record: RequestRecord): void };
-  readonly access: AccessLogMode;
-  /** Routes that are not `control`: resource bytes and probes. */
-  readonly busyRoutes: ReadonlySet<string>;
 }
 
 /** One request as the log sees it. */
@@ -41,7 +32,6 @@ export interface FinishedRequest {
   readonly route: string;
   /** Of the response; it counts only if the client got some of it. */
   readonly status: number;
-  /** Head and body on the wire. */
   readonly bytes: number;
   readonly seconds: number;
   readonly completed: boolean;
@@ -50,7 +40,13 @@ export interface FinishedRequest {
 }
 
 /** Makes the function that counts a request that has ended and writes its line. */
-export function createRequestRecorder(options: RequestObserverOptions): (finished: FinishedRequest) => void {
+export function createRequestRecorder(options: {
+  readonly logger: Logger;
+  readonly metrics: { request(record: RequestRecord): void };
+  readonly access: AccessLogMode;
+  /** Routes that are not `control`: resource bytes and probes. */
+  readonly busyRoutes: ReadonlySet<string>;
+}): (finished: FinishedRequest) => void {
   const { logger, metrics, access, busyRoutes } = options;
   return (finished) => {
     const { method, route, bytes, seconds, completed } = finished;

@@ -4,7 +4,6 @@ export interface RequestTarget {
   readonly path: string;
   /** Without the `?`; empty if there is no query. */
   readonly query: string;
-  /** Path and query. */
   readonly text: string;
 }
 
@@ -48,7 +47,6 @@ export function withPlainHost(target: RequestTarget, host: string): RequestTarge
   return { path, query: target.query, text: path + target.text.slice(target.path.length) };
 }
 
-/** @returns `null` for broken escapes */
 function decoded(text: string): string | null {
   return isWellEncoded(text) ? decodeURIComponent(text) : null;
 }

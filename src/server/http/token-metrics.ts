@@ -3,7 +3,6 @@ import { TOKEN_LIMITS, type TokenLimit } from './token-limits.ts';
 
 /** The metrics of tokens with limits. */
 export interface TokenMetrics {
-  /** @param id the configured id of the token, or `null` */
   limited(id: string | null, limit: TokenLimit): void;
 }
 

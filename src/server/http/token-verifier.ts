@@ -15,7 +15,6 @@ import type { TokenSource } from '../config/token-sources.ts';
 import { createTokenAllowance, type TokenAllowance, type TokenRefusal } from './token-limits.ts';
 import type { TokenMetrics } from './token-metrics.ts';
 
-/** Time between two checks of the files, milliseconds. */
 const LOOK_AGAIN_AFTER_MS = 1_000;
 
 /** The holder of an admin token. The id is the configured one, else the first 8 hexadecimal digits of the token's SHA-256. */
@@ -23,8 +22,7 @@ export interface TokenCaller extends Caller {
   readonly tokenId: string;
 }
 
-/** The result of a check of credentials. */
-export type TokenOutcome =
+type TokenOutcome =
   | {
       readonly ok: true;
       readonly caller: TokenCaller;
@@ -35,7 +33,6 @@ export type TokenOutcome =
 
 /** The parts of a request that can hold credentials. */
 export interface Credentials {
-  /** Each `Authorization` field of the request. */
   readonly authorization: readonly string[];
   readonly query: URLSearchParams;
   /** The answer to the request, which counts for the limits of the token until it has ended. */
@@ -52,16 +49,6 @@ export interface TokenVerifier {
   verify(credentials: Credentials): Promise<TokenOutcome>;
 }
 
-/** Settings and collaborators of a token verifier. */
-export interface TokenVerifierOptions {
-  readonly sources: readonly TokenSource[];
-  /** Learns each token, so that it is masked in logs. */
-  readonly secrets: Pick<SecretMask, 'learn'>;
-  readonly metrics: TokenMetrics;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** Makes a verifier that reads its files again when they change, so that tokens rotate without a restart. */
 export function createTokenVerifier({
   sources,
@@ -69,7 +56,13 @@ export function createTokenVerifier({
   metrics,
   clock,
   logger,
-}: TokenVerifierOptions): TokenVerifier {
+}: {
+  readonly sources: readonly TokenSource[];
+  readonly secrets: Pick<SecretMask, 'learn'>;
+  readonly metrics: TokenMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): TokenVerifier {
   const followed = sources.map((source) => ({
     source,
     // A token that rotates keeps its allowance.

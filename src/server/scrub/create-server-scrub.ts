@@ -1,31 +1,26 @@
+import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+
 import type { Clock } from '../../platform/process/clock.ts';
-import type { HashPool } from '../../platform/hashing/digests.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
-import type { Registry } from '../../platform/metrics/metrics.ts';
+import type { ServerParts } from '../assemble-server.ts';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { Serving } from '../serving/serving.ts';
-import { createLoadMeter } from './load-meter.ts';
 import { createScrubDamage } from './scrub-damage.ts';
 import { createScrubMetrics } from './scrub-metrics.ts';
 import { createScrubber, type Scrubber } from './scrubber.ts';
 import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
 
-export interface ServerScrubOptions {
-  readonly serving: Serving;
-  readonly pool: HashPool;
-  readonly registry: Registry;
-  /** Bytes in flight to clients. */
-  readonly inFlight: { readonly load: number };
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-}
-
-/** Puts the scrub of a server together as configured; `null` when it is switched off. */
-export function createServerScrub(config: ServerConfiguration, options: ServerScrubOptions): Scrubber | null {
+/**
+ * Puts the scrub of a server together as configured; `null` when it is switched off.
+ *
+ * @param server.inFlight bytes in flight to clients
+ */
+export function createServerScrub(
+  config: ServerConfiguration,
+  { pool, registry, clock, random, logger }: ServerParts,
+  { serving, inFlight }: { readonly serving: Serving; readonly inFlight: { readonly load: number } },
+): Scrubber | null {
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;
-  const { serving, pool, clock, random, logger, inFlight } = options;
   const found = createScrubDamage(serving);
   return createScrubber({
     serving,
@@ -34,11 +29,33 @@ export function createServerScrub(config: ServerConfiguration, options: ServerSc
     share: { bytesPerSecond, share },
     restSeconds,
     store: stateFile === undefined ? NO_STATE_STORE : createScrubStateFile({ path: stateFile, logger }),
-    load: createLoadMeter({ clock, inFlight }),
-    metrics: createScrubMetrics(options.registry, found),
+    load: createLoadMeter(clock, inFlight),
+    metrics: createScrubMetrics(registry, found),
     found,
     clock,
     random,
     logger,
   });
+}
+
+const WINDOW_MS = 1_000;
+
+/**
+ * Makes the function that measures how busy this server is, 0 to 1: the busy share of its event loop in the last
+ * second, or the used share of the budget for bytes in flight, whichever is larger.
+ */
+function createLoadMeter(clock: Clock, inFlight: { readonly load: number }): () => number {
+  let since: EventLoopUtilization = performance.eventLoopUtilization();
+  let measuredAt = clock.monotonic();
+  let utilization = 0;
+  return () => {
+    const now = clock.monotonic();
+    if (now - measuredAt >= WINDOW_MS) {
+      const current = performance.eventLoopUtilization();
+      ({ utilization } = performance.eventLoopUtilization(current, since));
+      since = current;
+      measuredAt = now;
+    }
+    return Math.max(utilization, inFlight.load);
+  };
 }

@@ -3,7 +3,6 @@ import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 
 /** The damaged objects that the scrub of this process found. */
 export interface ScrubDamage {
-  /** Remembers a damaged object of a manifest that is served. */
   note(blake3: string, index: ManifestIndex): void;
   /** The number of objects found in releases that the attestation still names, also of withdrawn ones. */
   count(): number;
@@ -12,7 +11,7 @@ export interface ScrubDamage {
 /** Maximum number of objects that are remembered; a volume that lost more is counted up to this number. */
 const NOTED_MAX = 10_000;
 
-/** Creates the memory. A release that is gone takes its findings with it: nobody can mend them, and nobody has to. */
+/** Creates the memory. The findings of a release that is gone are dropped: they cannot be repaired, and need not be. */
 export function createScrubDamage(serving: Pick<Serving, 'state'>): ScrubDamage {
   const found = new Map<string, string>();
   const isGone = (releaseId: string): boolean => {

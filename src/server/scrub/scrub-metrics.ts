@@ -10,7 +10,6 @@ export interface ScrubMetrics {
   readonly bytes: Counter;
   readonly damage: Counter<'kind'>;
   readonly skipped: Counter;
-  /** Shows the progress. */
   show(state: ScrubState): void;
 }
 

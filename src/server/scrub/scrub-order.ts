@@ -12,7 +12,6 @@ export interface ScrubObject {
   readonly blocks?: Blake3Hex;
   /** One destination that has these bytes; computed on request. */
   destination(): string;
-  /** The manifest that it comes from. */
   readonly index: ManifestIndex;
 }
 

@@ -1,6 +1,5 @@
 /** The share of the machine that the scrub may use. */
 export interface ScrubShare {
-  /** Maximum number of bytes read per second. */
   readonly bytesPerSecond: number;
   /** Maximum share of the time that it works, 0 to 1. */
   readonly share: number;

@@ -5,22 +5,18 @@ import { SCRUB_STEPS } from './scrub-order.ts';
 import { beginPass, type ScrubState } from './scrub-state.ts';
 import type { ScrubStateStore } from './scrub-state-file.ts';
 
-/** Milliseconds between two saves of the position. */
 const SAVE_MS = 10_000;
 
 /** The position of the scrub in its pass, kept across restarts. */
 export interface ScrubProgress {
   readonly state: ScrubState;
-  /** Restores the position that was saved last, if there is one. */
   load(): Promise<void>;
   save(): Promise<void>;
   countBytes(bytes: number): void;
   finishObject(blake3: string, isDamaged: boolean): Promise<void>;
   /** Goes to the next step; returns false when the last step of the pass is finished. */
   finishStep(): Promise<boolean>;
-  /** Logs the pass, and saves the beginning of the next one. */
   finishPass(): Promise<void>;
-  /** Begins the next pass, after the rest. */
   beginPass(): Promise<void>;
 }
 
@@ -31,7 +27,6 @@ export function createScrubProgress(options: {
   /** Seconds between the end of a pass and the beginning of the next. */
   readonly restSeconds: number;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1. */
   readonly random: () => number;
   readonly logger: Logger;
 }): ScrubProgress {

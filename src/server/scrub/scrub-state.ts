@@ -25,20 +25,15 @@ const schema = z.object({
 
 /** The progress of the scrub. */
 export interface ScrubState {
-  /** Number of the pass, from 1. */
   readonly pass: number;
   /** The step that the pass began with; the pass ends before it reaches this step again. */
   readonly firstStep: number;
   readonly stepsDone: number;
   /** Digest of the last object checked in the current step; empty at its beginning. */
   readonly after: string;
-  /** Unix seconds. */
   readonly begunAt: number;
-  /** Checked in this pass. */
   readonly objects: number;
-  /** Read in this pass. */
   readonly bytes: number;
-  /** Found missing or damaged in this pass. */
   readonly damaged: number;
   /** Time when the last pass was completed, Unix seconds. */
   readonly completedAt: number | null;

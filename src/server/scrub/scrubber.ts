@@ -15,7 +15,6 @@ import { createScrubProgress, type ScrubProgress } from './scrub-progress.ts';
 import { stepOf } from './scrub-state.ts';
 import type { ScrubStateStore } from './scrub-state-file.ts';
 
-/** Milliseconds between two checks whether anything is served. */
 const IDLE_MS = 1_000;
 /** Tries for an object that could not be read because the server was busy, and the milliseconds between them. */
 const TRIES = 3;
@@ -32,10 +31,10 @@ export interface Scrubber {
   stop(): Promise<void>;
 }
 
-export interface ScrubberOptions {
+interface ScrubberOptions {
   readonly serving: Pick<Serving, 'state' | 'reportDamage'>;
   readonly root: string;
-  readonly pool: Pick<HashPool, 'hashContent'>;
+  readonly pool: Pick<HashPool, 'hashContent' | 'hashBlocks'>;
   readonly share: ScrubShare;
   /** Seconds between the end of a pass and the beginning of the next. */
   readonly restSeconds: number;
@@ -45,7 +44,6 @@ export interface ScrubberOptions {
   readonly metrics: ScrubMetrics;
   readonly found: Pick<ScrubDamage, 'note'>;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1. */
   readonly random: () => number;
   readonly logger: Logger;
 }
@@ -129,13 +127,10 @@ function isServed(serving: ScrubberOptions['serving'], index: ManifestIndex): bo
 interface ScrubInspection {
   /** Marks the start of work for which {@link rest} compensates. */
   beginWork(): void;
-  /** Rests for as long as the work since then requires. */
   rest(bytes: number): Promise<void>;
-  /** Checks one object; returns whether it is damaged. */
   look(object: ScrubObject): Promise<boolean>;
 }
 
-/** The reading of objects, at the pace that the configuration allows. */
 function createScrubInspection(
   options: ScrubberOptions,
   progress: ScrubProgress,

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import type { ReadServiceState } from './service-state-reader.ts';
 
-/** Milliseconds between two looks. The state also changes with time alone, so nothing announces every change. */
+/** Milliseconds between two checks. The state also changes with time alone, so nothing announces every change. */
 const LOOK_MS = 1000;
 
 /** Milliseconds after which a start that waits for something outside of this server is worth a warning. */
@@ -44,7 +44,6 @@ export function createServiceStateLog(options: {
   });
 }
 
-/** Working is not worth a warning, and neither is a start. */
 const QUIET: ReadonlySet<ServiceState['state']> = new Set(['healthy', 'starting', 'stopping']);
 /** Reasons of a start that makes progress, however long it takes. */
 const AT_WORK: ReadonlySet<ServiceState['reason']> = new Set(['Syncing', 'SnapshotLoading']);

@@ -4,7 +4,6 @@ import { SERVICE_REASON_NAMES } from '../../domain/service-state/service-reasons
 import { SERVICE_STATE_NAMES, type ServiceState } from '../../domain/service-state/service-state.ts';
 import type { ReadServiceState } from './service-state-reader.ts';
 
-/** The values of the label `channel`: the service as a whole, and each channel. */
 const SUBJECTS = ['all', ...CHANNELS] as const;
 
 /** Registers the gauges of the state; every value of a label has a sample from the start. */
@@ -24,7 +23,7 @@ export function registerServiceState(registry: Registry, read: ReadServiceState)
     values: readonly string[],
     valueOf: (state: ServiceState) => string,
   ): void {
-    const gauge: Gauge = new Gauge({
+    const gauge: Gauge<string> = new Gauge({
       name,
       help: `1 for the ${label} of the service and of each channel as /healthz shows it, 0 for all others.`,
       labelNames: ['channel', label],

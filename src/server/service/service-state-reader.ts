@@ -45,14 +45,14 @@ function withClock(told: ServiceFacts['conditions'], ahead: number | null): Serv
 }
 
 /**
- * Makes the function that keeps {@link OUTLASTING_CONDITIONS} among the conditions while the daemon starts: it tells its other
- * conditions afterwards, and until then nothing ends these.
+ * Makes the function that keeps {@link OUTLASTING_CONDITIONS} among the conditions while the daemon starts: until it
+ * has started, it does not report whether they have ended.
  */
 function createConditionMemory(): (told: ServiceFacts['conditions']) => ServiceFacts['conditions'] {
   let lasting: readonly DaemonCondition[] = [];
   return (told) => {
     if (told?.some(({ code }) => code === 'starting') === true) return [...told, ...lasting];
-    // A poll without a usable answer tells nothing.
+    // A poll without a usable answer says nothing about them.
     if (told !== null) lasting = told.filter(({ code }) => OUTLASTING_CONDITIONS.has(code));
     return told ?? (lasting.length === 0 ? null : lasting);
   };

@@ -1,17 +1,14 @@
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import type { ServiceAnswer, ServiceState } from '../../domain/service-state/service-state.ts';
 
-/** The last answer for the service or for one channel. Times are Unix seconds. */
 interface Told {
   readonly state: ServiceState['state'];
   readonly reason: ServiceState['reason'];
   readonly since: number;
-  /** When it was looked at last. */
   readonly seenAt: number;
 }
 
-/** Puts the time of the last change of state or reason into an answer. */
-export type NoteTimes = (answer: ServiceAnswer, nowSeconds: number) => ServiceAnswer;
+type NoteTimes = (answer: ServiceAnswer, nowSeconds: number) => ServiceAnswer;
 
 /**
  * Makes the function that remembers since when the service and each channel have their state and reason. The facts tell only since
@@ -42,7 +39,7 @@ export function createStateTimes(): NoteTimes {
   };
 }
 
-/** A cause that began after the last look tells when the state changed. */
+/** A cause that began after the last check is the time of the change. */
 function changedAt(last: Told | undefined, since: number, now: number): number {
   if (last === undefined) return since;
   return since >= last.seenAt && since <= now ? since : now;

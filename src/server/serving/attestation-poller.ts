@@ -3,7 +3,6 @@ import type { AttestationAnswer, DaemonClient } from '../daemon-client/daemon-cl
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import type { OfferOutcome, ServingControl } from './serving.ts';
 
-/** Milliseconds between two polls of the daemon. */
 const POLL_INTERVALS = {
   /** First wait after a failed poll; each further failure doubles it, up to `failureLast`. */
   failureFirst: 500,
@@ -35,8 +34,7 @@ export const REFRESH_OUTCOMES = ['accepted', 'unchanged', 'refused', 'none', 'fa
 /** One of {@link REFRESH_OUTCOMES}. */
 export type RefreshOutcome = (typeof REFRESH_OUTCOMES)[number];
 
-/** Polls the daemon for attestations. */
-export interface AttestationPoller {
+interface AttestationPoller {
   /**
    * Polls the daemon once.
    *
@@ -56,7 +54,6 @@ export interface AttestationPollerOptions {
   readonly offer: (envelope: Uint8Array) => Promise<OfferOutcome>;
   readonly serving: Pick<ServingControl, 'rejection'>;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1, for jitter. */
   readonly random: () => number;
   readonly waitSeconds: number;
   readonly onOutcome: (outcome: RefreshOutcome, error: unknown) => void;
@@ -128,7 +125,6 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
   };
 }
 
-/** Whether a poll failed because the daemon is away or has not finished its start. */
 function isAbsence(error: unknown): boolean {
   if (!(error instanceof DaemonUnavailable)) return false;
   return error.code === 'unreachable' || error.daemonCode === 'backend_unavailable';

@@ -1,12 +1,10 @@
 import type { Clock } from '../../platform/process/clock.ts';
 
-/** Settings and collaborators of a bounded read. */
-export interface BoundedReadOptions<Value> {
+interface BoundedReadOptions<Value> {
   readonly read: () => Promise<Value>;
   /** Returns the result, or throws the error, of a call whose time has passed. */
   readonly onTimeout: () => Value;
   readonly clock: Clock;
-  /** Milliseconds that a caller waits. */
   readonly timeoutMs: number;
 }
 

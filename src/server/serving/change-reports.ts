@@ -8,12 +8,7 @@ import { isSameOutcome, type Verdict } from '../../domain/verdict/verdict.ts';
 import type { AcceptedEnvelope, DamageChange, ServingControl } from './serving.ts';
 import { firstOf } from './snapshot-trouble.ts';
 
-/** Reports changes of the evidence to the listeners. */
-export interface ChangeReports extends Pick<
-  ServingControl,
-  'watchDamage' | 'watchManifests' | 'watchAttestation'
-> {
-  /** Reports every difference between two consecutive pieces of evidence. */
+interface ChangeReports extends Pick<ServingControl, 'watchDamage' | 'watchManifests' | 'watchAttestation'> {
   report(before: Evidence, event: EvidenceEvent, after: Evidence): void;
   /**
    * Reports a manifest that cannot be read, or the first few objects that were missing when it was read. Only the loader
@@ -90,7 +85,6 @@ export function createChangeReports(
   };
 }
 
-/** The digests whose damage an event may have changed. */
 function touchedDigests(before: Evidence, event: EvidenceEvent, after: Evidence): Iterable<Blake3Hex> {
   if (event.type === 'damage-found') return event.found.map(({ report }) => report.blake3);
   if (before.damage === after.damage) return [];

@@ -11,6 +11,7 @@ import {
 } from '../../domain/verdict/evidence.ts';
 import { mustReadAgain } from '../../domain/verdict/reduce.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { createChangeReports } from './change-reports.ts';
 import { createDamageRecheck } from './damage-recheck.ts';
 import type { DigestFinder } from './digest-finder.ts';
@@ -19,11 +20,12 @@ import type { InspectObject } from './object-inspector.ts';
 import type { PendingRelease, Servable, ServedRelease, ServingControl } from './serving.ts';
 import { entriesHolding } from './snapshot-trouble.ts';
 
-export interface ServingOptions extends Pick<EvidenceStoreOptions, 'finder' | 'createBinder' | 'clock'> {
-  /** Verifies an envelope with the keys that are trusted now. */
+interface ServingOptions {
+  readonly finder: DigestFinder;
+  readonly createBinder: EvidenceStoreOptions['createBinder'];
+  readonly clock: Clock;
   readonly verify: (envelope: Uint8Array) => Result<VerifiedAttestation, Refusal>;
   readonly inspect: InspectObject;
-  /** Called once for every change of the outcome of a channel's verdict. */
   readonly onVerdict: (verdict: Verdict, previous: Verdict | null) => void;
   /** Called for the first damage, and for a new attestation while damage is known, so that a recheck follows soon. */
   readonly onTrouble: () => void;
@@ -116,12 +118,7 @@ export function createServing(options: ServingOptions): ServingControl {
   };
 }
 
-/** Finds the snapshots that hold damaged bytes. */
-function locate(
-  report: DamageReport,
-  store: Pick<EvidenceStore, 'binder' | 'known'>,
-  finder: DigestFinder,
-): FoundDamage {
+function locate(report: DamageReport, store: EvidenceStore, finder: DigestFinder): FoundDamage {
   const { damage } = store.known().evidence;
   const holders = [...store.binder.all()].flatMap(([snapshotId, bound]) => {
     const held = bound.ok ? entriesHolding(bound, report.blake3, finder, damage.keys()) : null;

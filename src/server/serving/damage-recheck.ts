@@ -6,19 +6,15 @@ import type { InspectObject } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
 import { entryHolding, type ObjectEntry } from './snapshot-trouble.ts';
 
-export interface DamageRecheckDependencies {
+/** Makes the function that checks every damaged object again. */
+export function createDamageRecheck(deps: {
   readonly evidence: () => Evidence;
-  readonly binder: Pick<SnapshotBinder, 'all'>;
+  readonly binder: SnapshotBinder;
   readonly finder: DigestFinder;
   readonly inspect: InspectObject;
-  /** Called when the kind of an object's damage has changed. */
   readonly onDamaged: (report: DamageReport) => void;
-  /** Called with the digests whose objects are sound. */
   readonly onRepaired: (digests: readonly Blake3Hex[]) => void;
-}
-
-/** Makes the function that checks every damaged object again. */
-export function createDamageRecheck(deps: DamageRecheckDependencies): () => Promise<void> {
+}): () => Promise<void> {
   const memories = new WeakMap<DamageReport, unknown>();
 
   const entryOf = (blake3: Blake3Hex): ObjectEntry | null => {
@@ -29,7 +25,6 @@ export function createDamageRecheck(deps: DamageRecheckDependencies): () => Prom
     return wantedDocuments(deps.evidence()).get(blake3) ?? null;
   };
 
-  /** Checks one object; returns whether its damage is over. */
   const recheck = async (report: DamageReport): Promise<boolean> => {
     const { blake3 } = report;
     const entry = entryOf(blake3);

@@ -19,24 +19,11 @@ const BATCH_MS = 50;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 30_000;
 
-/** Tells the daemon about damage that this server finds. */
-export interface DamageSender {
+interface DamageSender {
   start(): void;
-  /** Resolves when the request in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Collaborators of the sender. */
-export interface DamageSenderOptions {
-  readonly serving: Pick<Serving, 'watchDamage' | 'watchManifests'>;
-  readonly client: Pick<DaemonClient, 'postDamage'>;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
-
-/** A damaged object and the number of times that its report must still be sent. */
 interface PendingReport {
   readonly report: ReportedObject;
   readonly sendsLeft: number;
@@ -47,7 +34,13 @@ interface PendingReport {
  * minute, up to {@link SENDS} times, while the object is damaged. While the daemon is unavailable it retries with
  * backoff. No request waits for it.
  */
-export function createDamageSender(options: DamageSenderOptions): DamageSender {
+export function createDamageSender(options: {
+  readonly serving: Pick<Serving, 'watchDamage' | 'watchManifests'>;
+  readonly client: Pick<DaemonClient, 'postDamage'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}): DamageSender {
   const { client, clock, logger } = options;
   const pending = new Map<Blake3Hex, PendingReport>();
   const due = new Set<Blake3Hex>();
@@ -68,7 +61,6 @@ export function createDamageSender(options: DamageSenderOptions): DamageSender {
   options.serving.watchDamage(noteChange);
   options.serving.watchManifests(noteChange);
 
-  /** Counts a report as sent, unless it changed while it was being sent. */
   const settle = (blake3: Blake3Hex, sent: PendingReport): void => {
     if (pending.get(blake3) !== sent) return;
     due.delete(blake3);

@@ -12,13 +12,12 @@ import { nextServingState, NOTHING_SERVED } from './serving-state.ts';
 import type { SnapshotBinder, SnapshotBinderOptions } from './snapshot-binder.ts';
 import { entriesHolding, snapshotEvidence } from './snapshot-trouble.ts';
 
-/** The evidence and everything derived from it, so that requests only look it up. */
+/** The evidence and everything derived from it, so that requests only read it. */
 export interface Known {
   readonly evidence: Evidence;
   readonly state: ServingState;
   /** The wall-clock interval in which the passing of time alone changes nothing. */
   readonly steady: { readonly from: number; readonly until: number };
-  /** Verdicts on releases that were asked for. */
   readonly servables: WeakMap<ServedRelease | PendingRelease, Servable>;
 }
 
@@ -37,12 +36,9 @@ export interface EvidenceStore {
 
 export interface EvidenceStoreOptions {
   readonly finder: DigestFinder;
-  /** Makes the binder, which calls `onBound` for every snapshot that it has read. */
   readonly createBinder: (onBound: SnapshotBinderOptions['onBound']) => SnapshotBinder;
   readonly clock: Clock;
-  /** Called after every event. */
   readonly onEvent: (before: Evidence, event: EvidenceEvent, after: Evidence) => void;
-  /** Called after the evidence includes a snapshot that was read. */
   readonly onBound: SnapshotBinderOptions['onBound'];
 }
 

@@ -2,16 +2,13 @@ import type { LoadOutcome } from './load-snapshot.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 
 /** Reads snapshots one at a time, because each read already uses a core. */
-export interface LoadQueue {
-  /** Queues a snapshot unless it is already queued. */
+interface LoadQueue {
   add(snapshotId: SnapshotId): void;
   /** Drops all other snapshots, including the one being read, and sorts the queue into this order. */
   keepOnly(snapshotIds: ReadonlySet<SnapshotId>): void;
-  /** Ends the read in progress without a result. */
   abort(): void;
   /** Reads everything in the queue; resolves when the queue is empty. */
   run(): Promise<void>;
-  /** Ends all reads for good. */
   stop(): Promise<void>;
 }
 

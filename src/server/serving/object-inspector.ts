@@ -5,8 +5,7 @@ import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
 import type { ObjectEntry } from './snapshot-trouble.ts';
 
-/** The result of one inspection of a damaged object. */
-export interface Inspection {
+interface Inspection {
   readonly sound: boolean;
   readonly kind: DamageKind;
   readonly message: string;
@@ -24,7 +23,6 @@ export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Ins
 
 interface Memory {
   readonly identity: FileIdentity;
-  /** The damage that was found; `null` when the object was sound. */
   readonly found: ObjectDamage | null;
 }
 
@@ -44,9 +42,13 @@ export function createObjectInspector({
     try {
       const { identity } = object;
       if (memory !== null && sameIdentity(memory.identity, identity)) return memory;
-      const { size, blake3 } = await pool.hashContent(object.fd, { blocks: false });
-      if (size !== entry.size) return { identity, found: 'size_mismatch' };
-      return { identity, found: blake3 === entry.blake3 ? null : 'digest_mismatch' };
+      // Readers get the copy in the page cache, the next start the one on the disk: both must be sound.
+      for (const fromDisk of [true, false]) {
+        const { size, blake3 } = await pool.hashContent(object.fd, { blocks: false, fromDisk });
+        if (size !== entry.size) return { identity, found: 'size_mismatch' };
+        if (blake3 !== entry.blake3) return { identity, found: 'digest_mismatch' };
+      }
+      return { identity, found: null };
     } finally {
       await object.close();
     }

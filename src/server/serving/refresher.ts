@@ -9,12 +9,11 @@ import type { ServingControl } from './serving.ts';
 import type { SnapshotVolume } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_INTERVALS = {
   /** At the volume, with trouble and without. */
   trouble: 2_000,
   calm: 10_000,
-  /** At the key files. */
   keys: 1_000,
 } as const;
 
@@ -28,7 +27,7 @@ export interface Refresher {
   stop(): Promise<void>;
 }
 
-export interface RefresherOptions extends Omit<AttestationPollerOptions, 'offer'> {
+interface RefresherOptions extends Omit<AttestationPollerOptions, 'offer'> {
   readonly serving: Pick<
     ServingControl,
     'offerEnvelope' | 'rejection' | 'observeVolume' | 'observeKeys' | 'tick' | 'hasTrouble' | 'recheck'
@@ -124,7 +123,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   };
 }
 
-/** Looks at the volume for the loop, and for an envelope that arrives while no volume is known. */
+/** Checks the volume for the loop, and for an envelope that arrives while no volume is known. */
 function createLook(
   serving: Pick<ServingControl, 'offerEnvelope' | 'observeVolume'>,
   volume: SnapshotVolume,
@@ -138,14 +137,13 @@ function createLook(
   return {
     look,
     offer: async (envelope) => {
-      // The first start of a daemon makes the volume a moment before its first attestation, between two looks of the loop.
+      // The first start of a daemon makes the volume a moment before its first attestation, between two checks of the loop.
       if (!isReadable) await look();
       return serving.offerEnvelope(envelope);
     },
   };
 }
 
-/** A signal that ends the current round of a loop; the next round has a new one. */
 function createRestart(): { readonly signal: AbortSignal; restart(): void } {
   let abort = new AbortController();
   return {

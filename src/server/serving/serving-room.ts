@@ -35,14 +35,13 @@ export interface ServingMetrics {
   refresh(outcome: RefreshOutcome): void;
 }
 
-export interface ServingRoomOptions {
+interface ServingRoomOptions {
   readonly root: string;
   readonly trustedKeys: TrustedKeyRing;
   readonly client: Pick<DaemonClient, 'fetchAttestation'>;
   readonly waitSeconds: number;
   readonly pool: HashPool;
   readonly metrics: ServingMetrics;
-  /** Called after every change of a verdict. */
   readonly onVerdict?: () => void;
   readonly clock: Clock;
   readonly random: () => number;
@@ -53,7 +52,6 @@ export interface ServingRoomOptions {
 export interface ServingRoom {
   readonly serving: ServingControl;
   readonly refresher: Refresher;
-  /** Ends the loops and the loads. */
   stop(): Promise<void>;
 }
 
@@ -109,11 +107,7 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   };
 }
 
-function createVolume({
-  root,
-  clock,
-  logger,
-}: Pick<ServingRoomOptions, 'root' | 'clock' | 'logger'>): SnapshotVolume {
+function createVolume({ root, clock, logger }: ServingRoomOptions): SnapshotVolume {
   return createSnapshotVolume({
     root,
     readStoreId: async (path) => (await readStoreFormat(path)).store_id,
@@ -128,7 +122,6 @@ function createVolume({
   });
 }
 
-/** Whether the object of an entry is present and has the right size. */
 async function isUsable(root: string, { blake3, size }: ManifestEntry): Promise<boolean> {
   try {
     await (await openObject({ root, blake3, size })).close();
@@ -147,10 +140,7 @@ function createOutcomeLog({
   logger,
   metrics,
   clock,
-}: Pick<ServingRoomOptions, 'logger' | 'metrics' | 'clock'>): (
-  outcome: RefreshOutcome,
-  error: unknown,
-) => void {
+}: ServingRoomOptions): (outcome: RefreshOutcome, error: unknown) => void {
   const startedAt = clock.monotonic();
   let last = '';
   let hadGood = false;

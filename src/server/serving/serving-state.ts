@@ -3,7 +3,6 @@ import type { SnapshotId } from '../../domain/release/digest.ts';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Evidence } from '../../domain/verdict/evidence.ts';
 import { isManifestOf, releaseEvidence, type Subject } from '../../domain/verdict/release-evidence.ts';
-import { documentOf } from '../../domain/verdict/release-document.ts';
 import type { ManifestIndex } from '../../snapshot/manifest/manifest-index.ts';
 import type { PendingRelease, ServedRelease, ServingState } from './serving.ts';
 
@@ -39,7 +38,8 @@ export function nextServingState(
       releaseId: authorized.release_id,
       snapshotId: authorized.snapshot_id,
       attested: authorized,
-      document: documentOf(authorized, snapshot),
+      currentSince: 'current_since' in authorized ? authorized.current_since : null,
+      document: authorized.server_info,
       index,
     };
   };

@@ -15,6 +15,8 @@ export interface ServedRelease {
   readonly releaseId: ReleaseId;
   readonly snapshotId: SnapshotId;
   readonly attested: AttestedRelease;
+  /** Unix seconds since when it is current; `null` for an earlier or announced release. */
+  readonly currentSince: number | null;
   /** Its server-info document; `null` when it has none. */
   readonly document: ServerInfoDocument | null;
   readonly index: ManifestIndex;
@@ -27,12 +29,10 @@ export interface PendingRelease extends Pick<ServedRelease, 'channel' | 'release
 
 /** The releases that are served at one instant. Immutable: a switch replaces the whole object. */
 export interface ServingState {
-  /** Increases with every switch. */
   readonly generation: number;
   readonly current: Readonly<Record<Channel, ServedRelease | null>>;
   /** Current and retained releases by id. */
   readonly byReleaseId: ReadonlyMap<string, ServedRelease>;
-  /** By release id. */
   readonly pending: ReadonlyMap<string, PendingRelease>;
 }
 
@@ -88,11 +88,8 @@ export interface ServingControl extends Serving {
   observeKeys(keyIds: readonly string[]): void;
   /** Updates verdicts and state to the current time. */
   tick(): void;
-  /** Whether there is trouble that a recheck could find repaired. */
   hasTrouble(): boolean;
-  /** Checks everything in trouble again. */
   recheck(): Promise<void>;
-  /** The newest accepted attestation. */
   attestation(): VerifiedAttestation | null;
   /** The same as the daemon signed it. */
   envelope(): Uint8Array | null;
@@ -100,6 +97,5 @@ export interface ServingControl extends Serving {
   watchAttestation(listener: (accepted: AcceptedEnvelope) => void): void;
   /** Why the newest envelope was refused, or `null` if it was not. */
   rejection(): AttestationRejection | null;
-  /** Ends all reads of snapshots for good. */
   stop(): Promise<void>;
 }

@@ -13,22 +13,18 @@ const PROBE_CONCURRENCY = 2;
 export interface SnapshotBinder {
   /** The last result of reading a snapshot; `null` during its first read, or if the snapshot is not wanted. */
   get(snapshotId: SnapshotId): LoadOutcome | null;
-  /** The snapshots that were read. */
   all(): Iterable<readonly [SnapshotId, LoadOutcome]>;
   /** Sets the snapshots to hold, most urgent first. Keeps the loaded ones, drops all others and ends their reads. */
   want(snapshotIds: ReadonlySet<SnapshotId>): void;
   /** Drops all data read from the volume; wanted snapshots are read again. */
   invalidate(): void;
-  /** Checks everything in trouble again; resolves when that is done. */
   recheck(): Promise<void>;
-  /** Ends all loads for good. */
   stop(): Promise<void>;
 }
 
 export interface SnapshotBinderOptions {
   /** Reads and checks one snapshot off the event loop; throws only when the signal is aborted. */
   readonly load: (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome>;
-  /** Whether the object of an entry is present and has the right size. */
   readonly probe: (entry: ManifestEntry) => Promise<boolean>;
   /** Called after a wanted snapshot was read, or after some of its missing objects came back. */
   readonly onBound: (snapshotId: SnapshotId, outcome: LoadOutcome) => void;

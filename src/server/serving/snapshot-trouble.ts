@@ -9,7 +9,6 @@ import {
 } from '../../domain/verdict/evidence.ts';
 import type { DigestFinder } from './digest-finder.ts';
 
-/** A snapshot whose manifest could be read. */
 type ReadSnapshot = LoadOutcome & { readonly ok: true };
 
 /** The part of a manifest entry that a check of its object needs. */
@@ -29,7 +28,6 @@ export function snapshotEvidence(outcome: LoadOutcome): SnapshotEvidence {
       count: missing.length,
       examples: firstOf(missing).map((position): string => index.destination(position)),
     },
-    document: index.header.server_info,
   };
 }
 
@@ -72,7 +70,6 @@ export function entryHolding(
   return position === undefined ? null : index.entry(position);
 }
 
-/** Whether an ascending list contains this number. */
 function includesSorted(sorted: ArrayLike<number>, wanted: number): boolean {
   let low = 0;
   let high = sorted.length - 1;

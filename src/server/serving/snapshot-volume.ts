@@ -9,17 +9,6 @@ export interface SnapshotVolume {
   look(): Promise<VolumeState>;
 }
 
-export interface SnapshotVolumeOptions {
-  readonly root: string;
-  /** Reads and checks FORMAT; returns the store id. */
-  readonly readStoreId: (root: string) => Promise<string>;
-  readonly clock: Clock;
-  /** Called with the error when the volume becomes unreadable, and whether it was never readable, for the log. */
-  readonly onFailure: (error: unknown, wasNeverReadable: boolean) => void;
-  /** Milliseconds after which a mount that does not answer counts as absent. */
-  readonly timeoutMs: number;
-}
-
 /** Makes the observer of one volume. */
 export function createSnapshotVolume({
   root,
@@ -27,7 +16,15 @@ export function createSnapshotVolume({
   clock,
   onFailure,
   timeoutMs,
-}: SnapshotVolumeOptions): SnapshotVolume {
+}: {
+  readonly root: string;
+  readonly readStoreId: (root: string) => Promise<string>;
+  readonly clock: Clock;
+  /** Called with the error when the volume becomes unreadable, and whether it was never readable, for the log. */
+  readonly onFailure: (error: unknown, wasNeverReadable: boolean) => void;
+  /** Milliseconds after which a mount that does not answer counts as absent. */
+  readonly timeoutMs: number;
+}): SnapshotVolume {
   let isFailing = false;
   let wasNeverReadable = true;
   const read = async (): Promise<VolumeState> => {

@@ -13,16 +13,17 @@ export interface TrustedKeyRing {
   refresh(): Promise<boolean>;
 }
 
-export interface TrustedKeyRingOptions {
-  /** The keys that were read at startup. */
+/** Makes a ring that reads its keys again on every `refresh`, so that keys rotate without a restart. */
+export function createTrustedKeyRing({
+  first,
+  load,
+  logger,
+}: {
   readonly first: readonly TrustedKey[];
   /** Reads all keys, or returns every problem. */
   readonly load: () => Promise<Result<readonly TrustedKey[], readonly string[]>>;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
-}
-
-/** Makes a ring that reads its keys again on every `refresh`, so that keys rotate without a restart. */
-export function createTrustedKeyRing({ first, load, logger }: TrustedKeyRingOptions): TrustedKeyRing {
+}): TrustedKeyRing {
   let keys = first;
   let trouble = '';
   return {

@@ -1,7 +1,7 @@
 import { MAX_DAMAGE, type DamageReport } from '../../domain/verdict/evidence.ts';
 import type { PrimaryMessage, SharedEnvelope, SharedMessage } from './worker-messages.ts';
 
-/** Passes what one worker tells to all others, and keeps the evidence for those that start later. */
+/** Passes the messages of one worker to all others, and keeps the evidence for those that start later. */
 export interface EvidenceRelay<W> {
   take(from: W, message: SharedMessage): void;
   /** The evidence for a worker that starts now. */
@@ -14,7 +14,6 @@ export function createEvidenceRelay<W>(
 ): EvidenceRelay<W> {
   const damage = new Map<string, DamageReport>();
   let attestation: SharedEnvelope | null = null;
-  /** Whether the message tells something new. */
   const keep = (message: SharedMessage): boolean => {
     switch (message.kind) {
       case 'slipway:minute':

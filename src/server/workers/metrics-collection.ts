@@ -38,7 +38,6 @@ export class MetricsCollection {
     return collection.answers;
   }
 
-  /** Records an answer. */
   take(worker: WorkerProcess, id: number, metrics: readonly MetricObject[]): void {
     const collection = this.#open.get(id);
     if (collection?.waiting.delete(worker) !== true) return;
@@ -46,7 +45,6 @@ export class MetricsCollection {
     if (collection.waiting.size === 0) collection.done();
   }
 
-  /** Stops waiting for a worker that ended. */
   forget(worker: WorkerProcess): void {
     for (const collection of this.#open.values()) {
       if (collection.waiting.delete(worker) && collection.waiting.size === 0) collection.done();

@@ -16,15 +16,12 @@ export interface SharedServingParts {
 
 /** The differences for a process that shares its port with others. */
 export interface SharedServing {
-  /** Number of processes. */
   readonly processes: number;
-  /** Whether this process runs the scrub. */
   readonly scrubs: boolean;
   /** Milliseconds to wait for the first settled verdict before clients are accepted; others serve them meanwhile. */
   readonly settleMs: number;
   /** The attestation that the others accepted last. */
   readonly firstEnvelope: Uint8Array | null;
-  /** Sends a minute of this process to the others. */
   shareMinute(own: MinuteOfProcess): void;
   /** Called once, before anything is served. The receiver of the registry serves the metrics. */
   join(parts: SharedServingParts): void;

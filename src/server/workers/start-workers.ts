@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { AggregatorRegistry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Lifecycle } from '../../platform/process/lifecycle.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -11,23 +11,23 @@ import { registerWorkerMetrics } from './worker-metrics.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { isWorkerMessage, type PrimaryMessage } from './worker-messages.ts';
 
-export interface WorkersDependencies {
-  /** Path of the program that a worker runs. */
-  readonly program: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly lifecycle: Lifecycle;
-  readonly version: string;
-  readonly random: () => number;
-}
-
 /**
  * Starts the worker processes behind one port, and `/metrics` of all of them together. This process accepts the
  * connections and hands each to the next worker in turn.
  *
  * @throws ListenError for the metrics port; WorkersFailedError
  */
-export async function startWorkers(config: ServerConfiguration, deps: WorkersDependencies): Promise<void> {
+export async function startWorkers(
+  config: ServerConfiguration,
+  deps: {
+    readonly program: string;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly lifecycle: Lifecycle;
+    readonly version: string;
+    readonly random: () => number;
+  },
+): Promise<void> {
   const { clock, logger, lifecycle, version, random } = deps;
   cluster.setupPrimary({ exec: deps.program, args: [] });
   const supervisor = createSupervisor({ config, fork: forkWorker, clock, random, logger });
@@ -39,7 +39,7 @@ export async function startWorkers(config: ServerConfiguration, deps: WorkersDep
       contentType: registry.contentType,
       metrics: async () => {
         const all = [...(await supervisor.collectMetrics()), await registry.getMetricsAsJSON()];
-        return await AggregatorRegistry.aggregate(all).metrics();
+        return await Registry.aggregate(all).metrics();
       },
     },
     ...config.metrics,

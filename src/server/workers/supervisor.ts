@@ -9,18 +9,16 @@ import { MetricsCollection } from './metrics-collection.ts';
 import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
 import type { WorkerExit, WorkerProcess } from './worker-process.ts';
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly config: ServerConfiguration;
   readonly fork: () => WorkerProcess;
   readonly clock: Clock;
-  /** 0 (inclusive) to 1. */
   readonly random: () => number;
   readonly logger: Logger;
 }
 
 /** The first worker did not come up. */
 export class WorkersFailedError extends Error {
-  /** Its exit code. */
   readonly code: number;
 
   constructor(code: number) {
@@ -40,7 +38,6 @@ export interface Supervisor {
   start(): Promise<{ readonly url: string; readonly hashing: string }>;
   /** Number of workers that accept clients now. */
   readonly running: number;
-  /** Number of times that a worker was started again. */
   readonly restarts: number;
   /** The metrics of every worker that answers within the time limit. */
   collectMetrics(): ReturnType<MetricsCollection['collect']>;
@@ -53,7 +50,6 @@ export interface Supervisor {
   stop(reason: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Waits before a worker that died is started again. */
 const RESTART = { baseMs: 500, capMs: 30_000 } as const;
 /** Exit code for a worker that was killed before it could listen. */
 const EXIT_KILLED = 70;
@@ -175,7 +171,7 @@ function startMessage(
 /** Creates the watch that kills workers whose event loop is blocked: all clients that are handed to them would wait. */
 function watchWorkers(
   watched: () => readonly Slot[],
-  { clock, logger }: Pick<SupervisorOptions, 'clock' | 'logger'>,
+  { clock, logger }: SupervisorOptions,
 ): ReturnType<typeof createHangWatch> {
   return createHangWatch({
     clock,
@@ -192,11 +188,7 @@ function watchWorkers(
 }
 
 /** Waits before a worker that died is started again, longer after each failure in a row. */
-async function backOff(
-  slot: Slot,
-  { clock, random }: Pick<SupervisorOptions, 'clock' | 'random'>,
-  signal: AbortSignal,
-): Promise<void> {
+async function backOff(slot: Slot, { clock, random }: SupervisorOptions, signal: AbortSignal): Promise<void> {
   const lived = clock.monotonic() - slot.startedAt;
   const { failures, waitMs } = restartBackoff(slot.failures, lived, RESTART, random());
   slot.failures = failures;
@@ -213,7 +205,6 @@ function createStartup(
   slots: readonly Slot[],
   run: (slot: Slot) => void,
 ): {
-  /** Whether any worker has accepted clients. */
   readonly hasListened: boolean;
   /** Starts the first; resolves when all of them accept clients. */
   begin(): Promise<StartedWorkers>;
@@ -246,9 +237,7 @@ function createStartup(
   };
 }
 
-/** The clean shutdown of all workers. */
 function createEnd(): {
-  /** Aborted when the shutdown begins. */
   readonly signal: AbortSignal;
   onExit(how: WorkerExit): void;
   stop(slots: readonly Slot[], reason: string, signal: AbortSignal): Promise<void>;

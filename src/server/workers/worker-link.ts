@@ -22,7 +22,6 @@ export interface WorkerStart {
 export interface WorkerLink {
   /** The instructions; `null` when the worker is stopped before it starts. */
   start(): Promise<WorkerStart | null>;
-  /** Reports that clients are accepted. */
   listening(server: { readonly url: string; readonly hashing: string }): void;
   /** Calls the listener when the worker must stop, even if that was requested before. */
   onStop(listener: (reason: string) => void): void;
@@ -31,8 +30,7 @@ export interface WorkerLink {
 /** Time limit for a replacement worker to prepare before it gets clients, milliseconds. */
 const SETTLE_MS = 30_000;
 
-/** The end of the channel in this process. */
-export interface WorkerChannel {
+interface WorkerChannel {
   on(event: 'message', listener: (message: unknown) => void): unknown;
   send?(message: WorkerMessage): unknown;
 }

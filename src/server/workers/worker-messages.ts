@@ -18,7 +18,6 @@ export type PrimaryMessage =
       /** Number of the worker, from 0; a replacement gets the number of the worker that died. */
       readonly slot: number;
       readonly config: ServerConfiguration;
-      /** Damage that the other processes know. */
       readonly damage: readonly DamageReport[];
       /** The attestation that the others accepted last; verified like any other. */
       readonly attestation: SharedEnvelope | null;

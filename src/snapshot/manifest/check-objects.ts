@@ -1,5 +1,4 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import { SERVER_INFO_NAME } from '../../domain/release/server-info-document.ts';
 import type { EntryTrouble } from '../../domain/verdict/evidence.ts';
 import { objectState, objectStateSync } from '../objects/object-state.ts';
 import type { ManifestIndex } from './manifest-index.ts';
@@ -10,11 +9,10 @@ export interface MissingObjects extends EntryTrouble {
   readonly indexes: Uint32Array<ArrayBuffer>;
 }
 
-/** How many entries are named as examples. */
-export const TROUBLE_EXAMPLES = 5;
+const TROUBLE_EXAMPLES = 5;
 
 /** Maximum number of entries that one {@link recheckObjects} checks; the rest stay unchanged. */
-export const RECHECK_MAX = 4096;
+const RECHECK_MAX = 4096;
 
 /**
  * Looks at every distinct object of a manifest, synchronously: for a worker thread. An object is there when it is a
@@ -37,16 +35,14 @@ export function checkObjects(root: string, index: ManifestIndex): MissingObjects
       bad.push(position);
     }
   }
-  const info = index.header.server_info;
-  const infoMissing = info !== undefined && objectStateSync(root, info.blake3, info.size) !== 'ok';
-  return troubleOf(index, bad, infoMissing);
+  return troubleOf(index, bad);
 }
 
 /**
  * Looks again at entries that were missing, to notice a repair.
  *
  * @param indexes positions in the index; beyond {@link RECHECK_MAX} of them they are taken to be missing still
- * @returns those that are still missing, with the server-info document looked at again too
+ * @returns those that are still missing
  */
 export async function recheckObjects(
   root: string,
@@ -61,26 +57,18 @@ export async function recheckObjects(
         : await objectState(root, index.blake3(position), index.size(position));
     if (state !== 'ok') bad.push(position);
   }
-  const info = index.header.server_info;
-  const infoMissing = info !== undefined && (await objectState(root, info.blake3, info.size)) !== 'ok';
-  return troubleOf(index, bad, infoMissing);
+  return troubleOf(index, bad);
 }
 
-function troubleOf(index: ManifestIndex, bad: readonly number[], serverInfoMissing: boolean): MissingObjects {
+function troubleOf(index: ManifestIndex, bad: readonly number[]): MissingObjects {
   const examples = bad.slice(0, TROUBLE_EXAMPLES).map((position): string => index.destination(position));
-  if (serverInfoMissing && examples.length < TROUBLE_EXAMPLES) examples.push(SERVER_INFO_NAME);
-  return {
-    count: bad.length + (serverInfoMissing ? 1 : 0),
-    examples,
-    indexes: Uint32Array.from(bad),
-  };
+  return { count: bad.length, examples, indexes: Uint32Array.from(bad) };
 }
 
 function isSet(bits: Uint8Array, position: number): boolean {
   return (((bits[position >> 3] ?? 0) >> (position & 7)) & 1) === 1;
 }
 
-/** Remembers the first position of each digest, in 4 bytes a slot. */
 class DigestSet {
   readonly #slots: Uint32Array;
 
@@ -90,7 +78,6 @@ class DigestSet {
     this.#slots = new Uint32Array(slots);
   }
 
-  /** The first position that has this digest: `position` itself when there was none. */
   firstWith(blake3: Blake3Hex, position: number, index: ManifestIndex): number {
     const mask = this.#slots.length - 1;
     // A digest is random already: its beginning is the hash.

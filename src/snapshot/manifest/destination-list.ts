@@ -18,7 +18,6 @@ export interface DestinationList {
   readonly blockOffsets: Uint32Array<ArrayBuffer>;
 }
 
-/** Builds a list whose number of destinations is known. */
 export class DestinationListBuilder {
   readonly #capacity: number;
   readonly #blockOffsets: Uint32Array<ArrayBuffer>;
@@ -109,7 +108,6 @@ export class DestinationListBuilder {
 /** Decodes destinations of a list, one at a time, into its own buffer. */
 export class DestinationCursor {
   readonly #list: DestinationList;
-  /** The destination it is at: the first {@link length} bytes. */
   readonly bytes: Buffer = Buffer.alloc(DESTINATION_MAX_BYTES);
   length = 0;
   #at = 0;
@@ -118,13 +116,11 @@ export class DestinationCursor {
     this.#list = list;
   }
 
-  /** Goes to a position, which must exist. */
   seek(position: number): void {
     this.#at = this.#list.blockOffsets[Math.floor(position / BLOCK_ENTRIES)] ?? 0;
     for (let left = position % BLOCK_ENTRIES; left >= 0; left -= 1) this.next();
   }
 
-  /** Goes to the next position, which must exist; from a new cursor, to the first one. */
   next(): void {
     const coded = this.#list.bytes;
     const shared = this.#readLength(coded);

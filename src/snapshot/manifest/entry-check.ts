@@ -10,7 +10,6 @@ export class ManifestContentError extends Error {
   }
 }
 
-/** Holds entries against the rules that span lines, and against the header. */
 export class EntryCheck {
   readonly #header: ManifestHeader;
   readonly #mediaTypes = new Set<string>();

@@ -44,14 +44,12 @@ export function createRawEntry(): RawEntry {
   };
 }
 
-/** Builds the columns of a manifest, entry by entry, in memory that is allotted once. */
 export class ManifestColumnsBuilder {
   readonly #header: ManifestHeader;
   readonly #capacity: number;
   readonly #digests: Uint8Array<ArrayBuffer>;
   readonly #sizes: Float64Array<ArrayBuffer>;
   readonly #crc64: Uint32Array<ArrayBuffer>;
-  /** The destinations added so far. */
   readonly destinations: DestinationListBuilder;
   readonly #mediaTypeIds: Uint16Array<ArrayBuffer>;
   readonly #localized: Uint8Array<ArrayBuffer>;
@@ -76,17 +74,14 @@ export class ManifestColumnsBuilder {
     this.#localized = new Uint8Array(Math.ceil(this.#capacity / 8));
   }
 
-  /** Entries added so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** Sum of their sizes. */
   get totalBytes(): number {
     return this.#totalBytes;
   }
 
-  /** Whether the entry added last is a localized one. */
   get lastIsLocalized(): boolean {
     const position = this.#length - 1;
     return position >= 0 && (((this.#localized[position >> 3] ?? 0) >> (position & 7)) & 1) === 1;

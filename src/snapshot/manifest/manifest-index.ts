@@ -11,7 +11,6 @@ import { DestinationCursor, type DestinationList } from './destination-list.ts';
 export interface ManifestColumns {
   readonly header: ManifestHeader;
   readonly snapshotId: SnapshotId;
-  /** Number of entries. */
   readonly length: number;
   /** 32 bytes an entry. */
   readonly digests: Uint8Array<ArrayBuffer>;
@@ -48,7 +47,6 @@ export interface ManifestIndex {
   /** A page: at most `limit` entries from `offset` on; empty past the end. */
   entries(offset: number, limit: number): ManifestEntry[];
   destination(position: number): Destination;
-  /** Bytes. */
   size(position: number): number;
   blake3(position: number): Blake3Hex;
   crc64(position: number): Crc64Decimal;
@@ -115,7 +113,6 @@ type Accessors = Pick<
   'destination' | 'size' | 'blake3' | 'crc64' | 'source' | 'mediaType' | 'blocks'
 >;
 
-/** Makes the functions that read one column each. */
 function createAccessors(columns: ManifestColumns): Accessors {
   const { length } = columns;
   const digests = bufferOver(columns.digests);
@@ -164,7 +161,6 @@ function createAccessors(columns: ManifestColumns): Accessors {
   };
 }
 
-/** Makes the function that finds the position of a destination in the hash table. */
 function createFinder({ destinations, table, seed }: ManifestColumns): ManifestIndex['find'] {
   const scratch = new Uint8Array(DESTINATION_MAX_BYTES);
   const encoder = new TextEncoder();
@@ -207,7 +203,6 @@ function createFinder({ destinations, table, seed }: ManifestColumns): ManifestI
   };
 }
 
-/** Makes the functions that scan the digests. */
 function createDigestScans({
   digests: column,
   length,

@@ -1,21 +1,19 @@
 import { randomInt } from 'node:crypto';
 import type { SnapshotId } from '../../domain/release/digest.ts';
-import { createThread } from '../../platform/threads/thread.ts';
+import { openThread } from '../../platform/threads/thread.ts';
 import type { MissingObjects } from './check-objects.ts';
 import { SnapshotFault } from '../volume/snapshot-fault.ts';
 import { HASH_SEEDS } from './destination-hash.ts';
 import { createManifestIndex, type ManifestIndex } from './manifest-index.ts';
-import type { ManifestCalls } from './manifest-worker.ts';
+import type { ManifestStore } from './manifest-worker.ts';
 
-/** A manifest that was read from the volume, verified and, if asked, compared with the objects that are there. */
 export interface LoadedManifest {
   readonly index: ManifestIndex;
   /** Nothing when the objects were not to be looked at. */
   readonly missing: MissingObjects;
 }
 
-/** A manifest to load. */
-export interface LoadManifestOptions {
+interface LoadManifestOptions {
   readonly root: string;
   readonly snapshotId: SnapshotId;
   /** Whether to look at every object (its metadata, not its bytes). */
@@ -41,7 +39,7 @@ export async function loadManifest({
   checkObjects,
   signal,
 }: LoadManifestOptions): Promise<LoadedManifest> {
-  const thread = createThread<ManifestCalls>({
+  const thread = openThread<ManifestStore>({
     purpose: 'loads a manifest',
     module: new URL('./manifest-worker.ts', import.meta.url),
     limits: HEAP_LIMITS,
@@ -51,7 +49,7 @@ export async function loadManifest({
   signal?.addEventListener('abort', close, { once: true });
   try {
     const job = { root, snapshotId, checkObjects, seed: randomInt(1, HASH_SEEDS) };
-    const outcome = await thread.call('load', job, { signal });
+    const outcome = await thread.calls.load(job, { signal });
     if (outcome.kind !== 'loaded') throw new SnapshotFault(outcome.kind, snapshotId, outcome.message);
     return { index: createManifestIndex(outcome.columns), missing: outcome.missing ?? NONE_MISSING };
   } finally {

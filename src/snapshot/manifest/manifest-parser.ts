@@ -61,7 +61,6 @@ export function parseManifestFile(fd: number, snapshotId: SnapshotId, seed: numb
   return parser.builder.finish(snapshotId, seed);
 }
 
-/** Takes the lines of a manifest in order and fills the columns until the first problem. */
 class ManifestLines {
   readonly #fileBytes: number;
   #scanner = new ManifestScanner();

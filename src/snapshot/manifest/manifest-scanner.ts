@@ -193,7 +193,6 @@ function hasAt(bytes: Uint8Array, expected: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Decodes 64 lower-case hexadecimal digits; false when one is anything else. */
 function decodeHex(bytes: Uint8Array, start: number, target: Uint8Array): boolean {
   let all = 0;
   for (let i = 0; i < HEX_DIGITS / 2; i += 1) {

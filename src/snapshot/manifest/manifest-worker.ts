@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
-import type { CallContext } from '../../platform/threads/thread-protocol.ts';
+import type { CallContext } from '../../platform/threads/serve.ts';
 import { checkObjects, type MissingObjects } from './check-objects.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 import { manifestPath } from '../volume/layout.ts';
@@ -11,7 +11,7 @@ import { parseManifestFile } from './manifest-parser.ts';
 import { messageOf } from '../../platform/errors.ts';
 
 /** A manifest to load. */
-export interface ManifestJob {
+interface ManifestJob {
   readonly root: string;
   readonly snapshotId: SnapshotId;
   readonly checkObjects: boolean;
@@ -20,18 +20,17 @@ export interface ManifestJob {
 }
 
 /** The result of a {@link ManifestJob}; a manifest that cannot be used is a result, not an error. */
-export type ManifestOutcome =
+type ManifestOutcome =
   | { readonly kind: 'loaded'; readonly columns: ManifestColumns; readonly missing: MissingObjects | null }
   | { readonly kind: SnapshotFault['kind']; readonly message: string };
 
-/** The function of a thread that loads a manifest. */
-export interface ManifestCalls {
+/** Loads manifests. */
+export interface ManifestStore {
   /** @throws the file system error */
   load(job: ManifestJob, context: CallContext): ManifestOutcome;
 }
 
-/** Makes the function that the thread runs. */
-export function createCalls(): ManifestCalls {
+export function createStore(): ManifestStore {
   return {
     load: (job, { transfer }) => {
       try {

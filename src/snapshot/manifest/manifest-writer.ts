@@ -20,18 +20,15 @@ import { renameIntoPlace } from '../volume/store-directories.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
 import { EntryCheck, ManifestContentError } from './entry-check.ts';
 
-/** A manifest that is durable in the store. */
 export interface WrittenManifest {
   readonly snapshotId: SnapshotId;
   /** SHA-256 of the same bytes, lower-case hexadecimal. */
   readonly sha256: string;
   readonly header: ManifestHeader;
-  /** Bytes of the file. */
   readonly size: number;
 }
 
-/** The input of {@link writeManifestFile}. */
-export interface ManifestToWrite {
+interface ManifestToWrite {
   readonly root: string;
   /** A directory on the same file system for the file while it grows. */
   readonly staging: string;
@@ -89,7 +86,6 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
   }
 }
 
-/** Combines lines into larger writes and hashes them. */
 class ManifestSink {
   readonly #file: FileHandle;
   readonly #blake3: Blake3 = createBlake3();

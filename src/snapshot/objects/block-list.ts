@@ -17,7 +17,7 @@ export function blockListBytes(size: number): number {
 /**
  * Reads the block list of a large entry and verifies it against the manifest.
  *
- * @returns the BLAKE3 of each 1 MiB block, 32 bytes each, in order
+ * @returns the BLAKE3 of each block, 32 bytes each, in order
  * @throws ObjectFault; `digest_mismatch` when the list is not the one that the manifest names
  */
 export async function readBlockList({

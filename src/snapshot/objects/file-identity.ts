@@ -6,9 +6,7 @@ export interface FileIdentity {
   readonly dev: bigint;
   readonly ino: bigint;
   readonly size: bigint;
-  /** Nanoseconds. */
   readonly mtimeNs: bigint;
-  /** Nanoseconds. */
   readonly ctimeNs: bigint;
 }
 
@@ -19,12 +17,10 @@ export async function fileIdentity(fd: number): Promise<FileIdentity> {
   return identityOf(await fstatAsync(fd, { bigint: true }));
 }
 
-/** The identity in the result of a stat call. */
 export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity {
   return { dev, ino, size, mtimeNs, ctimeNs };
 }
 
-/** Whether two identities are of the same unchanged file. */
 export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
   return (
     left.ino === right.ino &&

@@ -11,10 +11,10 @@ import { KeyedQueue } from './keyed-queue.ts';
 import { blockListPath, objectDirectory, objectPath, quarantineDirectory } from '../volume/layout.ts';
 import { fileState } from './object-state.ts';
 import { makeRealDirectory } from '../volume/store-directories.ts';
+import type { StoreRoot } from '../volume/store-root.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
-/** A file that was downloaded or made, with the digests of exactly its bytes. */
 export interface StagedObject {
   readonly stagedPath: string;
   readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
@@ -30,18 +30,21 @@ const FLUSH_CONCURRENCY = 4;
 
 /** Moves staged files into `objects/`, and damaged ones out of it. */
 export class ObjectCommitter {
-  readonly #root: string;
+  readonly #volume: Pick<StoreRoot, 'folder'>;
   readonly #steps: WriteSteps;
   readonly #queue = new KeyedQueue();
   readonly #touched = new Set<string>();
   readonly #made = new Set<string>();
 
-  constructor(root: string, steps: WriteSteps) {
-    this.#root = root;
+  constructor(volume: Pick<StoreRoot, 'folder'>, steps: WriteSteps) {
+    this.#volume = volume;
     this.#steps = steps;
   }
 
-  /** See `SnapshotWriter.commitObject`. */
+  get #root(): string {
+    return this.#volume.folder;
+  }
+
   async commit({ stagedPath, digests }: StagedObject): Promise<void> {
     await this.#queue.run(digests.blake3, async () => {
       const target = objectPath(this.#root, digests.blake3);
@@ -63,7 +66,6 @@ export class ObjectCommitter {
     });
   }
 
-  /** See `SnapshotWriter.restoreBlockList`. */
   async restoreBlockList({ stagedPath, digests }: StagedObject): Promise<boolean> {
     return await this.#queue.run(digests.blake3, async () => {
       // Without this, a link in place of the directory would lead out of the store.
@@ -75,12 +77,10 @@ export class ObjectCommitter {
     });
   }
 
-  /** See `SnapshotWriter.quarantine`. */
   async quarantine(blake3: Blake3Hex, taskId: string): Promise<boolean> {
     return await this.#queue.run(blake3, async () => await this.#quarantine(blake3, taskId));
   }
 
-  /** See `SnapshotWriter.flush`. */
   async flush(): Promise<void> {
     // One at a time: a second caller must not return while the first still syncs what both wait for.
     await this.#queue.run('flush', async () => await this.#flush());

@@ -8,7 +8,7 @@ import { FILE_CHANGED } from '../../platform/hashing/digests.ts';
  * Why an object cannot be read. `digest_mismatch` is only found for block lists here; `exhausted` (no descriptors or memory left) says nothing of the object; `unreadable` is
  * the device or the permissions.
  */
-export type ObjectFaultKind =
+type ObjectFaultKind =
   | 'missing'
   | 'not_regular'
   | 'size_mismatch'

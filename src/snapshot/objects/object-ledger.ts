@@ -1,10 +1,8 @@
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { OBJECT_DAMAGES } from '../../domain/verdict/damage-kind.ts';
 
-/** The results of checking the bytes of an entry. */
 export const ENTRY_STATUSES = ['ok', ...OBJECT_DAMAGES] as const;
 
-/** One of {@link ENTRY_STATUSES}. */
 export type EntryStatus = (typeof ENTRY_STATUSES)[number];
 
 const DIGEST_BYTES = 32;
@@ -24,17 +22,14 @@ export class ObjectLedger {
   #slots = new Uint32Array(FIRST_CAPACITY * 2);
   #length = 0;
 
-  /** Objects in the ledger. */
   get length(): number {
     return this.#length;
   }
 
-  /** The id of an object, or -1. */
   find(blake3: Blake3Hex): number {
     return (this.#slots[this.#slotOf(Buffer.from(blake3, 'hex'))] ?? 0) - 1;
   }
 
-  /** Adds an object that is not there yet; returns its id. */
   add(blake3: Blake3Hex, size: number): number {
     if (this.#length === this.#capacity) this.#grow();
     const digest = Buffer.from(blake3, 'hex');
@@ -46,23 +41,19 @@ export class ObjectLedger {
     return id;
   }
 
-  /** The digest of an object. */
   blake3(id: number): Blake3Hex {
     const start = id * DIGEST_BYTES;
     return this.#digests.toString('hex', start, start + DIGEST_BYTES) as Blake3Hex;
   }
 
-  /** The size that the object was looked at with. */
   size(id: number): number {
     return this.#sizes[id] ?? 0;
   }
 
-  /** The status, or `null` while the check is not finished. */
   status(id: number): EntryStatus | null {
     return ENTRY_STATUSES[(this.#statuses[id] ?? 0) - 1] ?? null;
   }
 
-  /** Sets the status. */
   setStatus(id: number, status: EntryStatus): void {
     this.#statuses[id] = ENTRY_STATUSES.indexOf(status) + 1;
   }

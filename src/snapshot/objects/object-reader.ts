@@ -2,19 +2,16 @@ import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { ObjectFault, objectFaultOf } from './object-fault.ts';
-import { identityOf, type FileIdentity } from './file-identity.ts';
+import { fileIdentity, identityOf, sameIdentity, type FileIdentity } from './file-identity.ts';
 import { objectPath } from '../volume/layout.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 export { fileIdentity, sameIdentity, type FileIdentity } from './file-identity.ts';
 
-/** An object that is open for reading. Its bytes are not verified yet. */
 export interface OpenObject {
   readonly fd: number;
   readonly identity: FileIdentity;
-  /** Bytes. */
   readonly size: number;
-  /** Closes the descriptor; further calls do nothing. */
   close(): Promise<void>;
 }
 
@@ -40,17 +37,31 @@ export async function openObject({
   return await openStoreFile({ path: objectPath(root, blake3), blake3, size, what: 'object' });
 }
 
-/** The file that {@link openStoreFile} opens. */
-export interface StoreFile {
+/**
+ * Whether a usable object with another file, or another state of the same file, is in the place of the open one: then what was read
+ * from the open one says nothing of the object.
+ */
+export async function wasReplaced(
+  place: Parameters<typeof openObject>[0],
+  { fd, identity }: OpenObject,
+): Promise<boolean> {
+  try {
+    const now = await openObject(place);
+    await now.close();
+    return !sameIdentity(now.identity, identity) || !sameIdentity(await fileIdentity(fd), identity);
+  } catch {
+    return false;
+  }
+}
+
+interface StoreFile {
   readonly path: string;
-  /** The object that the file belongs to. */
   readonly blake3: Blake3Hex;
   readonly size: number;
   /** `object` or `block list`, for messages. */
   readonly what: string;
 }
 
-/** Opens one file of the store as {@link openObject} does. */
 export async function openStoreFile({ path, blake3, size, what }: StoreFile): Promise<OpenObject> {
   let fd: number;
   try {

@@ -6,7 +6,6 @@ import { errorCode } from '../../platform/files/error-code.ts';
 import { blockListPath, objectPath } from '../volume/layout.ts';
 import { blockListBytes } from './block-list.ts';
 
-/** The state of one file of the store. */
 export type FileState = 'ok' | 'missing' | 'wrong';
 
 /** Whether the store has an object of this digest and size, going by its metadata; with its block list if large. */

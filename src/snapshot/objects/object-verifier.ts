@@ -5,7 +5,6 @@ import { objectDamageOf } from './object-fault.ts';
 import type { EntryStatus } from './object-ledger.ts';
 import { openObject } from './object-reader.ts';
 
-/** The object behind an entry. */
 export interface VerifiedPart {
   readonly blake3: Blake3Hex;
   readonly size: number;
@@ -13,26 +12,28 @@ export interface VerifiedPart {
   readonly blocks?: Blake3Hex | undefined;
 }
 
-export interface VerifyObjectOptions {
+interface VerifyObjectOptions {
   readonly root: string;
   readonly part: VerifiedPart;
   readonly pool: HashPool;
   readonly signal?: AbortSignal | undefined;
   /** Also hash every block and compare with the block list. */
   readonly compareBlocks?: boolean;
+  /** Also hash what the page cache has, which readers get; for an object that somebody found damaged. */
+  readonly alsoCached?: boolean;
 }
 
 /**
- * Hashes one object and checks its block list.
+ * Hashes one object as the disk has it and checks its block list.
  *
  * @throws the signal's reason; an error that says nothing of the object
  */
 export async function verifyObject(options: VerifyObjectOptions): Promise<EntryStatus> {
-  const { root, part, pool, signal } = options;
+  const { root, part, signal } = options;
   return await statusOf(signal, async () => {
     const list = await blockListOf(root, part);
     const compare = list !== null && options.compareBlocks === true;
-    const found = await hashObject({ root, part, pool, signal, blocks: compare });
+    const found = await hashObject({ ...options, blocks: compare });
     if (found.size !== part.size) return 'size_mismatch';
     if (found.blake3 !== part.blake3) return 'digest_mismatch';
     return compare && (found.blocks === null || !list.equals(found.blocks)) ? 'digest_mismatch' : 'ok';
@@ -40,7 +41,8 @@ export async function verifyObject(options: VerifyObjectOptions): Promise<EntryS
 }
 
 /**
- * Hashes the bytes of one object, whatever its block list is.
+ * Hashes the bytes of one object, whatever its block list is. Where the disk and the page cache differ, the digests are
+ * those of the copy that does not match the name.
  *
  * @param options.blocks whether to compute its block list, too
  * @throws ObjectFault when it cannot be opened as an object of its size; the file system error; the signal's reason
@@ -51,12 +53,16 @@ export async function hashObject({
   pool,
   signal,
   blocks,
-}: Pick<VerifyObjectOptions, 'root' | 'part' | 'pool' | 'signal'> & {
+  alsoCached = false,
+}: Pick<VerifyObjectOptions, 'root' | 'part' | 'pool' | 'signal' | 'alsoCached'> & {
   readonly blocks: boolean;
 }): Promise<ContentDigests> {
   const object = await openObject({ root, blake3, size });
   try {
-    return await pool.hashContent(object.fd, { blocks }, signal);
+    const found = await pool.hashContent(object.fd, { blocks, fromDisk: true }, signal);
+    if (!alsoCached || found.blake3 !== blake3) return found;
+    const cached = await pool.hashContent(object.fd, { blocks: false, fromDisk: false }, signal);
+    return cached.blake3 === blake3 ? found : cached;
   } finally {
     await object.close();
   }

@@ -5,7 +5,6 @@ import { attestationHistoryDirectory, attestationHistoryPath, attestationPath } 
 import { setAside } from './store-directories.ts';
 import { durableSteps, type WriteSteps } from './write-steps.ts';
 
-/** How many envelopes the history keeps. */
 export const ATTESTATION_HISTORY = 32;
 
 /** Longest envelope, in bytes. */
@@ -57,7 +56,6 @@ export async function readAttestation(root: string, version: number): Promise<Bu
   return await readEnvelope(attestationHistoryPath(root, version));
 }
 
-/** The versions in the history, newest first. */
 export async function listAttestationVersions(root: string): Promise<number[]> {
   const versions: number[] = [];
   for (const name of await readdir(attestationHistoryDirectory(root))) {

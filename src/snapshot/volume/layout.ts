@@ -31,7 +31,7 @@ export function objectPath(root: string, blake3: Blake3Hex): string {
   return `${root}/objects/${blake3.slice(0, 2)}/${blake3.slice(2)}`;
 }
 
-/** `objects/<2 hex>/<62 hex>.blocks`: the BLAKE3 of each 1 MiB block of a large object, 32 bytes each. */
+/** `objects/<2 hex>/<62 hex>.blocks`: the BLAKE3 of each block of a large object, 32 bytes each. */
 export function blockListPath(root: string, blake3: Blake3Hex): string {
   return `${objectPath(root, blake3)}.blocks`;
 }

@@ -7,6 +7,7 @@ import {
   type LeaseHolder,
   type StoredLease,
 } from './lease-files.ts';
+import { StoreReplacedError } from './store-root.ts';
 
 /** Milliseconds between two looks of a standby. */
 const LOOK_MS = 1000;
@@ -16,7 +17,6 @@ export const LEASE_TAKEOVER_MS = 15_000;
 /** Why a daemon waits whose claim came too late. The listing of the volume may not show the winner for a while. */
 const CLAIMED_BY_ANOTHER = 'another daemon has just taken the lease of the snapshot volume';
 
-/** A lease that this daemon may hold from now on. */
 export interface LeaseClaim {
   readonly epoch: number;
   readonly counter: number;
@@ -25,23 +25,20 @@ export interface LeaseClaim {
   readonly otherWriter: boolean;
 }
 
-/** Settings and collaborators of a claim. */
 export interface LeaseClaimOptions {
   readonly holder: LeaseHolder;
   readonly clock: Clock;
-  /** Ends the wait. */
   readonly signal: AbortSignal;
-  /** Called with each new reason to wait. */
   readonly onWait: (reason: string) => void;
 }
 
 /**
  * Looks until the lease can be claimed.
  *
- * @throws the signal's reason; the error of a volume that cannot be read
+ * @throws the signal's reason; the error of a volume that cannot be read or is refused
  */
 export async function claimLease(
-  files: Pick<LeaseFiles, 'newest' | 'read' | 'create'>,
+  files: Pick<LeaseFiles, 'volume' | 'newest' | 'read' | 'create'>,
   options: LeaseClaimOptions,
 ): Promise<LeaseClaim> {
   const { holder, clock, signal, onWait } = options;
@@ -56,10 +53,12 @@ export async function claimLease(
     signal.throwIfAborted();
     let lease: StoredLease | null;
     try {
+      // A standby follows a volume that comes back as another folder.
+      await files.volume.confirm();
       lease = await files.newest();
     } catch (error) {
-      if (!(error instanceof StaleLeaseListingError)) throw error;
-      await wait(error.message);
+      if (!(error instanceof StaleLeaseListingError || error instanceof StoreReplacedError)) throw error;
+      await wait(messageOf(files.volume.named(error)));
       continue;
     }
     if (lease === null) {
@@ -86,7 +85,7 @@ export async function claimLease(
       }
     } catch (error) {
       await wait(
-        `the lease of ${holderNameOf(lease)} has ended, but the snapshot volume cannot be written: ${messageOf(error)}`,
+        `the lease of ${holderNameOf(lease)} has ended, but the snapshot volume cannot be written: ${messageOf(files.volume.named(error))}`,
       );
       continue;
     }

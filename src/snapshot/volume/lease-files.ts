@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { readBoundedFile } from '../../platform/files/files.ts';
+import type { StoreRoot } from './store-root.ts';
 
-/** A daemon that may hold a lease. */
 export interface LeaseHolder {
   /** Names the data folder: no two running processes have the same. */
   readonly id: string;
@@ -68,10 +68,15 @@ const EPOCH = /^[1-9][0-9]{0,14}$/;
  * of other hosts only after an open, and send changes only at the close. Source: nfs(5), "Close-to-open cache consistency".
  */
 export class LeaseFiles {
-  readonly #directory: string;
+  /** Compared before each write: another store has files of the same names. */
+  readonly volume: StoreRoot;
 
-  constructor(root: string) {
-    this.#directory = join(root, LEASE_DIRECTORY);
+  constructor(volume: StoreRoot) {
+    this.volume = volume;
+  }
+
+  get #directory(): string {
+    return join(this.volume.folder, LEASE_DIRECTORY);
   }
 
   /** The file with the highest number, or `null`. @throws StaleLeaseListingError; the file system error */
@@ -104,9 +109,10 @@ export class LeaseFiles {
    * Creates a file. Exactly one of several daemons succeeds.
    *
    * @returns false when the file exists, because another daemon was faster
-   * @throws the file system error; no file of this daemon stays behind
+   * @throws StoreReplacedError; the file system error; no file of this daemon stays behind
    */
   async create(epoch: number, holder: LeaseHolder, otherWriter: boolean): Promise<boolean> {
+    await this.volume.confirm();
     await this.#makeDirectory();
     let handle: FileHandle;
     try {
@@ -132,9 +138,10 @@ export class LeaseFiles {
    * Changes a file of this holder in place.
    *
    * @returns false when there is no such file; anything else under its name is removed
-   * @throws the file system error
+   * @throws StoreReplacedError; the file system error
    */
   async write(epoch: number, holder: LeaseHolder, state: LeaseState): Promise<boolean> {
+    await this.volume.confirm();
     let handle: FileHandle;
     try {
       // A symbolic link is not followed, and a named pipe does not hang the open.
@@ -162,11 +169,8 @@ export class LeaseFiles {
       // Not recursive: on a read-only volume that reports ENOENT instead of EROFS.
       await mkdir(this.#directory);
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') {
-        await mkdir(this.#directory, { recursive: true });
-      } else if (errorCode(error) !== 'EEXIST') {
-        throw error;
-      } else if (!(await lstat(this.#directory)).isDirectory()) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+      if (!(await lstat(this.#directory)).isDirectory()) {
         await rm(this.#directory);
         await mkdir(this.#directory);
       }
@@ -177,7 +181,6 @@ export class LeaseFiles {
     return open(this.#path(epoch), constants.O_WRONLY | flags, 0o644);
   }
 
-  /** The numbers of all files, ascending. */
   async #epochs(): Promise<number[]> {
     try {
       const names = await readdir(this.#directory);

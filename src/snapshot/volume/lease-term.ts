@@ -13,24 +13,20 @@ import {
 /** Milliseconds for which the holder writes after the start of its last successful renewal. */
 export const LEASE_VALID_MS = 10_000;
 
-/** The state of a lease, for the doctor report. */
 export interface StoreLeaseStatus {
   readonly state: 'held' | 'unconfirmed' | 'lost';
   readonly message: string;
+  /** What is at the path of the volume instead of the store, such as `it holds another store`; `null` when the store is there. */
+  readonly replacedBy: string | null;
 }
 
-/** Settings and collaborators of a term. */
 export interface LeaseTermOptions {
   readonly holder: LeaseHolder;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Throws when the root holds no store, for example because the volume was unmounted. */
-  readonly checkRoot: () => Promise<void>;
-  /** Called once when another daemon has taken the lease. */
   readonly onLost: (error: StoreLeaseLostError) => void;
 }
 
-/** The time for which this daemon holds one lease. */
 export class LeaseTerm {
   readonly #files: LeaseFiles;
   readonly #epoch: number;
@@ -56,13 +52,13 @@ export class LeaseTerm {
     this.#options = options;
   }
 
-  /** See `StoreLease`. */
   noteRecovered(): void {
     this.#otherWriter = false;
   }
 
   isValid(): boolean {
-    if (this.#lost !== null || this.#confirmed === null) return false;
+    if (this.#lost !== null || this.#files.volume.replaced !== null) return false;
+    if (this.#confirmed === null) return false;
     const { clock } = this.#options;
     const monotonic = clock.monotonic() - this.#confirmed.monotonic;
     // The monotonic clock stands still while the machine sleeps. A wall clock that jumps forward only causes a renewal.
@@ -71,6 +67,7 @@ export class LeaseTerm {
 
   check(): void {
     if (this.#lost !== null) throw this.#lost;
+    if (this.#files.volume.replaced !== null) throw this.#files.volume.replaced;
     if (!this.isValid()) throw new StoreLeaseExpiredError(this.#failure);
   }
 
@@ -93,7 +90,8 @@ export class LeaseTerm {
     try {
       await this.#write();
       await this.#refuseNewer();
-    } catch (error) {
+    } catch (failure) {
+      const error = this.#files.volume.named(failure);
       // A volume that cannot be written can still tell who has the lease.
       await this.#refuseNewer();
       if (this.#failure === null) {
@@ -115,7 +113,7 @@ export class LeaseTerm {
       if (await this.#files.write(this.#epoch, holder, this.#state(false))) return;
       // A newer holder removed the file, or somebody removed the folder.
       await this.#refuseNewer();
-      await this.#options.checkRoot();
+      await this.#files.volume.refuseEmpty();
     }
     this.#isCreated = await this.#files.create(this.#epoch, holder, this.#otherWriter);
     if (!this.#isCreated) this.#lose(await this.#files.newest());
@@ -141,11 +139,19 @@ export class LeaseTerm {
   }
 
   status(): StoreLeaseStatus {
-    if (this.#lost !== null) return { state: 'lost', message: this.#lost.message };
-    if (this.isValid()) return { state: 'held', message: 'this daemon is the only writer of the volume' };
+    if (this.#lost !== null) return { state: 'lost', message: this.#lost.message, replacedBy: null };
+    const { replaced } = this.#files.volume;
+    if (replaced !== null) {
+      const message = `${replaced.message}; nothing is written until it is back`;
+      return { state: 'unconfirmed', message, replacedBy: replaced.finding };
+    }
+    if (this.isValid()) {
+      return { state: 'held', message: 'this daemon is the only writer of the volume', replacedBy: null };
+    }
     return {
       state: 'unconfirmed',
       message: `${new StoreLeaseExpiredError(this.#failure).message}; nothing is written until it is renewed`,
+      replacedBy: null,
     };
   }
 

@@ -32,7 +32,6 @@ export const SNAPSHOT_FAILPOINTS = [
   'snapshot.attestation.durable',
 ] as const;
 
-/** One of {@link SNAPSHOT_FAILPOINTS}. */
 export type SnapshotFailpoint = (typeof SNAPSHOT_FAILPOINTS)[number];
 
 /** A staging directory has its name of a leftover; its files are still there. No release depends on this step. */

@@ -1,10 +1,11 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   isStoreFormatDamaged,
   parseStoreFormat,
   renderStoreFormat,
   STORE_FORMAT_MAX_BYTES,
+  STORE_FORMAT_VERSION,
   type StoreFormat,
 } from '../../contract/formats/store-format.ts';
 import { STORE_FORMAT_FILE } from '../../contract/formats/store-format-file.ts';
@@ -84,16 +85,12 @@ export async function openStore(root: string, newStoreId: () => string): Promise
 
 /**
  * Creates the directories of a store that were lost or replaced while it was open. Their files stay lost; a repair fetches
- * them.
+ * them. The caller has compared the store.
  *
- * @throws StoreFormatError when the volume is not this store, for example because it is not mounted; the file system
- *   error
+ * @throws StoreFormatError, or the file system error, when FORMAT cannot be read
  */
-export async function restoreStoreDirectories(root: string, storeId: string): Promise<void> {
-  const { store_id: found } = await readStoreFormat(root);
-  if (found !== storeId) {
-    throw new StoreFormatError(`${root} holds another store (${found}) than at the start (${storeId})`);
-  }
+export async function restoreStoreDirectories(root: string): Promise<void> {
+  await readStoreFormat(root);
   await makeStoreDirectories(root);
   for (const path of ['attest', 'releases', '.']) await fsyncDirectory(join(root, path));
 }
@@ -127,15 +124,10 @@ export async function restoreFormat(root: string, storeId: string): Promise<void
   await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
 }
 
-/**
- * Refuses a root that holds nothing of a store, for example because the volume is not mounted.
- *
- * @throws StoreFormatError; the file system error
- */
-export async function refuseEmptyRoot(root: string): Promise<void> {
+/** Whether a root holds anything of a store. An unmounted volume does not. @throws the file system error */
+export async function holdsStore(root: string): Promise<boolean> {
   const names = new Set(await readdir(root));
-  if (names.has(STORE_FORMAT_FILE) || storeNamesIn(names).length > 0) return;
-  throw new StoreFormatError(`${root} holds no store anymore; check the mount of the volume`);
+  return names.has(STORE_FORMAT_FILE) || storeNamesIn(names).length > 0;
 }
 
 async function existingFormat(root: string): Promise<StoreFormat | null> {
@@ -148,13 +140,11 @@ async function existingFormat(root: string): Promise<StoreFormat | null> {
 }
 
 async function createStore(root: string, storeId: string): Promise<StoreFormat> {
-  await mkdir(root, { recursive: true });
   await refuseForeign(root);
   await writeFileDurably(formatPath(root), renderStoreFormat(storeId));
-  return { format: 'slipway-snapshot-store', version: 1, store_id: storeId };
+  return { format: 'slipway-snapshot-store', version: STORE_FORMAT_VERSION, store_id: storeId };
 }
 
-/** FORMAT is written before anything else: a store without it lost it, or this is another program's directory. */
 async function refuseForeign(root: string): Promise<void> {
   const names = new Set(
     await readdir(root).catch((error: unknown) => {
@@ -169,7 +159,6 @@ async function refuseForeign(root: string): Promise<void> {
   );
 }
 
-/** The directories of a store among the names in a root. */
 function storeNamesIn(names: ReadonlySet<string>): readonly string[] {
   const own = new Set(STORE_DIRECTORIES.map((directory) => directory.split('/')[0] ?? ''));
   return [...own].filter((name) => names.has(name));

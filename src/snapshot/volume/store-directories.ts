@@ -17,7 +17,7 @@ const ALL: readonly string[] = [
 
 type DirectoryState = 'ok' | 'missing' | 'wrong';
 
-/** The directories of the store in whose place is something else. A symbolic link leads out of the store. */
+/** The directories of the store that were replaced by something else. A symbolic link leads out of the store. */
 export async function findWrongDirectories(root: string): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const directory of ALL) {

@@ -1,8 +1,8 @@
 import { createLoop } from '../../platform/process/loop.ts';
 import { claimLease, type LeaseClaimOptions } from './lease-claim.ts';
 import { LeaseFiles } from './lease-files.ts';
-import { refuseEmptyRoot } from './snapshot-store.ts';
 import { LeaseTerm, type LeaseTermOptions, type StoreLeaseStatus } from './lease-term.ts';
+import type { StoreRoot } from './store-root.ts';
 
 /** Milliseconds between two renewals by the holder. */
 const RENEW_MS = 3000;
@@ -12,7 +12,7 @@ export interface WriteFence {
   /**
    * Resolves when the lease is valid; renews it first when it has expired.
    *
-   * @throws StoreLeaseLostError, StoreLeaseExpiredError
+   * @throws StoreLeaseLostError, StoreLeaseExpiredError; StoreReplacedError when the volume is not that of the lease
    */
   confirm(): Promise<void>;
   /** Throws as `confirm` does, but never renews: for the steps within a write. */
@@ -33,9 +33,8 @@ export interface StoreLease extends WriteFence {
   release(): Promise<void>;
 }
 
-/** Settings and collaborators of a lease. */
-export interface StoreLeaseOptions extends LeaseClaimOptions, Omit<LeaseTermOptions, 'checkRoot'> {
-  readonly root: string;
+interface StoreLeaseOptions extends LeaseClaimOptions, LeaseTermOptions {
+  readonly volume: StoreRoot;
 }
 
 /**
@@ -46,15 +45,12 @@ export interface StoreLeaseOptions extends LeaseClaimOptions, Omit<LeaseTermOpti
  * one clock: the wall clocks of two hosts are never compared. A daemon with the same id takes its own lease again without
  * a wait: its data folder has a lock, so the process that held it has ended.
  *
- * @throws the signal's reason; the error of a volume that cannot be read
+ * @throws the signal's reason; the error of a volume that cannot be read or is refused
  */
 export async function acquireStoreLease(options: StoreLeaseOptions): Promise<StoreLease> {
-  const files = new LeaseFiles(options.root);
+  const files = new LeaseFiles(options.volume);
   const claim = await claimLease(files, options);
-  const term = new LeaseTerm(files, claim, {
-    ...options,
-    checkRoot: () => refuseEmptyRoot(options.root),
-  });
+  const term = new LeaseTerm(files, claim, options);
   // A volume that cannot be written does not stop the daemon: it writes nothing until a renewal succeeds.
   await term.renew().catch(() => undefined);
   const loop = createLoop({

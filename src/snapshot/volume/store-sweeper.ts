@@ -6,7 +6,6 @@ import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-/** The files that a sweep removed, and those that it could not remove. */
 export interface SweepResult {
   /** Objects, or manifests; a block list is not counted beside its object. */
   readonly removed: number;
@@ -26,7 +25,6 @@ export interface SweepOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Bounds of the quarantine; files beyond any of them are removed, the oldest first. */
 export interface QuarantineLimits {
   readonly objects: number;
   readonly bytes: number;

@@ -1,8 +1,7 @@
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { SnapshotFailpoint, STAGING_FAILPOINT } from './snapshot-failpoints.ts';
 
-/** A step in the write protocol of the store. */
-export type WriteStep = SnapshotFailpoint | typeof STAGING_FAILPOINT;
+type WriteStep = SnapshotFailpoint | typeof STAGING_FAILPOINT;
 
 /** Follows the steps of every change of a store. */
 export interface WriteSteps {
@@ -40,5 +39,4 @@ export function durableSteps(
   };
 }
 
-/** The places of `writeFileDurably`. */
 type DurablePlace = 'written' | 'synced' | 'renamed';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { findFreePorts } from '../../../src/cli/dev/free-port.ts';
+import { findFreePorts } from '../../../demo/free-port.ts';
 import { until } from '../../support/until.ts';
 import { endChild, type Peer } from './peer.ts';
 

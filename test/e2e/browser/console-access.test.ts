@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { cspReports, openPage } from '../../support/browser.ts';
 import { CONSOLE_TOKEN, logIn, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
+  const reused = reusedFixture(async (atEnd) => await startConsoleSystem({ atEnd }));
+
   it('is only in the header of requests', async () => {
-    const system = await startConsoleSystem();
+    const system = await reused();
     await system.untilReady(true);
     const opened = await openPage();
     const { page, requests } = opened;
@@ -48,7 +52,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
   });
 
   it('that is wrong opens nothing and gets an error; the right one works after it', async () => {
-    const system = await startConsoleSystem();
+    const system = await reused();
     const { page, troubles } = await openPage();
     await page.goto(system.consoleUrl);
     const field = page.getByLabel('Admin token');
@@ -65,7 +69,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
   });
 
   it('is requested until the server has answered, however long that takes', async () => {
-    const system = await startConsoleSystem();
+    const system = await reused();
     const { page } = await openPage();
     await page.clock.install();
     let release: (() => void) | undefined;
@@ -88,7 +92,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
   });
 
   it('is gone after a reload unless the user keeps it, and is forgotten on request', async () => {
-    const system = await startConsoleSystem();
+    const system = await reused();
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.reload();
     await page.getByLabel('Admin token').fill(CONSOLE_TOKEN);
@@ -107,10 +111,13 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
   });
 
   it('that is withdrawn while the page is open leads back to the login form', async () => {
-    const system = await startConsoleSystem();
+    const system = await reused();
     const { page } = await openConsoleSystem(system.consoleUrl);
     await system.setToken('another-token');
     await page.getByRole('alert').getByText('It may have been revoked').waitFor();
     expect(await page.locator('.verdict-bar .verdict').count()).toBe(0);
+    await system.setToken(CONSOLE_TOKEN);
+    const headers = { authorization: `Bearer ${CONSOLE_TOKEN}` };
+    await until(async () => (await fetch(`${system.serverUrl}/admin/`, { headers })).ok);
   });
 });

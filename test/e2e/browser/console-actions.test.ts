@@ -4,6 +4,7 @@ import { openPage, type TestPage } from '../../support/browser.ts';
 import { CONSOLE_TOKEN, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
 import { generateRelease } from '../../support/generate-release.ts';
 import { pressOn } from '../../support/keyboard.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
 import { startUpstreamServer } from '../../support/upstream-server.ts';
@@ -19,9 +20,15 @@ async function openView(opened: TestPage, url: string, view: string): Promise<Pa
 }
 
 describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
-  it('can be run, confirmed and answered with the keyboard alone', async () => {
-    const system = await startConsoleSystem();
+  /** Each test has schedules with names of its own. */
+  const reused = reusedFixture(async (atEnd) => {
+    const system = await startConsoleSystem({ atEnd });
     await system.untilReady(true);
+    return system;
+  });
+
+  it('can be run, confirmed and answered with the keyboard alone', async () => {
+    const system = await reused();
     await system.run('schedule-add', {
       id: 'nightly',
       group: 'res',
@@ -56,8 +63,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
   });
 
   it('says that it was accepted also when the dialog was closed meanwhile', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'releases');
     const { promise: isAllowed, resolve: allow } = Promise.withResolvers<void>();
@@ -79,29 +85,27 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
   });
 
   it('is not sent when its confirmation is cancelled', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     await system.run('schedule-add', {
-      id: 'nightly',
+      id: 'weekly',
       group: 'res',
       action: 'verify',
       every_seconds: 86_400,
     });
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'schedules');
-    await page.getByRole('button', { name: 'Remove nightly' }).click();
+    await page.getByRole('button', { name: 'Remove weekly' }).click();
     await page.getByRole('button', { name: 'Continue …' }).click();
     await page.getByRole('button', { name: 'Back', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     // The focus is back at its origin.
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Remove nightly');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Remove weekly');
     expect(opened.requests.filter((request) => request.method() === 'POST')).toEqual([]);
   });
 
   it('verify runs from its form and shows its result', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'releases');
     await page.getByRole('link', { name: 'r90_one', exact: true }).click();
@@ -167,8 +171,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
   });
 
   it('edits a schedule, sends only the changed fields, and runs it now', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'schedules');
     await page.getByRole('button', { name: 'Add a schedule' }).click();
@@ -204,8 +207,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
   });
 
   it("that is refused shows the error at its field, and the daemon's message unchanged", async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'actions');
     await page.getByRole('button', { name: 'Run … schedule-run', exact: true }).click();
@@ -226,8 +228,7 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
   });
 
   it('says of a cancel that comes too late that the task has ended, and how', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const { task_id: id } = await system.run('verify', {});
     const opened = await openConsoleSystem(system.consoleUrl);
     const page = await openView(opened, system.consoleUrl, 'actions');

@@ -364,7 +364,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
       30_000,
     );
 
-    await page.getByText('No unit behind this one needs work.').first().waitFor();
+    await page.getByText('No later unit needs work.').first().waitFor();
     await pressOn(page, page.getByRole('button', { name: 'Return …' }));
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the colour matters');
     await pressOn(page, page.getByRole('button', { name: 'Return to the translator' }));

@@ -197,7 +197,7 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     await row('contains it').filter({ hasText: '先生' }).first().waitFor();
     expect(page.url()).toContain(`text=${encodeURIComponent('先生')}`);
     await search.getByLabel('Text').fill('qqqqqqqq');
-    await page.getByText('Nothing like it is known').waitFor();
+    await page.getByText('No similar text is known').waitFor();
     expect(opened.troubles).toEqual([]);
   });
 

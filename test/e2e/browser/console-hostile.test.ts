@@ -160,37 +160,6 @@ describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
     await page.getByRole('rowheader', { name: 'nightly-verify' }).waitFor();
   });
 
-  it('of a daemon of the previous version is shown without the members that it leaves out', async () => {
-    const server = await startAdminServer();
-    const setReport = (name: ReportName, body: object): void => {
-      server.daemon.setAnswer(`/v1/reports/${name}`, { status: 200, body });
-    };
-    setReport(
-      'release.status',
-      reportLike('release.status', (body) => ({ ...body, sync: undefined })),
-    );
-    setReport(
-      'schedule.list',
-      reportLike('schedule.list', (body) => {
-        const { items } = body as { readonly items: readonly object[] };
-        return {
-          ...body,
-          items: items.map((row) => ({ ...row, origin: undefined, replaced_by: undefined })),
-        };
-      }),
-    );
-    const opened = await openPage();
-    const { page } = opened;
-    await page.goto(`${server.url}/admin/dashboard/#/overview`);
-    await logIn(opened, ADMIN_TOKEN);
-    await page.getByRole('button', { name: 'JSON of Sync' }).waitFor();
-    expect(await page.getByText('Last sync').count()).toBe(0);
-    await page.goto(`${server.url}/admin/dashboard/#/schedules`);
-    await page.getByRole('rowheader', { name: 'nightly-verify' }).waitFor();
-    expect(await page.getByText('Replaced by').count()).toBe(0);
-    expect(opened.troubles).toEqual([]);
-  });
-
   it('in the log scrolls along until the reader scrolls back', async () => {
     const server = await startAdminServer();
     const tell = (count: number): void => {

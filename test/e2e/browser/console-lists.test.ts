@@ -1,7 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { TestPage } from '../../support/browser.ts';
-import { logIn, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { DESKTOP, PHONE, type Look, type TestPage } from '../../support/browser.ts';
+import { buildGallery } from '../../support/console-gallery.ts';
+import { layoutFaults } from '../../support/layout-faults.ts';
+import { logIn, startConsoleSystem } from '../../support/console-system.ts';
 import { measureTasks, pageMemory } from '../../support/page-figures.ts';
 import { scroll } from '../../support/scroll-bar.ts';
 import { reusedFixture } from '../../support/shared-fixture.ts';
@@ -10,17 +12,16 @@ import { hasTool } from '../../support/tools.ts';
 const MIB = 1024 * 1024;
 const ROWS = 1_000_000;
 
-describe.skipIf(!hasTool('chromium'))('the lists of the console', () => {
+describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
   const reused = reusedFixture(async (atEnd) => {
     const system = await startConsoleSystem({ atEnd });
     await system.untilReady(true);
-    return system;
+    return { url: system.consoleUrl, gallery: await buildGallery(atEnd) };
   });
 
-  async function openSamples(): Promise<TestPage & { grid: Locator }> {
-    const system = await reused();
-    const opened = await openConsoleSystem(system.consoleUrl);
-    await opened.page.goto(`${system.consoleUrl}#/components`);
+  async function openSamples(look?: Look): Promise<TestPage & { grid: Locator }> {
+    const { url, gallery } = await reused();
+    const opened = await gallery.open(url, look);
     const grid = opened.page.getByRole('grid', { name: 'Generated units' });
     await grid.getByText('line-0.bytes').waitFor();
     return { ...opened, grid };
@@ -115,6 +116,31 @@ describe.skipIf(!hasTool('chromium'))('the lists of the console', () => {
     await bar.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => new URL(page.url()).hash).toBe('#/components');
     await expect.poll(async () => await bar.getByLabel('Path').inputValue()).toBe('');
+  });
+
+  it.each([DESKTOP, PHONE])(
+    'have no finding of axe-core and fit the screen, in light and dark ($width px)',
+    async (viewport) => {
+      const { page, violations, screenshot, troubles } = await openSamples({ viewport });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await violations(colorScheme === 'light' ? 'all' : 'colours')).toEqual([]);
+        expect(await layoutFaults(page)).toEqual([]);
+      }
+      await screenshot(`components-${viewport.width}`);
+      expect(troubles).toEqual([]);
+    },
+  );
+
+  it('tell the result of an act, and let the person close it', async () => {
+    const { page, violations } = await openSamples();
+    await page.getByRole('button', { name: 'Destructive' }).click();
+    const toasts = page.getByRole('region', { name: 'Results' });
+    await toasts.getByText('The sample was refused.', { exact: true }).first().waitFor();
+    await page.getByRole('status').getByText('The sample was refused.').waitFor({ state: 'attached' });
+    expect(await violations()).toEqual([]);
+    await toasts.getByRole('button', { name: 'Close' }).click();
+    await toasts.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
   });
 
   it('open a tree by the keys of its pattern', async () => {

@@ -313,9 +313,15 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
 });
 
 describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
-  it('that is damaged: names the file, repairs it, and shows the tiles again', async () => {
-    const system = await startConsoleSystem({ daemon: { repair: { automatic: false } } });
+  /** Each test repairs what it breaks. */
+  const reused = reusedFixture(async (atEnd) => {
+    const system = await startConsoleSystem({ atEnd });
     await system.untilReady(true);
+    return system;
+  });
+
+  it('that is damaged: names the file, repairs it, and shows the tiles again', async () => {
+    const system = await reused();
     await removeOneObject(system);
     for (const [name, look] of LOOKS) {
       const opened = await openPage(look);
@@ -337,8 +343,7 @@ describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
   });
 
   it('whose daemon is away: everything that it knows is folded, and opens as it was', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const opened = await openConsoleSystem(system.consoleUrl);
     const { page } = opened;
     await page.getByText('No active tasks').waitFor();
@@ -359,6 +364,8 @@ describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
     expect(await page.getByRole('button', { name: 'Sync now' }).isDisabled()).toBe(true);
     await opened.screenshot('incident-daemon-away', { fullPage: true });
     await expectSound(opened, 'daemon away');
+    await system.startDaemon();
+    await page.locator('.incident').waitFor({ state: 'detached' });
   });
 
   it('whose sync failed: why, what to do, and another try with the same arguments', async () => {

@@ -5,13 +5,16 @@ import { openConsole } from '../../support/console-page.ts';
 import { CONSOLE_RELEASES } from '../../support/console-release.ts';
 import { startConsoleWorld } from '../../support/console-world.ts';
 import { pressOn, tabTo, typeInto } from '../../support/keyboard.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
 const [, BASE] = CONSOLE_RELEASES;
 
 describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
+  const reused = reusedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
+
   it('leads from the blockers over a trial to a publication, and back, with the keyboard alone', async () => {
-    const world = await startConsoleWorld();
+    const world = await reused();
     const { page, troubles, violations, screenshot } = await openConsole(world, '#/publish');
     const publishing = page.getByRole('region', { name: 'Publish', exact: true });
     const published = page.getByRole('region', { name: 'Published releases' });
@@ -169,9 +172,9 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
   });
 
   it('shows a token without the scope what a publication would have, and no button', async () => {
-    const world = await startConsoleWorld({ work: false });
+    const world = await reused();
     const { page, violations } = await openConsole(world, '#/publish', { person: 'translate' });
-    await page.getByText('This token does not publish').waitFor();
+    await page.getByText('This token cannot publish').waitFor();
     await page.getByRole('region', { name: 'Blockers' }).waitFor();
     expect(await page.getByRole('button', { name: 'Start a dry run' }).count()).toBe(0);
     expect(await violations()).toEqual([]);

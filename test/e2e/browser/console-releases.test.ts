@@ -69,7 +69,7 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     const grid = page.getByRole('grid', { name: 'Releases' });
     const row = grid.getByRole('row', { name: new RegExp(`^Select official/${longIds(SECOND)} `) });
     await row.getByText('As current').waitFor();
-    await row.getByText('Whole').waitFor();
+    await row.getByText('Intact').waitFor();
     await row.getByText(/^\d+ % localized$/).waitFor();
     await examine('list');
     const pair = `left=${longIds(FIRST)}&right=${longIds(SECOND)}`;
@@ -91,6 +91,17 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     }
     expect(cuts).toEqual({});
     expect(troubles).toEqual([]);
+  });
+
+  it('are selected by taps, also where the list continues below the screen', async () => {
+    const { page } = await openConsole(shared(), '#/releases', { viewport: { ...PHONE, height: 400 } });
+    const boxes = page.getByRole('grid', { name: 'Releases' }).getByRole('checkbox');
+    await boxes.nth(0).check();
+    await boxes.nth(1).check();
+    await page
+      .getByRole('group', { name: 'Selected releases' })
+      .getByRole('link', { name: /^Compare / })
+      .waitFor();
   });
 
   it('filter and sort by the address', async () => {

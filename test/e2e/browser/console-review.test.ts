@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { translateDemoLine } from '../../../src/cli/dev/demo/translate-line.ts';
+import { translateDemoLine } from '../../../demo/game/translate-line.ts';
 import { cspReports, openPage, PHONE } from '../../support/browser.ts';
 import { CONSOLE_FILES } from '../../support/console-release.ts';
 import {

@@ -2,13 +2,24 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
+import { ADMIN_TOKEN, startAdminServer } from '../../support/admin-client.ts';
+import { openPage } from '../../support/browser.ts';
+import { showPage } from '../../support/console-pages.ts';
+import { logIn, openConsoleSystem, startConsoleSystem } from '../../support/console-system.ts';
+import { reusedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 
 describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
-  it('while the daemon is dead, and its return', async () => {
-    const system = await startConsoleSystem();
+  /** Each test repairs what it breaks. */
+  const reused = reusedFixture(async (atEnd) => {
+    const system = await startConsoleSystem({ atEnd });
     await system.untilReady(true);
+    return system;
+  });
+
+  it('while the daemon is dead, and its return', async () => {
+    const system = await reused();
     const { page, troubles, screenshot } = await openConsoleSystem(system.consoleUrl);
     const title = page.locator('#verdict-title');
     await title.getByText('Release r90_one is being served').waitFor();
@@ -34,8 +45,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
   });
 
   it('while the server is gone, with the last known state, and recovers by itself', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const { page, troubles, screenshot } = await openConsoleSystem(system.consoleUrl);
     await page.getByText('No active tasks').waitFor();
     await system.server.kill();
@@ -53,8 +63,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
   });
 
   it('while the release is damaged: the reason, the remedy, and a repair from the page', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const { page, screenshot } = await openConsoleSystem(system.consoleUrl);
     const objects = globSync('objects/*/*', { cwd: system.snapshotRoot });
     const object = objects.find((name) => !name.endsWith('.blocks')) ?? '';
@@ -75,13 +84,18 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
   });
 
   it('where control is not exposed: no action is offered', async () => {
-    const system = await startConsoleSystem({ exposeControl: false });
-    await system.untilReady(true);
-    const { page } = await openConsoleSystem(system.consoleUrl);
-    await page.goto(`${system.consoleUrl}#/actions`);
+    const server = await startAdminServer({ exposeControl: false });
+    for (const name of Object.keys(REPORTS) as ReportName[]) {
+      server.daemon.setReport(name, REPORTS[name].answer.example);
+    }
+    const url = `${server.url}/admin/dashboard/`;
+    const opened = await openPage();
+    const { page } = opened;
+    await page.goto(`${url}#/actions`);
+    await logIn(opened, ADMIN_TOKEN);
     await page.getByText('This server does not forward control actions.').waitFor();
     for (const view of ['overview', 'releases', 'schedules', 'reports']) {
-      await page.goto(`${system.consoleUrl}#/${view}`);
+      await showPage(page, { url }, `#/${view}`);
       await page.locator('.panel').first().waitFor();
       const actions = page
         .getByRole('button', { name: /Sync|Verify|Repair|Add|Run|Clean/ })
@@ -92,8 +106,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
   });
 
   it('where a report is missing: which backend, while everything else works', async () => {
-    const system = await startConsoleSystem();
-    await system.untilReady(true);
+    const system = await reused();
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.goto(`${system.consoleUrl}#/reports`);
     await page.getByLabel('Report', { exact: true }).selectOption('translation.memory.query');
@@ -106,5 +119,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
     await alert.getByText('Translation Memory').waitFor();
     await alert.getByText('backend_unavailable').waitFor();
     await page.locator('.verdict-bar').getByText('served, needs attention').waitFor();
+    await system.startDaemon();
+    await page.locator('.verdict-bar').getByText('served, needs attention').waitFor({ state: 'detached' });
   });
 });

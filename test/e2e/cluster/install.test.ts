@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startIngress, type IngressRule } from '../../support/e2e-ingress.ts';
-import { startE2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
+import { e2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
 import { CDN_HOST, E2eNamespace } from '../../support/e2e-namespace.ts';
 import { createTranscript } from '../../support/transcript.ts';
 
 const NAMESPACE = `slipway-e2e-${randomUUID().slice(0, 8)}`;
 const CRD = 'customresourcedefinition/releasechannels.slipway.dev';
 
-const cluster = await startE2eCluster();
+const cluster = e2eCluster();
 
 describe.skipIf(cluster === null)('in a cluster', () => {
   const { kubectl, helm } = cluster ?? ({} as E2eCluster);
@@ -46,9 +46,8 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   };
   beforeAll(create);
 
-  afterAll(async () => {
-    if (cluster?.enter === null) kubectl(['delete', 'namespace', NAMESPACE]);
-    await cluster?.stop();
+  afterAll(() => {
+    if (cluster !== null) kubectl(['delete', 'namespace', NAMESPACE, '--wait=false']);
   });
 
   it('a pod is ready only after its first attested sync, and helm test passes then', async () => {
@@ -355,7 +354,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     });
   });
 
-  // This node has no storage class, and its metrics-server begins with this test.
+  // This node has no storage class.
   it.skipIf(cluster?.enter === null)(
     'edges scale under load and back without a failed request or download, and keep their claims',
     async () => {
@@ -379,7 +378,11 @@ describe.skipIf(cluster === null)('in a cluster', () => {
       await serve('edged', { edge });
       await eventually('an edge is whole', () => readyPods('edged-edge') === 1);
       expect(helm(['test', 'edged', '-n', NAMESPACE, '--logs'])).toContain('edges serve release R-edged');
-      await cluster?.startMetrics();
+      await eventually('metrics are served', () =>
+        kubectl(['get', '--raw', `/apis/metrics.k8s.io/v1beta1/namespaces/${NAMESPACE}/pods`]).includes(
+          '"usage"',
+        ),
+      );
       say('metrics are served');
 
       const base = `http://edged-edge.${NAMESPACE}.svc/${CDN_HOST}/R-edged`;

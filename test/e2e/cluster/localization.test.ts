@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReleaseChannelStatus } from '../../../src/contract/crd/release-channel.ts';
-import { startE2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
+import { e2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
 import { CDN_HOST, E2eNamespace } from '../../support/e2e-namespace.ts';
 import { createTranscript } from '../../support/transcript.ts';
 
@@ -13,7 +13,7 @@ const SERVER = `http://${NAME}.${NAMESPACE}.svc`;
 const SOURCE = 'resource of R1';
 const [FIRST, SECOND] = ['R1 的资源', 'R1 的素材'];
 
-const cluster = await startE2eCluster();
+const cluster = e2eCluster();
 
 describe.skipIf(cluster === null)('localization in a cluster', () => {
   const { kubectl: kubectlAnywhere, helm } = cluster ?? ({} as E2eCluster);
@@ -131,9 +131,8 @@ describe.skipIf(cluster === null)('localization in a cluster', () => {
     await createVolumes(NAME, ['snapshot', 'data', 'exchange']);
   });
 
-  afterAll(async () => {
-    if (cluster?.enter === null) kubectlAnywhere(['delete', 'namespace', NAMESPACE]);
-    await cluster?.stop();
+  afterAll(() => {
+    if (cluster !== null) kubectlAnywhere(['delete', 'namespace', NAMESPACE, '--wait=false']);
   });
 
   it('has two channels: the worker runs by schedule, a pin publishes and rolls back, and a new release makes it stale', async () => {

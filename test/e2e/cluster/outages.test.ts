@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startE2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
+import { e2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
 import { CDN_HOST, E2eNamespace } from '../../support/e2e-namespace.ts';
 import { until } from '../../support/until.ts';
 
@@ -18,7 +18,7 @@ const CHANNEL_LINE =
 const SOUND = 'True Distributable True 1/1';
 const READY_ADDRESSES = '{.endpoints[?(@.conditions.ready==true)].addresses[0]}';
 
-const cluster = await startE2eCluster();
+const cluster = e2eCluster();
 
 describe.skipIf(cluster === null)('an outage in a cluster', () => {
   const { kubectl: kubectlAnywhere, helm } = cluster ?? ({} as E2eCluster);
@@ -115,9 +115,8 @@ describe.skipIf(cluster === null)('an outage in a cluster', () => {
     await eventually('the release is served', () => readyPods(NAME) === 1);
   });
 
-  afterAll(async () => {
-    if (cluster?.enter === null) kubectlAnywhere(['delete', 'namespace', NAMESPACE]);
-    await cluster?.stop();
+  afterAll(() => {
+    if (cluster !== null) kubectlAnywhere(['delete', 'namespace', NAMESPACE, '--wait=false']);
   });
 
   it('an install without a ReleaseChannel and without schedules fetches a new release by itself', async () => {

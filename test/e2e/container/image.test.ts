@@ -84,11 +84,12 @@ describe.skipIf(docker === null)('the image', () => {
     const { bomFormat, components } = JSON.parse(await inImage('cat /app/sbom.cdx.json')) as BillOfMaterials;
     expect(bomFormat).toBe('CycloneDX');
     const { packages } = JSON.parse(await inImage('cat /app/node_modules/.package-lock.json')) as {
-      packages: Readonly<Record<string, { readonly version: string }>>;
+      // With the name of a package that is installed under another one.
+      packages: Readonly<Record<string, { readonly version: string; readonly name?: string }>>;
     };
     const named = new Set(components.map(({ name, version }) => `${name}@${version}`));
     const installed = Object.entries(packages).map(
-      ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`,
+      ([path, { version, name }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`,
     );
     expect(installed.filter((name) => !named.has(name))).toEqual([]);
   });
@@ -101,6 +102,7 @@ describe.skipIf(docker === null)('the image', () => {
     expect(writable.split('\n')).toEqual([
       'LICENSE',
       'cmd',
+      'demo',
       'docs',
       'node_modules',
       'package.json',

@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ProblemSchema } from '../../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { HealthRead, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
@@ -14,14 +14,14 @@ import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
-import { channelWords } from '../../../src/console/state/channel-words.ts';
+import { channelWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 import { formatPath, manifestPath } from '../../../src/snapshot/volume/layout.ts';
 import { createServiceStateLog } from '../../../src/server/service/service-state-log.ts';
 import { ctl } from '../../support/ctl.ts';
 import { startAdminServer, type AdminServer } from '../../support/admin-client.ts';
 import { makeStore } from '../../support/make-store.ts';
-import { checkStateAlerts, type StateAlert } from '../../support/state-alerts.ts';
+import { checkStateAlerts, type AlertExpectation, type StateAlert } from '../../support/state-alerts.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { hasTool } from '../../support/tools.ts';
 import { until } from '../../support/until.ts';
@@ -687,16 +687,16 @@ async function readPod({ server }: World): Promise<PodEvidence> {
   return { name: 'a', origin: server.url, endpoint: 'ready', health, failure: null };
 }
 
-/** The alerts of the chart over the real metrics. */
-async function expectAlerts(
-  { server }: World,
-  alerts: readonly StateAlert[],
-  reason: ServiceReason | null,
-): Promise<void> {
-  if (!hasPromtool) return;
-  const expected = { alerts, reason: reason ?? 'none' };
-  expect(await checkStateAlerts(await server.registry.metrics(), expected)).toBe('');
-}
+/** What the tests expect of the alerts of the chart over the real metrics; checked together at the end. */
+const expectedAlerts: AlertExpectation[] = [];
+
+afterAll(async () => {
+  if (!hasPromtool || expectedAlerts.length === 0) return;
+  const ends: Array<() => Promise<void> | void> = [];
+  const complaints = await checkStateAlerts(expectedAlerts, (end) => void ends.push(end));
+  for (const end of ends) await end();
+  expect(complaints).toBe('');
+});
 
 /** The line that the server logs of its state. */
 async function logState({ server }: World): Promise<readonly object[]> {
@@ -723,7 +723,7 @@ describe('every surface tells the state, the reason and the next step of /health
     expect(told.filter((each) => each !== null && each in WITHOUT_ROW)).toEqual([]);
   });
 
-  it.each(CASES)('$name', async ({ arrange, state, reason, action, message, channel, ...more }) => {
+  it.each(CASES)('$name', async ({ name, arrange, state, reason, action, message, channel, ...more }) => {
     const world = await startWorld(more.daemonTimeoutMs);
     const { server } = world;
     await arrange(world);
@@ -768,7 +768,7 @@ describe('every surface tells the state, the reason and the next step of /health
     if (next !== null) expect(condition.message).toContain(next);
 
     expect(await logState(world)).toMatchObject([{ state, reason, next_step: next }]);
-    await expectAlerts(world, more.alerts ?? [], reason);
+    expectedAlerts.push({ name, metrics, alerts: more.alerts ?? [], reason: reason ?? 'none' });
   });
 
   it.each(LOCALIZED_CASES)('of the localized channel: $name', async (row) => {
@@ -803,7 +803,7 @@ describe('every surface tells the state, the reason and the next step of /health
       reason,
       message: expect.stringContaining(message) as string,
     });
-    await expectAlerts(world, [], reason);
+    expectedAlerts.push({ name: `localized: ${reason}`, metrics, alerts: [], reason });
     expect(await logState(world)).toMatchObject([{ level: 'info', state: 'healthy', localized: sentence }]);
   });
 

@@ -1,27 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
-import { REPORTS } from '../../../src/contract/reports/reports.ts';
-import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 import type { Health, Report, Task } from '../../../src/console/api/wire.ts';
-import { byteRates, errorShares, recordText } from '../../../src/console/operate/day-history.ts';
+import { titleOf } from '../../../src/console/components/task-parts.tsx';
+import { byteRates, errorShares, recordText } from '../../../src/console/operate/day-panel.tsx';
 import { divideChecks } from '../../../src/console/operate/doctor-checks.ts';
-import { incidentOf, type IncidentFacts } from '../../../src/console/operate/incident.ts';
-import { actionsIn } from '../../../src/console/operate/named-actions.ts';
-import { retryRequest } from '../../../src/console/operate/retry-request.ts';
+import { incidentOf, type Incident, type IncidentFacts } from '../../../src/console/operate/incident.ts';
+import { actionsIn } from '../../../src/console/operate/diagnostics-view.tsx';
+import { retryRequest } from '../../../src/console/operate/task-detail.tsx';
 import { storageParts } from '../../../src/console/operate/storage-panel.tsx';
 import { mainPhase, taskSteps, type TaskStatus } from '../../../src/console/operate/task-steps.ts';
-import { titleOf } from '../../../src/console/components/task-parts.tsx';
-import { percent } from '../../../src/console/text/format.ts';
+import { mayRunOn, permittedContract } from '../../../src/console/state/permitted-jobs.ts';
 import { reportLine, runLine } from '../../../src/console/text/ctl-line.ts';
+import { percent } from '../../../src/console/text/format.ts';
 import {
   memberLabel,
   numberText,
   readableMembers,
   resultBrief,
 } from '../../../src/console/text/result-words.ts';
+import type { ControlScope } from '../../../src/contract/actions/control-scopes.ts';
+import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { REPORTS } from '../../../src/contract/reports/reports.ts';
+import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
 const CONTRACT = renderConsoleContract();
+const incident = (facts: IncidentFacts): Incident | null => incidentOf(facts, CONTRACT.checks);
 const { actions } = CONTRACT;
 const example = <N extends keyof typeof REPORTS>(name: N): Report<N> =>
   REPORTS[name].answer.schema.parse(REPORTS[name].answer.example) as Report<N>;
@@ -48,15 +51,15 @@ const DAMAGED = {
 
 describe('an incident', () => {
   it('is none while the service is healthy, and none that the server does not tell', () => {
-    expect(incidentOf(factsOf({}))).toBeNull();
+    expect(incident(factsOf({}))).toBeNull();
     const { service: _, ...health } = HEALTH;
-    expect(incidentOf({ ...factsOf({}), health })).toBeNull();
+    expect(incident({ ...factsOf({}), health })).toBeNull();
   });
 
   it('has the remedy of the server with its object, and the command that does the same', () => {
     const status = example('release.status');
     const official = { ...status.official!, damaged: ['a', 'b', 'c', 'd'], damaged_count: 9 };
-    const found = incidentOf(factsOf(DAMAGED, { releases: { ...status, official } }));
+    const found = incident(factsOf(DAMAGED, { releases: { ...status, official } }));
     expect(found).toMatchObject({
       reason: 'EntryDamaged',
       files: ['a', 'b', 'c'],
@@ -68,7 +71,7 @@ describe('an incident', () => {
       },
       command: `slipway ctl run repair args=release_id=${official.release_id} --wait`,
     });
-    expect(incidentOf(factsOf(DAMAGED))?.remedy?.text).toBe('Repair the release');
+    expect(incident(factsOf(DAMAGED))?.remedy?.text).toBe('Repair the release');
   });
 
   it('has what the doctor found in the checks that the next step names, and no command without an action', () => {
@@ -79,20 +82,20 @@ describe('an incident', () => {
       { ...check, id: 'parse', message: 'not indexed' },
     ];
     const doctor = { ...example('daemon.doctor'), checks };
-    const found = incidentOf(factsOf({ ...DAMAGED, next_step: { text, action: null } }, { doctor }));
+    const found = incident(factsOf({ ...DAMAGED, next_step: { text, action: null } }, { doctor }));
     expect(found).toMatchObject({ findings: ['the upstream path is not there'], command: null });
     const healthy = { ...doctor, checks: checks.map((each) => ({ ...each, status: 'ok' as const })) };
     expect(
-      incidentOf(factsOf({ ...DAMAGED, next_step: { text, action: 'repair' } }, { doctor: healthy })),
+      incident(factsOf({ ...DAMAGED, next_step: { text, action: 'repair' } }, { doctor: healthy })),
     ).toMatchObject({ findings: [], command: expect.stringContaining('repair') });
   });
 
   it('names the task that already mends it', () => {
     const repair: Task = { ...TASK, kind: 'damage-repair', status: 'running' };
     const tasks = { ...example('task.list'), items: [{ ...TASK, kind: 'verify' }, repair] };
-    expect(incidentOf(factsOf(DAMAGED, { tasks }))?.task).toBe(repair);
+    expect(incident(factsOf(DAMAGED, { tasks }))?.task).toBe(repair);
     const ended = { ...tasks, items: [{ ...repair, status: 'succeeded' as const }] };
-    expect(incidentOf(factsOf(DAMAGED, { tasks: ended }))?.task).toBeNull();
+    expect(incident(factsOf(DAMAGED, { tasks: ended }))?.task).toBeNull();
   });
 
   it.each(['PublishingStopped', 'ReleaseWithdrawn'] as const)('resumes publishing after %s', (reason) => {
@@ -101,7 +104,7 @@ describe('an incident', () => {
       reason,
       next_step: { text: 'Publish with args ["resume=true"].', action: 'localized-publish' },
     } as const;
-    expect(incidentOf(factsOf(stopped))).toMatchObject({
+    expect(incident(factsOf(stopped))).toMatchObject({
       remedy: { request: { initial: { from_worker: true, args: 'resume=true' } } },
       command: 'slipway ctl run localized-publish from_worker=true args=resume=true --wait',
     });
@@ -117,7 +120,7 @@ describe('an incident', () => {
         { what: 'check x', since: null },
       ],
     };
-    expect(incidentOf(factsOf(full, { doctor: example('daemon.doctor') }))).toMatchObject({
+    expect(incident(factsOf(full, { doctor: example('daemon.doctor') }))).toMatchObject({
       remedy: { text: 'Free 307.2 MiB' },
       unknown: ['syncs'],
       unknownSince: 7,
@@ -314,6 +317,41 @@ describe('the checks of the doctor', () => {
       ['disk'],
       ['store', 'earlier'],
       ['backup'],
+    ]);
+  });
+});
+
+const contract = renderConsoleContract();
+
+/** A token with one scope. The server allows it actions on schedules and tasks, whose job decides. */
+function tokenWith(scope: ControlScope): Parameters<typeof mayRunOn>[0] {
+  return { contract, mayRun: () => true, hasScope: (wanted) => wanted === scope };
+}
+
+describe('an action on a schedule or a task', () => {
+  it('is offered to a token with the scope of its job', () => {
+    const kinds = ['sync', 'worker-run', 'localized-publish', 'localized-rollback', 'proofread', 'new-job'];
+    const offered = (scope: ControlScope): string[] =>
+      kinds.filter((kind) => mayRunOn(tokenWith(scope), 'task-cancel', kind));
+    expect(offered('operate')).toEqual(['sync', 'new-job']);
+    expect(offered('translate')).toEqual(['worker-run']);
+    expect(offered('publish')).toEqual(['localized-publish', 'localized-rollback']);
+    expect(offered('review')).toEqual(['proofread']);
+  });
+
+  it('is offered to every token for a job that only reads', () => {
+    expect(mayRunOn(tokenWith('translate'), 'task-cancel', 'text-differences')).toBe(true);
+  });
+
+  it('is never offered where the server forwards no action', () => {
+    expect(mayRunOn({ ...tokenWith('operate'), mayRun: () => false }, 'schedule-run', 'sync')).toBe(false);
+  });
+
+  it('adds only the jobs that the token may schedule', () => {
+    expect(Object.keys(permittedContract(tokenWith('publish')).jobs)).toEqual([
+      'text-differences',
+      'localized-publish',
+      'localized-follow',
     ]);
   });
 });

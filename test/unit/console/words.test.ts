@@ -14,8 +14,7 @@ import {
   withReadersTimes,
   words,
 } from '../../../src/console/text/format.ts';
-import { channelWords } from '../../../src/console/state/channel-words.ts';
-import { stateWords } from '../../../src/console/state/service-states.ts';
+import { channelWords, stateWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 
 const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);

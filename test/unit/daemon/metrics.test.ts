@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
 import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
-import type { GlossarySummary } from '../../../src/daemon/glossary/glossary-worker.ts';
+import type { GlossarySummary } from '../../../src/localization/glossary/glossary-worker.ts';
 import { sampleStatement } from '../../support/attestations.ts';
-import { createDamageTally } from '../../../src/daemon/releases/checks/damage-tally.ts';
-import { RELEASE_JOBS } from '../../../src/daemon/releases/jobs/release-jobs.ts';
-import { DAMAGE_FINDERS } from '../../../src/daemon/releases/records/damage-records.ts';
-import type { Task } from '../../../src/daemon/tasks/task.ts';
-import { createJobRegistry } from '../../../src/daemon/tasks/job-registry.ts';
+import { DAMAGE_KINDS } from '../../../src/domain/verdict/damage-kind.ts';
+import { RELEASE_JOBS } from '../../../src/releases/jobs/release-jobs.ts';
+import { DAMAGE_FINDERS } from '../../../src/releases/records/damage-records.ts';
+import type { Task } from '../../../src/engine/tasks/task.ts';
+import { createJobRegistry } from '../../../src/engine/tasks/job.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { createDaemonMetrics, type DaemonMetricsOptions } from '../../../src/daemon/metrics.ts';
 import { noUnits, UNIT_STATES } from '../../../src/domain/translation/unit-state.ts';
-import type { WorkStatus } from '../../../src/daemon/translation/work/work-status.ts';
-import { SKIP_REASONS } from '../../../src/daemon/parse/container/parsed-container.ts';
-import type { IndexStatus } from '../../../src/daemon/parse/index/index-status.ts';
+import type { WorkStatus } from '../../../src/localization/translation/work/read/work-status.ts';
+import { SKIP_REASONS } from '../../../src/localization/parse/container/parsed-container.ts';
+import type { IndexStatus } from '../../../src/localization/parse/index/index-status.ts';
 
 const INDEXED: IndexStatus = {
   release_id: 'r1',
@@ -238,8 +238,18 @@ describe('the metrics of work', () => {
   });
 
   it('count the damage of every finder from 0', async () => {
-    const tally = createDamageTally();
-    const work = { ...NOTHING_YET.work, damage: { found: () => tally.read() } };
+    let found = 0;
+    const damage = {
+      found: () =>
+        DAMAGE_FINDERS.flatMap((finder) =>
+          DAMAGE_KINDS.map((kind) => ({
+            finder,
+            kind,
+            count: finder === 'verify' && kind === 'damaged' ? found : 0,
+          })),
+        ),
+    };
+    const work = { ...NOTHING_YET.work, damage };
     const registry = createDaemonMetrics({ ...NOTHING_YET, work });
     const lines = async (): Promise<readonly string[]> =>
       (await registry.metrics())
@@ -247,8 +257,7 @@ describe('the metrics of work', () => {
         .filter((line) => line.startsWith('slipway_daemon_damage_total{'));
     expect(await lines()).toHaveLength(DAMAGE_FINDERS.length * 2);
     expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="damaged"} 0');
-    tally.add('verify', 'damaged');
-    tally.add('verify', 'damaged');
+    found = 2;
     expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="damaged"} 2');
     expect(await lines()).toContain('slipway_daemon_damage_total{found_by="verify",kind="missing"} 0');
   });

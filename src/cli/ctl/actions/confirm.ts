@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 
-/** Longest answer that is read, characters. */
 const MAX_ANSWER = 1000;
 
 /**
@@ -17,7 +16,7 @@ export async function confirm(context: CtlContext, what: string): Promise<void> 
   if (stdin.isTTY !== true) {
     throw new CtlFailure(
       CTL_EXITS.usage,
-      `${what}; nothing was changed. Add --yes to do it without a question, or --dry-run to look first`,
+      `${what}; nothing was changed. Add --yes to do it without a question, or --dry-run to see what would happen`,
     );
   }
   stderr.write('Continue? [y/N] ');

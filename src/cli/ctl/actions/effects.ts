@@ -5,14 +5,12 @@ import { countText } from '../../../domain/count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { viewOf } from '../output/view.ts';
-import { readReport } from '../read-report.ts';
+import { readReport } from '../reports.ts';
 import { renderSchedules, renderTasks } from '../report-views.ts';
 
 type Effect = (context: CtlContext, body: ControlBody) => Promise<string>;
 
-/** Most rows of one answer. */
 const MOST_ROWS = '1000';
-/** Longest text in a line, characters. */
 const MAX_TEXT = 60;
 
 /** Reads the things that a destructive action takes away, before anyone is asked. `release-cleanup` has a dry run instead. */

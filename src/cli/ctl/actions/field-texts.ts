@@ -4,8 +4,7 @@ import { ControlBodySchema, type ControlField } from '../../../contract/actions/
 import { fieldsOfPairs } from '../../../contract/actions/field-schemas.ts';
 import { renderJsonSchema, type JsonSchema } from '../../../contract/json/json-schema.ts';
 
-/** A field of an action as a command line writes it. */
-export interface FieldText {
+interface FieldText {
   readonly name: string;
   /** The placeholder of its value, such as `N`; alternatives such as `true|false`. */
   readonly value: string;
@@ -52,21 +51,26 @@ function textOf(name: string, schema: JsonSchema, isRequired: boolean): FieldTex
   ];
   return {
     name,
-    value: placeholderOf(name, schema),
+    value: placeholderOf(schema),
     meaning: facts.filter((fact) => fact !== '').join(' '),
     isRequired,
   };
 }
 
-function placeholderOf(name: string, schema: JsonSchema): string {
+const INTEGERS: Readonly<Record<string, string>> = {
+  instant: 'UNIX_SECONDS',
+  duration: 'SECONDS',
+  interval: 'SECONDS',
+};
+
+function placeholderOf(schema: JsonSchema): string {
   const choice = schema['enum'];
   if (Array.isArray(choice)) return choice.join('|');
   switch (schema['type']) {
     case 'boolean':
       return 'true|false';
     case 'integer':
-      if (name.endsWith('unix_seconds')) return 'UNIX_SECONDS';
-      return name.endsWith('_seconds') ? 'SECONDS' : 'N';
+      return INTEGERS[String(schema['x-kind'])] ?? 'N';
     case 'array':
       return isTextList(schema) ? 'TEXT' : 'JSON';
     case 'object':

@@ -7,12 +7,10 @@ import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
-import { printAnswer, printData, printValue } from '../output/print-answer.ts';
 import { viewOf } from '../output/view.ts';
+import { printAnswer, printValue } from '../output/print-answer.ts';
 import { outcomeOf, renderAccepted, renderTask } from '../report-views.ts';
-import { exitOfTask, watchTask, type SeenTask } from '../task-watch.ts';
-import { waitTimeoutMs } from '../wait-timeout.ts';
+import { showTask, watchTask } from '../task-watch.ts';
 import { confirm } from './confirm.ts';
 import { describeEffect } from './effects.ts';
 
@@ -49,15 +47,9 @@ export async function startAction(
     await printAnswer(context, accepted.answer, AcceptedAnswer.schema, { render: renderAccepted });
     return CTL_EXITS.ok;
   }
-  return await showTask(context, await waitFor(context, accepted.taskId));
+  return await showTask(context, await watchTask(context, accepted.taskId));
 }
 
-/**
- * Shows what the action takes away and asks, unless `--yes` was given.
- *
- * @returns the body to send
- * @throws CtlFailure unless it is confirmed
- */
 async function confirmAction(
   context: CtlContext,
   action: ControlAction,
@@ -72,7 +64,6 @@ async function confirmAction(
   return effect?.body ?? fields;
 }
 
-/** The shown effect of an action, and the body to send. */
 interface Effect {
   readonly text: string;
   readonly body: ControlBody;
@@ -85,7 +76,7 @@ async function effectOf(context: CtlContext, action: ControlAction, fields: Cont
   }
   const { taskId } = await post(context, action, withDryRun(fields), randomUUID());
   if (taskId === null) return { text: 'takes something away\n', body: fields };
-  const { task } = await waitFor(context, taskId);
+  const { task } = await watchTask(context, taskId);
   if (task.status !== 'succeeded') {
     throw new CtlFailure(CTL_EXITS.failed, `${action}: ${outcomeOf(task)}; nothing was changed`);
   }
@@ -97,16 +88,17 @@ async function effectOf(context: CtlContext, action: ControlAction, fields: Cont
 async function tryAction(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<CtlExit> {
   if (actionDefinition(action).hasDryRun === true) {
     const { answer, taskId } = await post(context, action, withDryRun(fields), randomUUID());
-    if (taskId !== null) return await showTask(context, await waitFor(context, taskId));
+    if (taskId !== null) return await showTask(context, await watchTask(context, taskId));
     await printAnswer(context, answer, AcceptedAnswer.schema, { render: renderAccepted });
     return CTL_EXITS.ok;
   }
   const effect = await describeEffect(context, action, fields);
-  if (isDataFormat(context.output)) await printValue(context, { dry_run: true, action, body: fields });
-  else {
-    const lines = [`${action} ${effect ?? 'is valid\n'}`, `body: ${stringifyJsonExact(fields)}\n`];
-    context.stdout.write(`${lines.join('')}nothing was sent: --dry-run\n`);
-  }
+  await printValue(
+    context,
+    { dry_run: true, action, body: fields },
+    () =>
+      `${action} ${effect ?? 'is valid\n'}body: ${stringifyJsonExact(fields)}\nnothing was sent: --dry-run\n`,
+  );
   return CTL_EXITS.ok;
 }
 
@@ -144,17 +136,6 @@ async function post(
   };
 }
 
-async function waitFor(context: CtlContext, taskId: string): Promise<SeenTask> {
-  return await watchTask(context, taskId, waitTimeoutMs(context.args));
-}
-
-async function showTask(context: CtlContext, { task, answer }: SeenTask): Promise<CtlExit> {
-  if (isDataFormat(context.output)) await printData(context, answer);
-  else context.stdout.write(renderTask(task, viewOf(context)));
-  return exitOfTask(task);
-}
-
-/** Whether the action may have started despite the failure. */
 function isUnclear({ exit }: CtlFailure): boolean {
   return exit === CTL_EXITS.unreachable || exit === CTL_EXITS.unavailable;
 }

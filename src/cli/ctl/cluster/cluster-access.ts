@@ -4,18 +4,16 @@ import { connectCluster } from '../../../platform/kubernetes/cluster-connection.
 import { KubeConfigError, loadKubeConfig } from '../../../platform/kubernetes/kube-config.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes-error.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { checkToken } from '../ctl-token.ts';
+import { checkToken } from '../../read-token.ts';
 import { resolveTarget, type ForwardTarget } from './forward-target.ts';
 import { forwardPort, type PortForward } from './port-forward.ts';
 
-/** Which cluster, and as which namespace. */
-export interface ClusterAccessOptions {
+interface ClusterAccessOptions {
   /** Absent: the namespace of the context. */
   readonly namespace: string | undefined;
   /** Absent: the current context. */
   readonly context: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted when the command is interrupted. */
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +25,6 @@ export interface ClusterAccess {
    * @param name `SECRET/KEY`
    */
   readTokenSecret(name: string): Promise<string>;
-  /** Forwards a free port of this machine to a pod of the target. */
   forward(target: Omit<ForwardTarget, 'namespace'>): Promise<PortForward>;
   close(): Promise<void>;
 }
@@ -60,7 +57,9 @@ export async function openCluster(options: ClusterAccessOptions): Promise<Cluste
       if (encoded === undefined) {
         throw new CtlFailure(CTL_EXITS.usage, `the Secret ${secret} has no key "${key}"`);
       }
-      return checkToken(Buffer.from(encoded, 'base64').toString('utf8'), `the Secret ${name}`);
+      const token = checkToken(Buffer.from(encoded, 'base64').toString('utf8'), `the Secret ${name}`);
+      if (token.ok) return token.value;
+      throw new CtlFailure(CTL_EXITS.usage, token.error);
     },
     forward: async (target) => {
       const podPort = await named(`${target.target} in namespace "${namespace}"`, async () =>
@@ -72,7 +71,6 @@ export async function openCluster(options: ClusterAccessOptions): Promise<Cluste
   };
 }
 
-/** Names the object of a failed call. */
 async function named<T>(what: string, effect: () => Promise<T>): Promise<T> {
   try {
     return await effect();

@@ -24,7 +24,6 @@ export interface TargetApis {
   readonly call: (options: CallOptions) => ReturnType<ClusterConnection['call']>;
 }
 
-/** The pods of a target, and the port of their containers. */
 interface Selection {
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** A number, or the name of a container port. */
@@ -48,7 +47,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
   po: 'pod',
 };
 
-/** How many pods of a selector are looked at. */
 const MAX_PODS = 100;
 
 /**

@@ -23,7 +23,7 @@ export interface AppliedContext {
  */
 export async function applyContext(
   args: CtlArguments,
-  { env }: Pick<CtlIo, 'env'>,
+  { env }: CtlIo,
   program: CtlProgram,
 ): Promise<AppliedContext> {
   const asked = textOption(args, 'ctl-context');

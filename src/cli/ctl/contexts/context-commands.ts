@@ -7,9 +7,8 @@ import type { CtlCommand, LocalContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { numberOption, textOption, TIMEOUT_SECONDS } from '../ctl-options.ts';
 import { parseUrl } from '../ctl-target.ts';
-import { parseOutputFormat } from '../output/output-format.ts';
+import { parseOutputFormat, type Column } from '../output/view.ts';
 import { printItems } from '../output/print-answer.ts';
-import type { Column } from '../output/view.ts';
 import { findContext } from './apply-context.ts';
 import {
   checkContextName,
@@ -46,11 +45,7 @@ const COLUMNS: ReadonlyArray<Column<ListedContext>> = [
 export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'context list',
-    synopsis: '',
     summary: 'lists the contexts: services with their addresses and tokens, by name',
-    words: [0, 0],
-    options: [],
-    optionTexts: [],
     hasNames: true,
     isLocal: true,
     run: async (context) => {
@@ -70,8 +65,6 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'CONTEXT',
     summary: 'makes a context the one that is used when none is named',
     words: [1, 1],
-    options: [],
-    optionTexts: [],
     isLocal: true,
     run: async (context) => {
       const [name = ''] = context.words;
@@ -88,8 +81,6 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     summary:
       'stores --url or the options of a cluster, --token-file or --token-secret, --timeout and --output as a context, in place of an earlier one with this name; the first one becomes the current one',
     words: [1, 1],
-    options: [],
-    optionTexts: [],
     isLocal: true,
     run: async (context) => {
       const [name = ''] = context.words;
@@ -112,8 +103,6 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'CONTEXT',
     summary: 'deletes a context; the file of its token stays',
     words: [1, 1],
-    options: [],
-    optionTexts: [],
     isLocal: true,
     run: async (context) => {
       const [name = ''] = context.words;
@@ -129,7 +118,6 @@ export const CONTEXT_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-/** The options as values of a context. @throws CtlFailure */
 function valuesOf({ args }: LocalContext): CtlServiceContext {
   const url = textOption(args, 'url');
   const tokenFile = textOption(args, 'token-file');

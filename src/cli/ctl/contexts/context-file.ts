@@ -5,15 +5,13 @@ import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { TIMEOUT_SECONDS } from '../ctl-options.ts';
-import { OUTPUT_FORMATS } from '../output/output-format.ts';
+import { OUTPUT_FORMATS } from '../output/view.ts';
 
 /** Names of contexts: letters, digits and a few marks, so that no shell needs quotes. */
 const CONTEXT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
-/** Rights of the group and of all others. */
 const RIGHTS_OF_OTHERS = 0o077;
 
 const text = z.string().min(1, 'must not be empty');
-/** Keys that lead through a cluster. */
 const CLUSTER_KEYS = ['kubectl', 'namespace', 'kubeContext', 'target', 'targetPort'] as const;
 const TOKEN_KEYS = ['tokenFile', 'tokenSecret', 'token'] as const;
 
@@ -65,7 +63,7 @@ export interface ContextFile {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The path of the file: SLIPWAY_CTL_CONFIG, else `slipway/ctl.yaml` in the folder for configuration. */
-export function contextFilePath(env: Environment): string {
+function contextFilePath(env: Environment): string {
   const own = env['SLIPWAY_CTL_CONFIG'] ?? '';
   if (own !== '') return resolve(own);
   const home = env['XDG_CONFIG_HOME'] ?? '';

@@ -1,17 +1,30 @@
-import type { CtlCommand } from '../ctl-context.ts';
-import { LANGUAGE_TEXTS, TRUST_TEXTS } from './exchange-options.ts';
-import { runExchangeJob } from './exchange-job.ts';
+import { textFields } from '../../../platform/terminal/text-table.ts';
+import type { CtlCommand, CtlContext } from '../ctl-context.ts';
+import type { CtlExit } from '../ctl-exits.ts';
+import { textOption } from '../ctl-options.ts';
+import { runJob } from '../job-commands.ts';
+import { showTask } from '../task-watch.ts';
+import { trustedBy } from './exchange-options.ts';
 import { exportGlossaryFile } from './glossary-export.ts';
 import { importGlossaryFile } from './glossary-import.ts';
+import { renderOutcome } from './outcome-view.ts';
 
+const LANGUAGE_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--source-language TAG', 'language of the source texts; default the configured one'],
+  ['--target-language TAG', 'language of the translations; default the configured one'],
+];
+
+const TRUST_TEXTS: ReadonlyArray<readonly [string, string]> = [
+  ['--trusted', 'takes the states of the file instead of candidates or drafts; needs the scope review'],
+  ['--reviewer NAME', 'person who vouches for a trusted file'],
+  ['--reason TEXT', 'reason to record in the histories'],
+];
 const WAIT_TEXT = ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'] as const;
 const DRY_RUN_TEXT = ['--dry-run', 'says what would happen, and changes nothing'] as const;
 const EXCHANGE_TEXT = [
   '--exchange',
   'FILE is in the exchange folder of the daemon (exchange.root), and the daemon does the work; for many terms',
 ] as const;
-const LANGUAGES = ['source-language', 'target-language'] as const;
-const TRUST = ['trusted', 'reviewer', 'reason', 'dry-run'] as const;
 
 /** The commands that import and export the Translation Memory and the Glossary. */
 export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
@@ -21,7 +34,6 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     summary:
       'imports a TMX or JSON lines file into the Translation Memory; FILE is in the exchange folder of the daemon (exchange.root), and the same file again changes nothing',
     words: [1, 1],
-    options: ['format', ...TRUST, ...LANGUAGES, 'wait-timeout'],
     optionTexts: [
       ['--format tmx|jsonl', 'format of the file; default that of its ending'],
       ...TRUST_TEXTS,
@@ -37,7 +49,6 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     summary:
       'writes the Translation Memory to a TMX or JSON lines file; FILE is in the exchange folder of the daemon (exchange.root)',
     words: [1, 1],
-    options: ['format', 'state', ...LANGUAGES, 'wait-timeout'],
     optionTexts: [
       ['--format tmx|jsonl', 'format of the file; default that of its ending'],
       ['--state STATES', 'states of the records, with commas; default trusted,candidate'],
@@ -51,7 +62,6 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FILE',
     summary: 'imports a local TBX or CSV file into the Glossary; the same file again changes nothing',
     words: [1, 1],
-    options: ['format', ...TRUST, ...LANGUAGES, 'exchange', 'wait-timeout'],
     optionTexts: [
       ['--format tbx|csv', 'format of the file; default that of its ending'],
       ...TRUST_TEXTS,
@@ -70,7 +80,6 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FILE',
     summary: 'writes the terms of the Glossary to a local TBX or CSV file',
     words: [1, 1],
-    options: ['format', 'state', 'force', ...LANGUAGES, 'exchange', 'wait-timeout'],
     optionTexts: [
       ['--format tbx|csv', 'format of the file; default that of its ending'],
       ['--state STATES', 'states of the terms, with commas; default draft,approved,deprecated'],
@@ -85,3 +94,33 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
         : await exportGlossaryFile(context),
   },
 ];
+
+async function runExchangeJob(context: CtlContext, action: string): Promise<CtlExit> {
+  const { args, words } = context;
+  const [file = ''] = words;
+  const trusted = action.endsWith('-import') ? trustedBy(args) : null;
+  const seen = await runJob(context, {
+    group: 'i18n',
+    action,
+    args: jobArguments({
+      file,
+      format: textOption(args, 'format'),
+      include: textOption(args, 'state'),
+      source_language: textOption(args, 'source-language'),
+      target_language: textOption(args, 'target-language'),
+      dry_run: args.values['dry-run'] === true,
+      trusted: trusted !== null,
+      ...trusted,
+    }),
+  });
+  return await showTask(context, seen, (result) => {
+    const place = `${file} in the folder exchange.root of the daemon`;
+    return textFields([['file', place], ...renderOutcome(result)]);
+  });
+}
+
+function jobArguments(values: Readonly<Record<string, string | boolean | undefined>>): readonly string[] {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([key, value]) => `${key}=${String(value)}`);
+}

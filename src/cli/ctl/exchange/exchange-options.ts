@@ -1,4 +1,4 @@
-import { endingOf } from '../../../exchange/file-ending.ts';
+import { formatOfFile } from '../../../exchange/file-codec.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption, type CtlArguments } from '../ctl-options.ts';
 
@@ -13,9 +13,8 @@ export function fileFormat<F extends string>(
   formats: Readonly<Record<F, unknown>>,
 ): F {
   const names = Object.keys(formats) as F[];
-  const given = textOption(args, 'format') ?? endingOf(path);
-  const format = names.find((name) => name === given);
-  if (format !== undefined) return format;
+  const format = formatOfFile(path, textOption(args, 'format'), names);
+  if (format !== null) return format;
   throw new CtlFailure(
     CTL_EXITS.usage,
     `${path}: the format is unknown; end the name with ${names.map((name) => `.${name}`).join(' or ')}, or give --format`,
@@ -23,9 +22,9 @@ export function fileFormat<F extends string>(
 }
 
 /**
- * The person who stands for a file, of `--trusted` and `--reviewer`.
+ * The person who vouches for a file, of `--trusted` and `--reviewer`.
  *
- * @returns `null` for a file that nobody stands for
+ * @returns `null` for a file that nobody vouches for
  * @throws CtlFailure
  */
 export function trustedBy(
@@ -40,30 +39,8 @@ export function trustedBy(
   if (reviewer === undefined || reviewer.trim() === '') {
     throw new CtlFailure(
       CTL_EXITS.usage,
-      '--trusted needs --reviewer NAME, the person who stands for the file',
+      '--trusted needs --reviewer NAME, the person who vouches for the file',
     );
   }
   return { reviewer, ...(reason === undefined ? {} : { reason }) };
 }
-
-/** The arguments of a job from options, as `key=value`. Options that were not given are left out. */
-export function jobArguments(
-  values: Readonly<Record<string, string | boolean | undefined>>,
-): readonly string[] {
-  return Object.entries(values)
-    .filter(([, value]) => value !== undefined && value !== false)
-    .map(([key, value]) => `${key}=${String(value)}`);
-}
-
-/** The options of languages and their help. */
-export const LANGUAGE_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--source-language TAG', 'language of the source texts; default the configured one'],
-  ['--target-language TAG', 'language of the translations; default the configured one'],
-];
-
-/** The options of a trusted import and their help. */
-export const TRUST_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  ['--trusted', 'takes the states of the file instead of candidates or drafts; needs the scope review'],
-  ['--reviewer NAME', 'person who stands for a trusted file'],
-  ['--reason TEXT', 'reason to record in the histories'],
-];

@@ -1,18 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
 import type { FoundTerms } from '../../../contract/formats/glossary/term-import.ts';
-import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
-import { REPORTS } from '../../../contract/reports/reports.ts';
 import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.ts';
+import { postAction } from '../admin-api.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { readReport } from '../read-report.ts';
-import { reportPath } from '../report-path.ts';
+import { readReport } from '../reports.ts';
 
-/** Most terms of one answer. */
 const LIMIT = 1000;
+const CHANGED = z.looseObject({ term: z.looseObject({ term_id: z.string() }) });
 
 /**
  * The languages of a run: those of the options, else those of the only pair in the Glossary.
@@ -23,9 +19,7 @@ export async function languagesOf({ api, args }: CtlContext): Promise<LanguagePa
   const source = textOption(args, 'source-language');
   const target = textOption(args, 'target-language');
   if (source !== undefined && target !== undefined) return { sourceLanguage: source, targetLanguage: target };
-  const answer = await api.get(reportPath('translation.glossary.summary'));
-  const { pairs = [] } =
-    REPORTS['translation.glossary.summary'].answer.schema.safeParse(answer.value).data ?? {};
+  const { pairs } = await readReport(api, 'translation.glossary.summary');
   const [pair] = pairs;
   if (pair !== undefined && pairs.length === 1) {
     return { sourceLanguage: source ?? pair.source_language, targetLanguage: target ?? pair.target_language };
@@ -38,7 +32,7 @@ export async function languagesOf({ api, args }: CtlContext): Promise<LanguagePa
 
 /** Terms that match, and how many there are. @throws CtlFailure */
 export async function queryTerms(
-  { api }: Pick<CtlContext, 'api'>,
+  { api }: CtlContext,
   filter: { readonly source_text?: string; readonly review_status?: ReviewStatus },
 ): Promise<FoundTerms> {
   const query = { ...filter, limit: String(LIMIT) };
@@ -47,14 +41,9 @@ export async function queryTerms(
 
 /** Sends one action of the Glossary. @returns the id of the term @throws CtlFailure */
 export async function changeTerm(
-  { api }: Pick<CtlContext, 'api'>,
+  { api }: CtlContext,
   action: 'add' | 'update' | 'approve' | 'deprecate',
-  body: Readonly<Record<string, unknown>>,
+  body: object,
 ): Promise<string> {
-  const answer = await api.post(`translation-glossary-${action}`, stringifyJsonExact(body), randomUUID());
-  const changed = AcceptedAnswer.schema
-    .extend({ result: z.looseObject({ term: z.looseObject({ term_id: z.string() }) }) })
-    .safeParse(answer.value);
-  if (changed.success) return changed.data.result.term.term_id;
-  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
+  return (await postAction(api, `translation-glossary-${action}`, body, CHANGED)).term.term_id;
 }

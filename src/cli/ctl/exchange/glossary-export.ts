@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { REVIEW_STATUSES, type ReviewStatus } from '../../../domain/glossary/term.ts';
-import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
+import { writeEntries } from '../../../exchange/file-codec.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { writeFileDurably } from '../../../platform/files/files.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -8,7 +8,6 @@ import { textFields } from '../../../platform/terminal/text-table.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { fileFormat } from './exchange-options.ts';
 import type { ReportedTerm } from '../../../contract/formats/glossary/term-import.ts';
@@ -17,33 +16,30 @@ import { renderOutcome } from './outcome-view.ts';
 
 /** Writes the terms of the Glossary to a local file. @throws CtlFailure */
 export async function exportGlossaryFile(context: CtlContext): Promise<CtlExit> {
-  const { args, words, output, stdout } = context;
+  const { args, words } = context;
   const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);
   const states = statesOf(textOption(args, 'state'));
   await refuseExisting(path, args.values.force === true);
   const pair = await languagesOf(context);
-  const writer = TERM_FORMATS[format].createWriter({ pair, version: 'ctl' });
-  const parts = [writer.begin()];
-  const issues: { id: string; message: string }[] = [];
+  const terms = (await termsOf(context, states)).filter(
+    (term) => term.source_language === pair.sourceLanguage && term.target_language === pair.targetLanguage,
+  );
+  const parts: string[] = [];
+  const issues: { readonly id: string; readonly message: string }[] = [];
   let written = 0;
-  for (const term of await termsOf(context, states)) {
-    if (term.source_language !== pair.sourceLanguage || term.target_language !== pair.targetLanguage)
-      continue;
-    try {
-      const text = writer.write(term);
-      parts.push(text);
-      if (text !== '') written += 1;
-    } catch (error) {
-      if (!(error instanceof ExchangeFileError)) throw error;
-      issues.push({ id: term.term_id, message: error.message });
-    }
+  const count = {
+    written: () => {
+      written += 1;
+    },
+    refused: ({ term_id: id }: ReportedTerm, message: string) => issues.push({ id, message }),
+  };
+  for await (const text of writeEntries(TERM_FORMATS[format].createWriter(pair, 'ctl'), terms, count)) {
+    parts.push(text);
   }
-  parts.push(writer.end());
   await write(path, parts.join(''));
   const result = { file: path, format, written, refused: issues.length, issues };
-  if (isDataFormat(output)) await printValue(context, result);
-  else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
+  await printValue(context, result, () => textFields([['file', path], ...renderOutcome(result)]));
   return issues.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
 

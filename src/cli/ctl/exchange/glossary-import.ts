@@ -12,39 +12,38 @@ import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
-import { createProgressDisplay, type ProgressDisplay } from '../../output/progress-display.ts';
+import { withProgress, type ProgressDisplay } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { waitAtLimit } from '../wait-at-limit.ts';
 import { fileFormat, trustedBy } from './exchange-options.ts';
 import { changeTerm, languagesOf, queryTerms } from './glossary-api.ts';
 import { renderOutcome } from './outcome-view.ts';
-import { readLocalFile } from './read-local-file.ts';
+import { readLocalFile } from '../read-local-file.ts';
 
-/** An import on its way. */
 interface Import {
   readonly context: CtlContext;
   readonly path: string;
   readonly pair: LanguagePair;
-  readonly review: ReturnType<typeof trustedBy>;
+  readonly review: { readonly reviewer: string; readonly reason?: string } | null;
   readonly isDryRun: boolean;
 }
 
-/** The result of an import as programs get it. */
-interface ImportResult {
-  readonly file: string;
-  readonly format: string;
-  readonly dry_run: boolean;
-  readonly trusted: boolean;
+const BOUNDS = {
+  maxBytes: 256 * 1024 * 1024,
+  maxItems: 200_000,
+  items: 'entries',
+  advice: 'put it into the exchange folder of the daemon and add --exchange',
+} as const;
+
+interface ImportedTerms {
   readonly counts: Partial<Record<Outcome, number>>;
   readonly issues: readonly { readonly line: number; readonly outcome: Outcome; readonly message: string }[];
 }
 
 type Outcome = ImportedOutcome | 'conflict' | 'refused' | 'left_out' | 'other_languages';
 
-/** The outcome of one term, with a message when people should know. */
 interface TermOutcome {
   readonly outcome: Outcome;
   readonly message?: string;
@@ -57,30 +56,25 @@ interface TermOutcome {
  * @throws CtlFailure
  */
 export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
-  const progress = createProgressDisplay(given.stderr, given.clock);
-  let waits = 0;
-  const api = waitAtLimit(given, (ms) => {
-    waits += 1;
-    // A new phase is shown immediately.
-    progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, `wait ${waits}`);
-  });
-  const context = { ...given, api };
-  const { args, output, stdout } = context;
+  const { args, words } = given;
   const review = trustedBy(args);
   const isDryRun = args.values['dry-run'] === true;
-  const [path = ''] = context.words;
+  const [path = ''] = words;
   const format = fileFormat(path, args, TERM_FORMATS);
-  let found: Pick<ImportResult, 'counts' | 'issues'>;
-  try {
+  const found = await withProgress(given, async (progress) => {
+    let waits = 0;
+    const api = waitAtLimit(given.api, given.clock, given.signal, (ms) => {
+      waits += 1;
+      // A new phase is shown immediately.
+      progress.show(`wait ${Math.ceil(ms / 1000)} s: the token has reached a limit`, `wait ${waits}`);
+    });
+    const context = { ...given, api };
     const pair = await languagesOf(context);
-    const results = await readLocalFile(path, TERM_FORMATS[format].createReader(pair));
-    found = await importResults({ context, path, pair, review, isDryRun }, results, progress);
-  } finally {
-    progress.end();
-  }
-  const result: ImportResult = { file: path, format, dry_run: isDryRun, trusted: review !== null, ...found };
-  if (isDataFormat(output)) await printValue(context, result);
-  else stdout.write(textFields([['file', path], ...renderOutcome(result)]));
+    const { items } = await readLocalFile(path, TERM_FORMATS[format].createReader(pair), BOUNDS);
+    return await importResults({ context, path, pair, review, isDryRun }, items, progress);
+  });
+  const result = { file: path, format, dry_run: isDryRun, trusted: review !== null, ...found };
+  await printValue(given, result, () => textFields([['file', path], ...renderOutcome(result)]));
   const { refused = 0, conflict = 0 } = result.counts;
   return refused + conflict === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
@@ -89,7 +83,7 @@ async function importResults(
   work: Import,
   results: readonly ReadTermResult[],
   progress: ProgressDisplay,
-): Promise<Pick<ImportResult, 'counts' | 'issues'>> {
+): Promise<ImportedTerms> {
   const counts: Partial<Record<Outcome, number>> = {};
   const issues: { line: number; outcome: Outcome; message: string }[] = [];
   for (const [at, result] of results.entries()) {
@@ -127,7 +121,6 @@ async function importResult(work: Import, result: ReadTermResult): Promise<TermO
   }
 }
 
-/** @returns the id of the term */
 async function takeStep(
   { context, path, pair, review }: Import,
   step: ImportStep,

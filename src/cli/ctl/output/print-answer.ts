@@ -2,13 +2,11 @@ import type { z } from 'zod';
 import { stringifyJsonExact } from '../../../contract/json/json-exact.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import { indentJson, type AdminAnswer } from '../admin-api.ts';
-import type { CtlContext, LocalContext } from '../ctl-context.ts';
+import type { LocalContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { isDataFormat } from './output-format.ts';
-import { itemTable, viewOf, type Column, type View } from './view.ts';
+import { isDataFormat, itemTable, viewOf, type Column, type View } from './view.ts';
 
 const NEWLINE = 0x0a;
-const UNREADABLE = 'the daemon sent an answer that this version cannot read; -o json shows it';
 
 /** How an answer is shown to people. */
 export interface AnswerText<T> {
@@ -17,21 +15,22 @@ export interface AnswerText<T> {
   readonly names?: ((value: T) => readonly string[]) | undefined;
 }
 
-type Printer = Pick<CtlContext, 'stdout' | 'output'>;
-
 /** Writes an answer for programs: its bytes unchanged as JSON, or the same values as YAML. */
-export async function printData(context: Printer, { body, value }: AdminAnswer): Promise<void> {
-  if (context.output === 'yaml') await printYaml(context, value);
-  else {
-    context.stdout.write(body);
-    if (body.at(-1) !== NEWLINE) context.stdout.write('\n');
-  }
+export async function printData(context: LocalContext, { body, value }: AdminAnswer): Promise<void> {
+  if (context.output === 'yaml') return await printYaml(context, value);
+  context.stdout.write(body);
+  if (body.at(-1) !== NEWLINE) context.stdout.write('\n');
 }
 
-/** Writes a value that the command has made itself, for programs. */
-export async function printValue(context: Printer, value: unknown): Promise<void> {
+/** Writes a value that the command has made itself: for programs as it is, for people as text. */
+export async function printValue(
+  context: LocalContext,
+  value: unknown,
+  render: (view: View) => string,
+): Promise<void> {
   if (context.output === 'yaml') await printYaml(context, value);
-  else context.stdout.write(`${stringifyJsonExact(value)}\n`);
+  else if (context.output === 'json') context.stdout.write(`${stringifyJsonExact(value)}\n`);
+  else context.stdout.write(render(viewOf(context)));
 }
 
 /**
@@ -41,7 +40,7 @@ export async function printValue(context: Printer, value: unknown): Promise<void
  * @returns the value, or `null` when the schema rejects it
  */
 export async function printAnswer<T extends z.ZodType>(
-  context: CtlContext,
+  context: LocalContext,
   answer: AdminAnswer,
   schema: T,
   { render, names }: AnswerText<z.infer<T>>,
@@ -49,8 +48,11 @@ export async function printAnswer<T extends z.ZodType>(
   const parsed = schema.safeParse(answer.value);
   if (isDataFormat(context.output)) await printData(context, answer);
   else if (context.output === 'name' && names !== undefined) {
-    if (!parsed.success) throw new CtlFailure(CTL_EXITS.unreachable, UNREADABLE);
-    printNames(context, names(parsed.data));
+    if (!parsed.success) {
+      const message = 'the daemon sent an answer that this version cannot read; -o json shows it';
+      throw new CtlFailure(CTL_EXITS.unreachable, message);
+    }
+    context.stdout.write(nameLines(names(parsed.data)));
   } else if (parsed.success) context.stdout.write(render(parsed.data, viewOf(context)));
   else context.stdout.write(`${indentJson(answer)}\n`);
   return parsed.success ? parsed.data : null;
@@ -63,17 +65,17 @@ export async function printItems<T>(
   columns: ReadonlyArray<Column<T>>,
   nameOf: (item: T) => string,
 ): Promise<void> {
-  if (isDataFormat(context.output)) await printValue(context, items);
-  else if (context.output === 'name') printNames(context, items.map(nameOf));
-  else context.stdout.write(itemTable(items, columns, viewOf(context)));
+  await printValue(context, items, (view) =>
+    context.output === 'name' ? nameLines(items.map(nameOf)) : itemTable(items, columns, view),
+  );
 }
 
-function printNames({ stdout }: Pick<CtlContext, 'stdout'>, names: readonly string[]): void {
-  stdout.write(names.map((name) => `${printable(name)}\n`).join(''));
+function nameLines(names: readonly string[]): string {
+  return names.map((name) => `${printable(name)}\n`).join('');
 }
 
-/** Loads the library for YAML, which takes some 30 ms, only when it is needed. */
-async function printYaml({ stdout }: Pick<CtlContext, 'stdout'>, value: unknown): Promise<void> {
+/** Loads the library for YAML, which takes about 30 ms, only when it is needed. */
+async function printYaml({ stdout }: LocalContext, value: unknown): Promise<void> {
   const { stringify } = await import('yaml');
   stdout.write(stringify(value, { lineWidth: 0, compat: 'yaml-1.1' }));
 }

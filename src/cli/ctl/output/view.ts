@@ -2,7 +2,30 @@ import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { COLOURS, PLAIN, type Painter } from '../../../platform/terminal/painter.ts';
 import { textTable } from '../../../platform/terminal/text-table.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import type { OutputFormat } from './output-format.ts';
+
+/** The forms in which a command prints its answer. */
+export const OUTPUT_FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
+
+/** One of {@link OUTPUT_FORMATS}. */
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/**
+ * Reads the value of `--output`.
+ *
+ * @param text `undefined` for none: a table
+ * @throws CtlFailure
+ */
+export function parseOutputFormat(text: string | undefined): OutputFormat {
+  const format = OUTPUT_FORMATS.find((each) => each === (text ?? 'table'));
+  if (format !== undefined) return format;
+  const names = `${OUTPUT_FORMATS.slice(0, -1).join(', ')} or ${OUTPUT_FORMATS.at(-1)}`;
+  throw new CtlFailure(CTL_EXITS.usage, `--output ${text ?? ''}: must be ${names}`);
+}
+
+/** Whether a format is for programs, which get everything that the service sent. */
+export function isDataFormat(format: OutputFormat): format is 'json' | 'yaml' {
+  return format === 'json' || format === 'yaml';
+}
 
 /** How a text for people is rendered. */
 export interface View {
@@ -17,7 +40,6 @@ export interface View {
 export interface Column<T> {
   readonly title: string;
   readonly cell: (item: T) => string;
-  /** Shown only with `-o wide`. */
   readonly wide?: boolean;
 }
 
@@ -35,7 +57,7 @@ export function viewOf(context: {
 export function itemTable<T>(
   items: readonly T[],
   columns: ReadonlyArray<Column<T>>,
-  { wide, painter }: Pick<View, 'wide' | 'painter'>,
+  { wide, painter }: View,
 ): string {
   const shown = columns.filter((column) => wide || column.wide !== true);
   return textTable(

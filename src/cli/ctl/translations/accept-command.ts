@@ -1,27 +1,44 @@
 import { createFileTest, globProblem } from '../../../platform/config/glob-filter.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
-import { createProgressDisplay } from '../../output/progress-display.ts';
+import { withProgress } from '../../output/progress-display.ts';
 import { confirm } from '../actions/confirm.ts';
 import { countText } from '../../../domain/count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
-import { acceptTasks, type AcceptOutcome, type AcceptResult, type ReviewFields } from './accept-tasks.ts';
 import { eachTask, type ServiceTask } from './service-pages.ts';
 import { writeUnitReport } from './unit-report.ts';
+import { z } from 'zod';
+import { postAction } from '../admin-api.ts';
 
-/** Tasks that a terminal shows. */
 const SHOWN_TASKS = 30;
-/** A task stands for a file, and a release has fewer. */
+/** There is one task for each file, and a release has fewer files. */
 const MAX_TASKS = 200_000;
 /** Tasks that the command takes: every unit has a target. The others are accepted unit by unit. */
 const STATUSES = ['translated', 'published'] as const;
 
+interface ReviewFields {
+  readonly reviewer: string;
+  readonly reason?: string;
+}
+
+/** The outcome of one task. */
+interface AcceptOutcome {
+  readonly task_id: string;
+  readonly destination: string;
+  /** `ready`: it could be accepted; `refused`: the daemon says in `detail` why it cannot. */
+  readonly outcome: 'accepted' | 'ready' | 'refused' | 'not_sent';
+  /** Units whose targets the review accepts. */
+  readonly units: number;
+  readonly detail: string;
+}
+
+const REVIEWED = z.looseObject({ written: z.int() });
+
 /** Runs `translations accept`. @throws CtlFailure */
 export async function runAccept(context: CtlContext): Promise<CtlExit> {
-  const { api, args, stdin, stderr, clock, stdout } = context;
+  const { args, stdin, stderr } = context;
   const fields = reviewOf(context);
   const isTrial = args.values['dry-run'] === true;
   const tasks = await chosenTasks(context);
@@ -31,19 +48,14 @@ export async function runAccept(context: CtlContext): Promise<CtlExit> {
     if (stdin.isTTY === true) stderr.write(`${effect}; --dry-run lists them\n`);
     await confirm(context, effect);
   }
-  const progress = createProgressDisplay(stderr, clock);
-  let result: AcceptResult;
-  try {
-    const show = (done: number): void => progress.show(`reviewing: ${done} of ${tasks.length} tasks`);
-    result = await acceptTasks(api, tasks, { fields, isTrial, progress: show });
-  } finally {
-    progress.end();
-  }
-  const { outcomes, failure } = result;
+  const { outcomes, failure } = await withProgress(context, async (display) => {
+    return await acceptTasks(context, tasks, { fields, isTrial }, (done) =>
+      display.show(`reviewing: ${done} of ${tasks.length} tasks`),
+    );
+  });
   await writeUnitReport(context, outcomes);
-  if (isDataFormat(context.output)) {
-    await printValue(context, { dry_run: isTrial, tasks: outcomes, failure: failure?.message ?? null });
-  } else stdout.write(renderAccepted(outcomes, isTrial));
+  const result = { dry_run: isTrial, tasks: outcomes, failure: failure?.message ?? null };
+  await printValue(context, result, () => renderAccepted(outcomes, isTrial));
   if (failure !== null) throw failure;
   return outcomes.some(({ outcome }) => outcome === 'refused') ? CTL_EXITS.failed : CTL_EXITS.ok;
 }
@@ -57,7 +69,6 @@ function reviewOf({ args }: CtlContext): ReviewFields {
   return { reviewer, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The tasks with units to accept that `--task` or `--destination` choose. @throws CtlFailure */
 async function chosenTasks({ api, args }: CtlContext): Promise<readonly ServiceTask[]> {
   const taskId = textOption(args, 'task');
   const glob = textOption(args, 'destination');
@@ -79,7 +90,6 @@ async function chosenTasks({ api, args }: CtlContext): Promise<readonly ServiceT
   return tasks;
 }
 
-/** @throws CtlFailure when there is no such task, or when it cannot be accepted as a whole */
 async function namedTask(api: CtlContext['api'], taskId: string): Promise<ServiceTask> {
   for await (const task of eachTask(api, { task_id: taskId })) {
     if (STATUSES.some((status) => status === task.status)) return task;
@@ -89,7 +99,6 @@ async function namedTask(api: CtlContext['api'], taskId: string): Promise<Servic
   throw new CtlFailure(CTL_EXITS.failed, `there is no translation task ${taskId}`);
 }
 
-/** The units that a review of the whole task accepts. */
 function waitingUnits({ unit_counts: counts }: ServiceTask): number {
   return (counts['draft'] ?? 0) + (counts['translated'] ?? 0);
 }
@@ -115,4 +124,35 @@ function renderAccepted(outcomes: readonly AcceptOutcome[], isTrial: boolean): s
 
 function rankOf({ outcome }: AcceptOutcome): number {
   return outcome === 'refused' ? 0 : 1;
+}
+
+/** Accepts tasks one by one: one that the daemon refuses does not stop the others, and another failure ends the work. */
+async function acceptTasks(
+  { api }: CtlContext,
+  tasks: readonly ServiceTask[],
+  { fields, isTrial }: { readonly fields: ReviewFields; readonly isTrial: boolean },
+  progress: (done: number) => void,
+): Promise<{ readonly outcomes: readonly AcceptOutcome[]; readonly failure: CtlFailure | null }> {
+  const outcomes: AcceptOutcome[] = [];
+  let failure: CtlFailure | null = null;
+  for (const { task_id, destination } of tasks) {
+    const named = { task_id, destination, units: 0, detail: '' };
+    if (failure !== null) {
+      outcomes.push({ ...named, outcome: 'not_sent' });
+      continue;
+    }
+    try {
+      const args = isTrial ? { args: ['dry_run=true'] } : {};
+      const body = { task_id, status: 'proofread', ...fields, ...args };
+      const { written } = await postAction(api, 'translation-proofread', body, REVIEWED);
+      outcomes.push({ ...named, outcome: isTrial ? 'ready' : 'accepted', units: written });
+    } catch (error) {
+      if (!(error instanceof CtlFailure)) throw error;
+      const [detail = ''] = error.message.split('\n', 1);
+      outcomes.push({ ...named, outcome: 'refused', detail });
+      if (error.exit !== CTL_EXITS.failed) failure = error;
+    }
+    progress(outcomes.length);
+  }
+  return { outcomes, failure };
 }

@@ -3,52 +3,43 @@ import type { UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
-import { checkUnits, type FileFinding } from './check-units.ts';
-import { importWithProgress } from './import-command.ts';
+import { importUnits } from './import-units.ts';
 import { readableUnits } from './import-plan.ts';
 import { isProblem, OUTCOMES, type UnitOutcome } from './outcomes.ts';
 import { readUnitFile, type UnitFile } from './unit-file.ts';
-import { showUnitLines, writeUnitReport } from './unit-report.ts';
+import { unitLines, writeUnitReport } from './unit-report.ts';
+import { checkTarget } from '../../../domain/text/checks/check-target.ts';
+import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
+import type { FileUnit } from './match-units.ts';
 
 /** The languages of a file that names none, as the service has them by default. */
 const DEFAULT_LANGUAGES: UnitLanguages = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 
 /** Runs `translations check`. @throws CtlFailure */
 export async function runCheck(context: CtlContext): Promise<CtlExit> {
-  const { args, words, stdout } = context;
+  const { args, words } = context;
   const [path = ''] = words;
   const file = await readUnitFile(path, args);
   const { units, problems } = readableUnits(file.results);
   const local = checkUnits(units, languagesOf(context, file));
-  const outcomes = args.values.server === true ? await compare(context, file) : problems;
+  const trial = { file, status: 'in_progress', isPartial: true, isTrial: true, fields: {} } as const;
+  const isCompared = args.values.server === true;
+  const outcomes = isCompared ? (await importUnits(context, trial)).outcomes : problems;
   const findings = mergeFindings(local, outcomes);
   await writeUnitReport(context, findings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const summary = { file: path, units: file.results.length, errors, warnings: findings.length - errors };
-  if (isDataFormat(context.output)) await printValue(context, { ...summary, findings });
-  else {
-    showUnitLines(context, path, findings.map(lineOf));
-    stdout.write(
-      `${countText(summary.units, 'unit')}, ${countText(errors, 'error')}, ${countText(summary.warnings, 'warning')}\n`,
-    );
-  }
+  const counts = `${countText(summary.units, 'unit')}, ${countText(errors, 'error')}, ${countText(summary.warnings, 'warning')}\n`;
+  await printValue(
+    context,
+    { ...summary, findings },
+    () => unitLines(context, path, findings.map(lineOf)) + counts,
+  );
   const isGood = errors === 0 && (args.values.strict !== true || findings.length === 0);
   return isGood ? CTL_EXITS.ok : CTL_EXITS.failed;
-}
-
-/** Compares a file with the service: its units, their sources, and what the daemon finds in their targets. */
-async function compare(context: CtlContext, file: UnitFile): Promise<readonly UnitOutcome[]> {
-  const { outcomes } = await importWithProgress(context, {
-    file,
-    status: 'in_progress',
-    isPartial: true,
-    isTrial: true,
-    fields: {},
-  });
-  return outcomes;
 }
 
 /** The findings of the daemon in place of those made here, where it has judged the target, and the problems of units. */
@@ -90,4 +81,50 @@ function languagesOf({ args }: CtlContext, { languages }: UnitFile): UnitLanguag
     sourceLanguage: choose('source-language', 'sourceLanguage'),
     targetLanguage: choose('target-language', 'targetLanguage'),
   };
+}
+
+/** A finding on a unit of a file. */
+interface FileFinding {
+  /** From 1. */
+  readonly line: number;
+  readonly unit_id: string | null;
+  readonly check: string;
+  readonly severity: string;
+  readonly message: string;
+}
+
+/**
+ * Checks the targets of a file against their sources, as the daemon does, without the limits of their fields and the Glossary, which
+ * only the daemon knows. Targets of sources that differ only in line ends or composed characters are also compared here; the daemon
+ * compares the targets of sources with the same bytes.
+ *
+ * @returns the findings in the order of the lines
+ */
+function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileFinding[] {
+  const translated = units.flatMap((each) => {
+    const target = each.unit.target_text ?? '';
+    return target === '' ? [] : [{ each, source: each.unit.source_text, target }];
+  });
+  const findings = translated.flatMap(({ each, source, target }) =>
+    checkTarget({ source, target, ...languages }).map((found) => fileFinding(each, found)),
+  );
+  const grouped = translated
+    .map(({ each, source, target }, at) => ({ each, unit_id: String(at), source, target }))
+    .toSorted((left, right) => compareTexts(normalText(left.source), normalText(right.source)));
+  for (const { unit_id: at, finding } of findInconsistentTargets(grouped)) {
+    const found = translated[Number(at)];
+    if (found !== undefined) findings.push(fileFinding(found.each, finding));
+  }
+  return findings.toSorted((left, right) => left.line - right.line);
+}
+
+function fileFinding(
+  { line, unit }: FileUnit,
+  { check, severity, message }: Pick<FileFinding, 'check' | 'severity' | 'message'>,
+): FileFinding {
+  return { line, unit_id: unit.unit_id, check, severity, message };
+}
+
+function compareTexts(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -1,10 +1,9 @@
 import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
-import { createProgressDisplay } from '../../output/progress-display.ts';
+import { withProgress } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
@@ -17,15 +16,14 @@ const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
 
 /** Runs `translations export`. @throws CtlFailure */
 export async function runExport(context: CtlContext): Promise<CtlExit> {
-  const { args, words, stderr, clock } = context;
+  const { args, words } = context;
   const [path = ''] = words;
   const format = unitFormatOf(path, args);
   const states = statesOf(textOption(args, 'state'));
   const { taskId, query } = await unitQueryOf(context);
   const hints = await hintsOf(context);
-  const progress = createProgressDisplay(stderr, clock);
-  try {
-    const result = await exportUnits(patientReads(context), {
+  const result = await withProgress(context, async (display) =>
+    exportUnits(patientReads(context), {
       path,
       format,
       query,
@@ -33,15 +31,11 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
       states,
       replaces: args.values.force === true,
       hints,
-      progress: (text) => progress.show(text),
-    });
-    progress.end();
-    if (isDataFormat(context.output)) await printValue(context, { file: path, format, ...result });
-    else context.stdout.write(renderExport(path, result));
-    return result.refused.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
-  } finally {
-    progress.end();
-  }
+      progress: (text) => display.show(text),
+    }),
+  );
+  await printValue(context, { file: path, format, ...result }, () => renderExport(path, result));
+  return result.refused.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
 
 function statesOf(text: string | undefined): ReadonlySet<string> | null {

@@ -3,12 +3,10 @@ import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { placeOf, type ServiceUnit } from './service-pages.ts';
 
-/** Characters of the note of a unit, and of one line of it. */
 const MAX_NOTE = 8000;
 const MAX_NOTE_LINE = 2000;
 
-/** Why a unit is not written to a file. */
-export type ExportSkip = 'not translatable' | 'no task' | 'text too long' | 'other state or task';
+type ExportSkip = 'not translatable' | 'no task' | 'text too long' | 'other state or task';
 
 /** The units that a file is for. */
 export interface ExportChoice {
@@ -57,7 +55,7 @@ export function exportRecord(
 }
 
 /**
- * A note of whole lines. Spreadsheets cut cells at 32,767 characters, and the reason of a task or the terms of a long text can have
+ * A note of complete lines. Spreadsheets cut cells at 32,767 characters, and the reason of a task or the terms of a long text can have
  * more.
  */
 function boundedNote(lines: readonly string[]): string {
@@ -74,7 +72,6 @@ function boundedNote(lines: readonly string[]): string {
   return kept.join('\n');
 }
 
-/** The findings on the target, for the person who corrects it. */
 function findingNotes({ translation }: ServiceUnit): string[] {
   return (translation?.findings ?? []).map(
     ({ check, severity, message }) => `${severity === 'error' ? 'Blocked' : 'Note'}: ${check}: ${message}`,

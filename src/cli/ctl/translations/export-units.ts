@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { writeUnits, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { writeEntries } from '../../../exchange/file-codec.ts';
+import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -11,12 +12,11 @@ import { exportRecord, exportSkip, type ExportChoice } from './export-record.ts'
 import type { GlossaryHints } from './glossary-hints.ts';
 import { eachTask, unitPages, withOneIndex, type UnitPage } from './service-pages.ts';
 
-export interface ExportOptions extends ExportChoice {
+interface ExportOptions extends ExportChoice {
   readonly path: string;
   readonly format: UnitFormatName;
   /** Filters of the text-units report. */
   readonly query: Readonly<Record<string, string>>;
-  /** Whether a file at the path is replaced. */
   readonly replaces: boolean;
   readonly hints: GlossaryHints;
   readonly progress: (text: string) => void;
@@ -27,15 +27,12 @@ export interface ExportResult {
   readonly release_id: string;
   readonly units: number;
   readonly tasks: number;
-  /** Written units by state. */
   readonly by_state: Readonly<Record<string, number>>;
-  /** Units that were left out, by reason. */
   readonly left_out: Readonly<Record<string, number>>;
   /** Units that the format cannot carry, at most 20. */
   readonly refused: readonly string[];
 }
 
-/** Units that a format refuses, and that the result names. */
 const NAMED_REFUSALS = 20;
 
 /**
@@ -43,7 +40,7 @@ const NAMED_REFUSALS = 20;
  *
  * @throws CtlFailure, also when the file exists and is not to be replaced
  */
-export async function exportUnits(api: Pick<AdminApi, 'get'>, options: ExportOptions): Promise<ExportResult> {
+export async function exportUnits(api: AdminApi, options: ExportOptions): Promise<ExportResult> {
   const { path, replaces, progress } = options;
   if (!replaces && (await exists(path))) {
     throw new CtlFailure(CTL_EXITS.usage, `${path} exists; give another name, or --force to replace it`);
@@ -63,11 +60,7 @@ export async function exportUnits(api: Pick<AdminApi, 'get'>, options: ExportOpt
   });
 }
 
-async function writePart(
-  api: Pick<AdminApi, 'get'>,
-  options: ExportOptions,
-  part: string,
-): Promise<ExportResult> {
+async function writePart(api: AdminApi, options: ExportOptions, part: string): Promise<ExportResult> {
   const pages = unitPages(api, options.query);
   const first = await pages.next();
   if (first.done === true) throw new Error('the report gave no page');
@@ -76,26 +69,24 @@ async function writePart(
   if (glob !== undefined && total === 0) {
     throw new CtlFailure(
       CTL_EXITS.failed,
-      `no file with text fits --destination ${glob}; in a path * stands for any part of a name, ** for any folders and ? for one character, and nothing else is special`,
+      `no file with text fits --destination ${glob}; in a path, * matches any part of a name, ** any folders and ? one character; nothing else is special`,
     );
   }
   const reasons = await readTaskReasons(api, index.releaseId);
   const count = new ExportCount();
   const records = eachRecord(first.value, pages, { ...options, reasons }, count);
-  const bytes = writeUnits(options.format, languages, records, ({ unit_id, state }, error) => {
-    count.refuse(unit_id, state, error.message);
+  const writer = UNIT_FORMATS[options.format].createWriter(languages);
+  const text = writeEntries(writer, records, {
+    written: () => undefined,
+    refused: ({ unit_id, state }, message) => count.refuse(unit_id, state, message),
   });
   // The file is there before anything can fail: a file that is opened meanwhile could appear after it was removed.
   const file = await open(part, 'wx');
-  await pipeline(bytes, file.createWriteStream({ flush: true }));
+  await pipeline(text, file.createWriteStream({ flush: true }));
   return { release_id: index.releaseId, ...count.result() };
 }
 
-/** Reads the reasons of the tasks that have one, by their ids. */
-async function readTaskReasons(
-  api: Pick<AdminApi, 'get'>,
-  releaseId: string,
-): Promise<ReadonlyMap<string, string>> {
+async function readTaskReasons(api: AdminApi, releaseId: string): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>();
   for await (const { task_id: id, reason } of eachTask(api, { release_id: releaseId, has_reason: 'true' })) {
     if (reason !== null) reasons.set(id, reason);
@@ -129,7 +120,6 @@ async function* eachRecord(
   for await (const page of others) yield* recordsOf(page);
 }
 
-/** Counts the units of an export. */
 class ExportCount {
   readonly #byState = new Map<string, number>();
   readonly #leftOut = new Map<string, number>();
@@ -174,6 +164,6 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false;
-    throw new CtlFailure(CTL_EXITS.usage, `cannot look for ${path}: ${messageOf(error)}`, { cause: error });
+    throw new CtlFailure(CTL_EXITS.usage, `cannot check for ${path}: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import type { UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { AdminApi } from '../admin-api.ts';
-import { readReport } from '../read-report.ts';
+import { readReport } from '../reports.ts';
 import { createUnitMatcher, type FileUnit, type UnitMatcher } from './match-units.ts';
 import {
   eachTask,
@@ -11,8 +11,7 @@ import {
   type UnitHistory,
 } from './service-pages.ts';
 
-/** The units of a file beside those of the service. */
-export interface ComparedFile {
+interface ComparedFile {
   readonly index: IndexState;
   readonly matcher: UnitMatcher;
 }
@@ -28,7 +27,7 @@ const MAX_DESTINATIONS = 50;
  * @throws CtlFailure
  */
 export async function findUnits(
-  api: Pick<AdminApi, 'get'>,
+  api: AdminApi,
   units: readonly FileUnit[],
   progress: (text: string) => void,
 ): Promise<ComparedFile> {
@@ -40,7 +39,7 @@ export async function findUnits(
 }
 
 async function search(
-  api: Pick<AdminApi, 'get'>,
+  api: AdminApi,
   units: readonly FileUnit[],
   queries: readonly Readonly<Record<string, string>>[],
   progress: (text: string) => void,
@@ -69,7 +68,7 @@ function destinationsOf(units: readonly FileUnit[]): readonly string[] {
 
 /** Reads some tasks of a release, by their id. */
 export async function readTasks(
-  api: Pick<AdminApi, 'get'>,
+  api: AdminApi,
   releaseId: string,
   wanted: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, ServiceTask>> {
@@ -87,10 +86,7 @@ export async function readTasks(
  *
  * @returns `null` when its place is that of several units
  */
-export async function readHistory(
-  api: Pick<AdminApi, 'get'>,
-  place: UnitLocator,
-): Promise<UnitHistory | null> {
+export async function readHistory(api: AdminApi, place: UnitLocator): Promise<UnitHistory | null> {
   const page = await readReport(api, 'parse.text_units', {
     destination: place.destination,
     field_path: place.field_path,

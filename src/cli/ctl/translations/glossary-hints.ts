@@ -2,7 +2,7 @@ import { createAutomaton } from '../../../domain/glossary/automaton.ts';
 import { foldText } from '../../../domain/glossary/fold.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { readReport } from '../read-report.ts';
+import { readReport } from '../reports.ts';
 import type { ServiceUnit } from './service-pages.ts';
 
 /** Gives what the Glossary says about the source of a unit, one hint a line. */
@@ -10,7 +10,6 @@ export type GlossaryHints = (unit: ServiceUnit) => Promise<readonly string[]>;
 
 /** Characters of a source in a request. The address of a request has at most 16 KiB, and a character takes up to 12 of them. */
 const MAX_SOURCE = 1000;
-/** Terms of one answer, the most that the service gives. */
 const MAX_TERMS = 1000;
 
 /**
@@ -18,7 +17,7 @@ const MAX_TERMS = 1000;
  *
  * @returns `null` when the Glossary cannot be read
  */
-export async function createGlossaryHints(api: Pick<AdminApi, 'get'>): Promise<GlossaryHints | null> {
+export async function createGlossaryHints(api: AdminApi): Promise<GlossaryHints | null> {
   const summary = await whileAvailable(async () => await readReport(api, 'translation.glossary.summary'));
   if (summary === null || !summary.available) return null;
   const { approved = 0, deprecated = 0 } = summary.counts;
@@ -31,7 +30,7 @@ export async function createGlossaryHints(api: Pick<AdminApi, 'get'>): Promise<G
 }
 
 /** Makes a test whether a text may have terms, so that most units need no request. Of a large Glossary every text may have some. */
-async function createTermTest(api: Pick<AdminApi, 'get'>): Promise<(source: string) => boolean> {
+async function createTermTest(api: AdminApi): Promise<(source: string) => boolean> {
   const { total, items } = await readReport(api, 'translation.glossary.query', { limit: String(MAX_TERMS) });
   if (total > items.length) return () => true;
   const names = items.flatMap(({ source_term: term, aliases }) => [term, ...aliases]);
@@ -46,13 +45,12 @@ async function createTermTest(api: Pick<AdminApi, 'get'>): Promise<(source: stri
   };
 }
 
-/** The place of a unit, by the keys of the scopes of terms. */
 function scopeOf({ destination, archive_entry, field_path, speaker, scene }: ServiceUnit): object {
   const entries = Object.entries({ destination, archive_entry, field_path, speaker, scene });
   return Object.fromEntries(entries.filter(([, value]) => value !== null));
 }
 
-async function readHints(api: Pick<AdminApi, 'get'>, unit: ServiceUnit): Promise<string[]> {
+async function readHints(api: AdminApi, unit: ServiceUnit): Promise<string[]> {
   const query = { source_text: unit.source_text, context: JSON.stringify(scopeOf(unit)) };
   const { constraints } = await readReport(api, 'translation.glossary.diagnose', query);
   return constraints.map(({ matched_text, requirement, recommended_translation, allowed_translations }) => {

@@ -2,19 +2,18 @@ import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
-import { createProgressDisplay } from '../../output/progress-display.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
-import { patientReads } from './patient-reads.ts';
 import type { UpdateFields } from './task-updates.ts';
 import { readUnitFile, type UnitFile } from './unit-file.ts';
-import { showUnitLines, writeUnitReport } from './unit-report.ts';
+import { unitLines, writeUnitReport } from './unit-report.ts';
+
+const SHOWN_TASKS = 10;
 
 /** The run of a provider that importing a file is: the same bytes are the same run. */
-export function runOfFile({ sha256 }: Pick<UnitFile, 'sha256'>): string {
+function runOfFile({ sha256 }: UnitFile): string {
   return `${FILE_PROVIDER}:${sha256.slice(0, 32)}`;
 }
 
@@ -35,26 +34,14 @@ export async function runImport(context: CtlContext): Promise<CtlExit> {
       ...(workerId === undefined ? {} : { worker_id: workerId }),
     } satisfies UpdateFields,
   };
-  const result = await importWithProgress(context, options);
+  const result = await importUnits(context, options);
   await writeUnitReport(context, result.outcomes);
-  if (isDataFormat(context.output)) await printValue(context, summaryOf(file, options, result));
-  else showImport(context, file, options, result);
+  await printValue(context, summaryOf(file, options, result), () =>
+    renderImport(context, file, options, result),
+  );
   if (result.failure !== null) throw midwayFailure(result, result.failure);
   const isWhole = !result.outcomes.some(isProblem) && result.unfinished.length === 0;
   return isWhole ? CTL_EXITS.ok : CTL_EXITS.failed;
-}
-
-/** Imports a file and shows how far it is. @throws CtlFailure */
-export async function importWithProgress(
-  context: CtlContext,
-  options: Omit<ImportOptions, 'progress'>,
-): Promise<ImportResult> {
-  const progress = createProgressDisplay(context.stderr, context.clock);
-  try {
-    return await importUnits(patientReads(context), { ...options, progress: (text) => progress.show(text) });
-  } finally {
-    progress.end();
-  }
 }
 
 function statusOf({ args }: CtlContext): ImportOptions['status'] {
@@ -65,7 +52,7 @@ function statusOf({ args }: CtlContext): ImportOptions['status'] {
 
 function summaryOf(
   file: UnitFile,
-  { isTrial }: Pick<ImportOptions, 'isTrial'>,
+  { isTrial }: ImportOptions,
   { releaseId, outcomes, calls, finished, unfinished, failure }: ImportResult,
 ): object {
   return {
@@ -82,48 +69,43 @@ function summaryOf(
   };
 }
 
-function showImport(
+function renderImport(
   context: CtlContext,
   file: UnitFile,
-  { isTrial, isPartial, status }: Pick<ImportOptions, 'isTrial' | 'isPartial' | 'status'>,
+  { isTrial, isPartial, status }: ImportOptions,
   { outcomes, calls, finished, unfinished }: ImportResult,
-): void {
-  const { stdout } = context;
+): string {
   const isHandIn = status === 'translated';
-  showUnitLines(context, file.path, outcomes.filter((each) => isTold(each, isHandIn)).map(lineOf));
-  stdout.write(`${countText(outcomes.length, 'unit')} in ${file.path}\n`);
-  for (const [name, units] of Object.entries(countOutcomes(outcomes))) {
-    stdout.write(`  ${units} ${name}: ${OUTCOMES[name as Outcome].text}\n`);
+  const told = outcomes.filter((each) => isTold(each, isHandIn)).map(lineOf);
+  const counts = Object.entries(countOutcomes(outcomes));
+  const lines = [
+    `${countText(outcomes.length, 'unit')} in ${file.path}`,
+    ...counts.map(([name, units]) => `  ${units} ${name}: ${OUTCOMES[name as Outcome].text}`),
+    ...unfinished.slice(0, SHOWN_TASKS).map((reason) => `not complete: ${reason}`),
+  ];
+  if (unfinished.length > SHOWN_TASKS) lines.push(`... and ${unfinished.length - SHOWN_TASKS} more`);
+  if (finished.length > 0) {
+    lines.push(`${countText(finished.length, 'task is', 'tasks are')} translated`);
   }
-  for (const reason of unfinished.slice(0, 10)) stdout.write(`not complete: ${reason}\n`);
-  if (unfinished.length > 10) stdout.write(`... and ${unfinished.length - 10} more\n`);
-  if (finished.length > 0)
-    stdout.write(
-      `${countText(finished.length, 'task')} ${finished.length === 1 ? 'is' : 'are'} translated\n`,
-    );
-  if (isTrial) stdout.write('nothing was stored: --dry-run\n');
+  if (isTrial) lines.push('nothing was stored: --dry-run');
   else if (calls.planned === 0 && !isPartial && outcomes.some(isProblem)) {
-    stdout.write(
-      'nothing was stored: correct the file, or add --partial to store the units without a problem\n',
-    );
+    lines.push('nothing was stored: correct the file, or add --partial to store the units without a problem');
   } else if (calls.planned === 0 && !isPartial && unfinished.length > 0) {
-    stdout.write('nothing was stored: complete the tasks, or leave --status translated out\n');
+    lines.push('nothing was stored: complete the tasks, or leave --status translated out');
   } else if (calls.made > 0) {
-    stdout.write(
-      `${calls.made} of ${countText(calls.planned, 'call')} stored targets; run ${runOfFile(file)}\n`,
+    lines.push(
+      `${calls.made} of ${countText(calls.planned, 'call')} stored targets; run ${runOfFile(file)}`,
+      ...(isHandIn
+        ? []
+        : ['the targets are drafts; import the file with --status translated when its tasks are complete']),
     );
-    if (status === 'in_progress') {
-      stdout.write(
-        'the targets are drafts; import the file with --status translated when its tasks are complete\n',
-      );
-    }
   }
+  return `${unitLines(context, file.path, told)}${lines.join('\n')}\n`;
 }
 
-/** The outcomes of units that block their task. */
 const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);
 
-/** Whether a person wants to read about a unit: one that is missing only where the task is to be handed in. */
+/** Whether the output lists a unit. A unit without a target is listed only when the task is handed in. */
 function isTold({ outcome, detail }: UnitOutcome, isHandIn: boolean): boolean {
   return (
     isProblem({ outcome }) || BLOCKED.has(outcome) || (isHandIn && outcome === 'no_target' && detail !== '')

@@ -1,12 +1,12 @@
 import type { ReadResult } from '../../../exchange/units/unit-record.ts';
 import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
 import { findingsText, type Outcome, type SentFinding, type UnitOutcome } from './outcomes.ts';
-import { OPEN } from './unfinished-tasks.ts';
+import { countText } from '../../../domain/count-text.ts';
+import type { ServiceTask } from './service-pages.ts';
 
 /** A target to send. */
 export interface PlannedUnit {
   readonly line: number;
-  /** The id in the file. */
   readonly fileUnitId: string | null;
   readonly by: FoundUnit['by'];
   readonly unit: KnownUnit;
@@ -19,13 +19,11 @@ export interface DoubtfulUnit extends PlannedUnit {
   readonly exportedRevision: number;
 }
 
-/** The decisions about the units of a file. */
-export interface ImportPlan {
+interface ImportPlan {
   readonly send: readonly PlannedUnit[];
   readonly doubtful: readonly DoubtfulUnit[];
   /** Units that are not sent, and why. */
   readonly done: readonly UnitOutcome[];
-  /** The tasks of all units that were found. */
   readonly taskIds: ReadonlySet<string>;
 }
 
@@ -163,4 +161,29 @@ function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, deta
     task_id: found?.taskId ?? null,
     findings,
   };
+}
+
+/** States of units that keep a task from being `translated`. */
+const OPEN: ReadonlySet<string> = new Set(['untranslated', 'stale', 'blocked']);
+
+/**
+ * Says which tasks cannot become `translated` with the targets of a file: units without a usable target would stay.
+ *
+ * @param send the targets that nothing speaks against
+ * @returns the reason of each such task
+ */
+export function unfinishedTasks(
+  tasks: readonly ServiceTask[],
+  send: readonly { readonly unit: Pick<KnownUnit, 'taskId' | 'state'> }[],
+): Map<string, string> {
+  const sentTo = Map.groupBy(send, ({ unit }) => unit.taskId);
+  const reasons = new Map<string, string>();
+  for (const { task_id: id, destination, unit_counts: counts } of tasks) {
+    const open = [...OPEN].reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+    const filled = (sentTo.get(id) ?? []).filter(({ unit }) => OPEN.has(unit.state)).length;
+    const missing = open - filled;
+    if (missing > 0)
+      reasons.set(id, `${id} (${destination}): ${countText(missing, 'unit')} without a usable target`);
+  }
+  return reasons;
 }

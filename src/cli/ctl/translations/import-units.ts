@@ -1,9 +1,18 @@
+import { withProgress } from '../../output/progress-display.ts';
 import type { AdminApi } from '../admin-api.ts';
+import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { findUnits, readTasks } from './find-units.ts';
-import { plannedOutcome, planImport, readableUnits, type PlannedUnit } from './import-plan.ts';
+import {
+  plannedOutcome,
+  planImport,
+  readableUnits,
+  type PlannedUnit,
+  unfinishedTasks,
+} from './import-plan.ts';
 import { blockingText, findingsText, isProblem, type UnitOutcome } from './outcomes.ts';
+import { patientReads } from './patient-reads.ts';
 import type { ServiceTask } from './service-pages.ts';
 import { settleDoubt } from './settle-doubt.ts';
 import { isRefusal, sendWhileFree, type PlacedTarget, type SentBatch } from './send-while-free.ts';
@@ -14,19 +23,16 @@ import {
   type UpdatedUnit,
   type UpdateFields,
 } from './task-updates.ts';
-import { unfinishedTasks } from './unfinished-tasks.ts';
 import type { UnitFile } from './unit-file.ts';
 
 export interface ImportOptions {
-  readonly file: Pick<UnitFile, 'results'>;
+  readonly file: UnitFile;
   /** The state that the targets get; `translated` needs complete tasks. */
   readonly status: 'in_progress' | 'translated';
   /** Whether the units without a problem are stored when others have one. */
   readonly isPartial: boolean;
-  /** Whether nothing is stored. */
   readonly isTrial: boolean;
   readonly fields: UpdateFields;
-  readonly progress: (text: string) => void;
 }
 
 /** The result of an import. */
@@ -34,11 +40,9 @@ export interface ImportResult {
   readonly releaseId: string;
   /** One for each unit of the file, in the order of its lines. */
   readonly outcomes: readonly UnitOutcome[];
-  /** Calls that store targets: one or several for each task. Each is all or nothing, they are not so together. */
+  /** Calls that store targets, one or several for each task. Each call is atomic; the file is not. */
   readonly calls: { readonly planned: number; readonly made: number };
-  /** Tasks that became `translated`. */
   readonly finished: readonly string[];
-  /** Why tasks cannot become `translated`. */
   readonly unfinished: readonly string[];
   /** Why the import ended before its end; `null` when it did not. */
   readonly failure: CtlFailure | null;
@@ -50,15 +54,31 @@ export interface ImportResult {
  *
  * @throws CtlFailure before anything was stored
  */
-export async function importUnits(api: AdminApi, options: ImportOptions): Promise<ImportResult> {
-  const { file, fields, progress } = options;
+export async function importUnits(context: CtlContext, options: ImportOptions): Promise<ImportResult> {
+  return await withProgress(
+    context,
+    async (display) => await importShown(patientReads(context), options, (text) => display.show(text)),
+  );
+}
+
+async function importShown(
+  api: AdminApi,
+  options: ImportOptions,
+  progress: (text: string) => void,
+): Promise<ImportResult> {
+  const { file, fields } = options;
   const { units, problems } = readableUnits(file.results);
   const { index, matcher } = await findUnits(api, units, progress);
   const plan = planImport(units, (unit) => matcher.resultOf(unit), fields.worker_id ?? null);
   const tasks = await readTasks(api, index.releaseId, plan.taskIds);
   const settled = await settleDoubt(api, plan.doubtful, progress);
   const { open, closed } = byTask([...plan.send, ...settled.send], tasks);
-  const run = new ImportRun(api, options, [...problems, ...plan.done, ...closed, ...settled.outcomes]);
+  const run = new ImportRun(api, options, progress, [
+    ...problems,
+    ...plan.done,
+    ...closed,
+    ...settled.outcomes,
+  ]);
   const judged = options.isTrial || run.mayGoOn() ? await run.judge(open) : open;
   const unfinished =
     options.status === 'translated' ? unfinishedTasks([...tasks.values()], judged) : new Map();
@@ -75,19 +95,25 @@ export async function importUnits(api: AdminApi, options: ImportOptions): Promis
   return { releaseId: index.releaseId, ...run.result(), unfinished: [...unfinished.values()] };
 }
 
-/** One import that judges and stores. */
 class ImportRun {
   readonly outcomes: UnitOutcome[];
   readonly #api: AdminApi;
   readonly #options: ImportOptions;
+  readonly #progress: (text: string) => void;
   readonly #finished: string[] = [];
   readonly #settled = new Set<PlannedUnit>();
   #calls = { planned: 0, made: 0 };
   #failure: CtlFailure | null = null;
 
-  constructor(api: AdminApi, options: ImportOptions, outcomes: UnitOutcome[]) {
+  constructor(
+    api: AdminApi,
+    options: ImportOptions,
+    progress: (text: string) => void,
+    outcomes: UnitOutcome[],
+  ) {
     this.#api = api;
     this.#options = options;
+    this.#progress = progress;
     this.outcomes = outcomes;
   }
 
@@ -112,12 +138,11 @@ class ImportRun {
         if (!isRefusal(error)) throw error;
         for (const { planned: each } of batch.targets) this.#settle(each, 'refused', [], error.message);
       }
-      this.#options.progress(`checking: ${kept.length} of ${planned.length} targets judged`);
+      this.#progress(`checking: ${kept.length} of ${planned.length} targets judged`);
     }
     return kept;
   }
 
-  /** Takes note of a judgement. @returns whether the target is to be stored */
   #accept(planned: PlannedUnit, judged: UpdatedUnit | undefined): boolean {
     const isBlocked = judged?.state === 'blocked';
     const findings = judged?.findings ?? [];
@@ -135,7 +160,7 @@ class ImportRun {
     this.#calls = { planned: batches.length, made: 0 };
     for (const batch of batches) {
       const problem = await this.#storeBatch(batch);
-      this.#options.progress(`sending: ${this.#calls.made} of ${this.#calls.planned} calls made`);
+      this.#progress(`sending: ${this.#calls.made} of ${this.#calls.planned} calls made`);
       if (problem === null || (this.#options.isPartial && isRefusal(problem))) continue;
       this.#failure = problem;
       return;
@@ -166,14 +191,12 @@ class ImportRun {
     }
   }
 
-  /** Takes note of the units of a call that someone has changed since they were read. */
   #settleOthers({ same, changed }: Pick<SentBatch<ImportTarget>, 'same' | 'changed'>): void {
     for (const { planned } of same) this.#settle(planned, 'unchanged', [], 'since the import began');
     for (const { planned } of changed)
       this.#settle(planned, 'conflict', [], 'while the import ran; export it again');
   }
 
-  /** Says of tasks that they are translated. */
   async finish(tasks: readonly ServiceTask[]): Promise<void> {
     if (this.#failure !== null) return;
     for (const { task_id: taskId } of tasks) {
@@ -188,7 +211,6 @@ class ImportRun {
     }
   }
 
-  /** Takes note of the targets that were not sent. */
   leave(planned: readonly PlannedUnit[]): void {
     for (const each of planned) {
       if (!this.#settled.has(each)) this.outcomes.push(plannedOutcome(each, 'not_sent'));
@@ -215,7 +237,6 @@ class ImportRun {
   }
 }
 
-/** Separates the targets of tasks that take none. */
 function byTask(
   planned: readonly PlannedUnit[],
   tasks: ReadonlyMap<string, ServiceTask>,
@@ -236,7 +257,6 @@ function canFinish({ status, task_id }: ServiceTask, sentTo: ReadonlySet<string>
   return !CLOSED.has(status) && (status !== 'proofread' || sentTo.has(task_id));
 }
 
-/** Task statuses that take no results. */
 const CLOSED: ReadonlySet<string> = new Set(['skipped']);
 
 interface ImportTarget extends PlacedTarget {

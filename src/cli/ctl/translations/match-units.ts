@@ -25,7 +25,6 @@ export interface KnownUnit {
   readonly isPropagated: boolean;
   /** The person who works on it now. */
   readonly claimedBy: string | null;
-  /** The author of its target; `null` without one. */
   readonly author: NonNullable<ServiceUnit['translation']>['author'];
   /** Those on its target that no reviewer has accepted. */
   readonly findings: readonly SentFinding[];

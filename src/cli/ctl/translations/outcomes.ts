@@ -35,17 +35,14 @@ export type Outcome = keyof typeof OUTCOMES;
 export interface UnitOutcome {
   /** In the file, from 1. */
   readonly line: number;
-  /** As in the file. */
   readonly file_unit_id: string | null;
   /** As in the service; `null` where it was not found. */
   readonly unit_id: string | null;
   readonly outcome: Outcome;
-  /** More about it, or empty. */
   readonly detail: string;
   /** How the unit was found; `null` when it was not. */
   readonly matched_by: 'id' | 'place' | 'source' | null;
   readonly task_id: string | null;
-  /** Those of the daemon on its target. */
   readonly findings: readonly SentFinding[];
 }
 

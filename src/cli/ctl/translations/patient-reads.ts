@@ -14,7 +14,7 @@ const BUSY = z.looseObject({ translations: z.looseObject({ available: z.literal(
  * Reads again for a while when the daemon restarts, or when its work on a release keeps it from answering: a command reads many
  * pages. A service that has never answered is not waited for, and calls that change something are sent once.
  */
-export function patientReads({ api, clock, signal }: Pick<CtlContext, 'api' | 'clock' | 'signal'>): AdminApi {
+export function patientReads({ api, clock, signal }: CtlContext): AdminApi {
   let hasAnswered = false;
   const read = async (...request: Parameters<AdminApi['get']>): Promise<AdminAnswer | null> => {
     const answer = await api.get(...request);

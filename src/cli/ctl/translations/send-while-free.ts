@@ -77,7 +77,6 @@ export function isRefusal(error: unknown): error is CtlFailure {
   return error instanceof CtlFailure && (error.exit === CTL_EXITS.failed || error.exit === CTL_EXITS.usage);
 }
 
-/** Reads the units of targets of one task again. */
 async function readAgain(
   api: AdminApi,
   targets: readonly PlacedTarget[],

@@ -1,7 +1,7 @@
 import type { UnitLanguages, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { readReport, type ReportOf } from '../read-report.ts';
+import { readReport, type ReportOf } from '../reports.ts';
 
 /** A unit of the text-units report. */
 export type ServiceUnit = ReportOf<'parse.text_units'>['items'][number];
@@ -26,7 +26,6 @@ export interface UnitPage {
   readonly units: readonly ServiceUnit[];
 }
 
-/** Entries of a page, the most that the service gives. */
 const PAGE_ENTRIES = 1000;
 /** Times that a command begins again because the service shows another release meanwhile. */
 const MAX_RESTARTS = 10;
@@ -61,7 +60,7 @@ export async function withOneIndex<T>(run: (attempt: number) => Promise<T>): Pro
  * @param before the index of earlier pages; pages of another one are refused
  */
 export async function* unitPages(
-  api: Pick<AdminApi, 'get'>,
+  api: AdminApi,
   query: Readonly<Record<string, string>>,
   before: IndexState | null = null,
 ): AsyncGenerator<UnitPage> {
@@ -83,7 +82,6 @@ export async function* unitPages(
   }
 }
 
-/** The languages of the translations of a page. @throws CtlFailure while there are no translations */
 function languagesOf({ translations }: ReportOf<'parse.text_units'>): UnitLanguages {
   const { available, reason, source_language, target_language, tasks_built } = translations;
   if (!available || source_language === null || target_language === null) {
@@ -101,7 +99,7 @@ function languagesOf({ translations }: ReportOf<'parse.text_units'>): UnitLangua
 
 /** Pages through the translation tasks that fit a query. */
 export async function* eachTask(
-  api: Pick<AdminApi, 'get'>,
+  api: AdminApi,
   query: Readonly<Record<string, string>>,
 ): AsyncGenerator<ServiceTask> {
   for (let offset = 0; ; offset += PAGE_ENTRIES) {

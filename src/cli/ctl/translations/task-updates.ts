@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { AcceptedAnswer } from '../../../contract/schemas/answers/admin.ts';
-import type { AdminApi } from '../admin-api.ts';
-import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import type { SentFinding } from './outcomes.ts';
+import { postAction, type AdminApi } from '../admin-api.ts';
 
 /** A target for `translation-task-update`. */
 export interface TargetToSend {
@@ -29,37 +26,30 @@ export interface UpdateBatch<T extends TargetToSend> {
   readonly targets: readonly T[];
 }
 
-/** A unit after an update, or after one that was only tried. */
-export interface UpdatedUnit {
-  readonly unit_id: string;
-  readonly revision: number;
-  readonly state: string;
-  readonly findings: readonly SentFinding[];
-}
-
 /** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
 const BATCH_UNITS = 900;
 const BATCH_BYTES = 900 * 1024;
 /** Of the fields of a body, of names and of an entry of `args`. */
 const SPARE_BYTES = 256;
 
-const RESULT = AcceptedAnswer.schema.extend({
-  result: z.looseObject({
-    token_id: z.string().nullable().default(null),
-    units: z.array(
-      z.looseObject({
-        unit_id: z.string(),
-        revision: z.int(),
-        state: z.string(),
-        findings: z
-          .array(z.looseObject({ check: z.string(), severity: z.string(), message: z.string() }))
-          .default([]),
-      }),
-    ),
-  }),
+const UPDATED = z.looseObject({
+  token_id: z.string().nullable().default(null),
+  units: z.array(
+    z.looseObject({
+      unit_id: z.string(),
+      revision: z.int(),
+      state: z.string(),
+      findings: z
+        .array(z.looseObject({ check: z.string(), severity: z.string(), message: z.string() }))
+        .default([]),
+    }),
+  ),
 });
 
-/** Splits targets into calls: those of one task stand together, in their order. */
+/** A unit after an update, or after one that was only tried. */
+export type UpdatedUnit = z.output<typeof UPDATED>['units'][number];
+
+/** Splits targets into calls: those of one task are together, in their order. */
 export function* updateBatches<T extends TargetToSend>(targets: readonly T[]): Generator<UpdateBatch<T>> {
   for (const [taskId, ofTask] of Map.groupBy(targets, (target) => target.taskId)) {
     let batch: T[] = [];
@@ -87,7 +77,7 @@ export function* updateBatches<T extends TargetToSend>(targets: readonly T[]): G
  * @throws CtlFailure
  */
 export async function sendTargets<T extends TargetToSend>(
-  api: Pick<AdminApi, 'post'>,
+  api: AdminApi,
   { taskId, targets }: UpdateBatch<T>,
   fields: UpdateFields,
   { isTrial }: { readonly isTrial: boolean },
@@ -102,7 +92,7 @@ export async function sendTargets<T extends TargetToSend>(
     ],
     translation_results: targets.map(resultOf),
   };
-  const { units } = await post(api, body);
+  const { units } = await postAction(api, 'translation-task-update', body, UPDATED);
   return new Map(units.map((unit) => [unit.unit_id, unit]));
 }
 
@@ -113,28 +103,13 @@ export async function sendTargets<T extends TargetToSend>(
  * @returns `null` when there is no token
  * @throws CtlFailure
  */
-export async function readOwnToken(api: Pick<AdminApi, 'post'>, taskId: string): Promise<string | null> {
-  const { token_id: id } = await post(api, {
-    task_id: taskId,
-    args: ['dry_run=true'],
-    translation_results: [],
-  });
-  return id;
-}
-
-async function post(api: Pick<AdminApi, 'post'>, body: object): Promise<z.output<typeof RESULT>['result']> {
-  const { value } = await api.post('translation-task-update', JSON.stringify(body), randomUUID());
-  const parsed = RESULT.safeParse(value);
-  if (parsed.success) return parsed.data.result;
-  throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
+export async function readOwnToken(api: AdminApi, taskId: string): Promise<string | null> {
+  const body = { task_id: taskId, args: ['dry_run=true'], translation_results: [] };
+  return (await postAction(api, 'translation-task-update', body, UPDATED)).token_id;
 }
 
 /** Sets the status of a task to `translated`. @throws CtlFailure */
-export async function finishTask(
-  api: Pick<AdminApi, 'post'>,
-  taskId: string,
-  fields: UpdateFields,
-): Promise<void> {
+export async function finishTask(api: AdminApi, taskId: string, fields: UpdateFields): Promise<void> {
   const body = JSON.stringify({ task_id: taskId, status: 'translated', ...fields });
   await api.post('translation-task-update', body, randomUUID());
 }

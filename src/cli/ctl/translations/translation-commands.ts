@@ -21,7 +21,6 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--no-hints] [--force]',
     summary: 'writes text units and their translations to a file for translators',
     words: [1, 1],
-    options: ['task', 'destination', 'state', 'format', 'no-hints', 'force'],
     optionTexts: [
       ['--task ID', 'writes only the units of this translation task'],
       [
@@ -40,7 +39,6 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FILE [--status NAME] [--partial] [--dry-run] [--worker NAME] [--report FILE] [--format NAME]',
     summary: 'brings the translations of a file back; everything is checked before the first one is stored',
     words: [1, 1],
-    options: ['status', 'partial', 'dry-run', 'worker', 'report', 'format'],
     optionTexts: [
       [
         '--status NAME',
@@ -59,13 +57,12 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'FILE [--server] [--strict] [--report FILE] [--format NAME]',
     summary: 'checks the translations of a file; without --server no service is needed',
     words: [1, 1],
-    options: ['server', 'strict', 'report', 'format', 'source-language', 'target-language'],
     optionTexts: [
       [
         '--server',
         'also compares the sources with the release, and asks for limits and the Glossary; stores nothing',
       ],
-      ['--strict', 'fails on warnings, too'],
+      ['--strict', 'also fails on warnings'],
       ['--source-language TAG', 'language of the sources; default that of the file, else ja'],
       ['--target-language TAG', 'language of the targets; default that of the file, else zh-Hans'],
       REPORT_TEXT('every finding'),
@@ -79,8 +76,6 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       '--reviewer NAME [--task ID | --destination GLOB] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',
     summary:
       'accepts translated and published tasks as a reviewer; one that is refused does not stop the others',
-    words: [0, 0],
-    options: ['reviewer', 'task', 'destination', 'reason', 'dry-run', 'yes', 'report'],
     optionTexts: [
       ['--reviewer NAME', 'your name, for the history'],
       ['--task ID', 'only this translation task'],
@@ -97,8 +92,6 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     synopsis:
       '[--run ID] [--author TOKEN] [--since TIME] [--task ID | --destination GLOB] [--dry-run] [--yes] [--report FILE]',
     summary: 'takes stored translations back, and restores those before them',
-    words: [0, 0],
-    options: ['run', 'author', 'since', 'task', 'destination', 'dry-run', 'yes', 'reason', 'report'],
     optionTexts: [
       ['--run ID', 'translations of this run of a provider; an import prints its run'],
       ['--author TOKEN', 'translations that came with this token, by its id'],

@@ -1,58 +1,49 @@
 import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
-import { printable } from '../../../platform/terminal/text-table.ts';
-import { createProgressDisplay } from '../../output/progress-display.ts';
+import { printable, textExcerpt } from '../../../platform/terminal/text-table.ts';
+import { withProgress } from '../../output/progress-display.ts';
 import { confirm } from '../actions/confirm.ts';
 import { countText } from '../../../domain/count-text.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
-import { isDataFormat } from '../output/output-format.ts';
 import { printValue } from '../output/print-answer.ts';
 import { patientReads } from './patient-reads.ts';
 import { unitQueryOf } from './unit-query.ts';
-import { undoUnits, type UndoOutcome, type UndoResult } from './undo-units.ts';
+import { undoUnits, type UndoOutcome } from './undo-units.ts';
 import type { UndoChoice } from './undo-plan.ts';
 import { writeUnitReport } from './unit-report.ts';
 
-/** Units that a terminal shows. */
 const SHOWN_UNITS = 30;
-const SHOWN_CHARACTERS = 60;
+const TARGET_COLUMNS = 60;
 
 /** Runs `translations undo`. @throws CtlFailure */
 export async function runUndo(context: CtlContext): Promise<CtlExit> {
-  const { args, stdin, stderr, clock, stdout } = context;
+  const { args, stdin, stderr } = context;
   const choice = choiceOf(context);
   const query = await unitQueryOf(context);
   const reason = textOption(args, 'reason') ?? 'taken back with slipway ctl translations undo';
   const isTrial = args.values['dry-run'] === true;
-  const progress = createProgressDisplay(stderr, clock);
-  let result: UndoResult;
-  try {
-    const report = (text: string): void => progress.show(text);
-    result = await undoUnits(patientReads(context), {
+  const { outcomes, failure } = await withProgress(context, async (display) =>
+    undoUnits(patientReads(context), {
       ...choice,
       ...query,
       isTrial,
       confirm: async (targets) => {
-        progress.end();
+        display.end();
         const loss = `undo takes back ${countText(targets, 'translation')}`;
         if (stdin.isTTY === true) stderr.write(`${loss}; --dry-run lists them\n`);
         await confirm(context, loss);
       },
       fields: { provider: UNDO_PROVIDER, reason },
-      progress: report,
-    });
-  } finally {
-    progress.end();
-  }
-  const { outcomes, failure } = result;
+      progress: (text) => display.show(text),
+    }),
+  );
   await writeUnitReport(context, outcomes);
   const counts = Object.fromEntries(
     [...Map.groupBy(outcomes, ({ outcome }) => outcome)].map(([name, units]) => [name, units.length]),
   );
-  if (isDataFormat(context.output)) {
-    await printValue(context, { dry_run: isTrial, outcomes: counts, failure: failure?.message ?? null });
-  } else stdout.write(renderUndo(outcomes, counts, isTrial));
+  const result = { dry_run: isTrial, outcomes: counts, failure: failure?.message ?? null };
+  await printValue(context, result, () => renderUndo(outcomes, counts, isTrial));
   if (failure === null) return CTL_EXITS.ok;
   const message = `${failure.message}\nthe units that are named as restored or taken_back are changed; repeat the command to continue`;
   throw new CtlFailure(failure.exit, message, { cause: failure });
@@ -79,7 +70,7 @@ function renderUndo(
   isTrial: boolean,
 ): string {
   const lines = outcomes.slice(0, SHOWN_UNITS).map(({ unit_id: id, outcome, detail, target_text: text }) => {
-    const target = text === '' ? '' : `: ${Array.from(text).slice(0, SHOWN_CHARACTERS).join('')}`;
+    const target = text === '' ? '' : `: ${textExcerpt(text, TARGET_COLUMNS)}`;
     return `${outcome}: ${id}${printable(detail === '' ? target : `: ${detail}`)}\n`;
   });
   const more = outcomes.length - SHOWN_UNITS;

@@ -56,7 +56,6 @@ function isAuthor({ kind, token_id: tokenId }: HistoryEntry['author'], token: st
   return kind !== 'memory' && tokenId === token;
 }
 
-/** The entries of a history that were not taken back, newest last. */
 function standingEntries(items: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const standing: HistoryEntry[] = [];
   for (const entry of items) {

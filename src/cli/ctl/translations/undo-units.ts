@@ -8,7 +8,7 @@ import { updateBatches, type UpdateFields } from './task-updates.ts';
 import { decideUndo, mayUndo, type UndoChoice, type UndoDecision } from './undo-plan.ts';
 import type { UnitQuery } from './unit-query.ts';
 
-export interface UndoOptions extends UndoChoice, UnitQuery {
+interface UndoOptions extends UndoChoice, UnitQuery {
   readonly isTrial: boolean;
   /** Asked before anything is changed; throws unless the answer is yes. */
   readonly confirm: (targets: number) => Promise<void>;
@@ -26,13 +26,12 @@ export interface UndoOutcome {
   readonly target_text: string;
 }
 
-export interface UndoResult {
+interface UndoResult {
   readonly outcomes: readonly UndoOutcome[];
   /** Why the undo ended before its end; `null` when it did not. */
   readonly failure: CtlFailure | null;
 }
 
-/** A chosen unit, and the target that comes back. */
 interface UndoTarget extends PlacedTarget {
   readonly outcome: 'restored' | 'taken_back';
 }

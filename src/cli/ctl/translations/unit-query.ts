@@ -11,7 +11,7 @@ export interface UnitQuery {
 }
 
 /** Reads `--task` and `--destination`. @throws CtlFailure */
-export async function unitQueryOf({ api, args }: Pick<CtlContext, 'api' | 'args'>): Promise<UnitQuery> {
+export async function unitQueryOf({ api, args }: CtlContext): Promise<UnitQuery> {
   const taskId = textOption(args, 'task') ?? null;
   const glob = textOption(args, 'destination');
   if (taskId === null) return { taskId, query: glob === undefined ? {} : { path_pattern: glob } };

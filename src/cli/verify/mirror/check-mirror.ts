@@ -4,11 +4,12 @@ import type { ManifestEntry } from '../../../domain/release/manifest.ts';
 import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
 import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../../mirror/accept-origin.ts';
 import type { AttestedSource, SourceRelease } from '../../../mirror/attested-source.ts';
-import { MirrorError } from '../../../mirror/mirror-error.ts';
+import { MirrorError, type MirrorErrorCode } from '../../../mirror/mirror-error.ts';
 import { readManifest } from '../../../mirror/read-manifest.ts';
 import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { checkFile, type ReleasePath } from './check-files.ts';
+import { MirrorHttpError } from './mirror-http.ts';
 import { throwIfInterrupted, checkTimeoutOf } from './time-limit.ts';
 import {
   isMirrorSound,
@@ -19,7 +20,7 @@ import {
   type MirrorReport,
 } from './mirror-report.ts';
 
-export interface MirrorCheckOptions {
+interface MirrorCheckOptions {
   /** Base URL of the mirror, without a trailing slash. */
   readonly url: string;
   /** Base URL of another Slipway that should serve the same, or `null`. */
@@ -28,20 +29,17 @@ export interface MirrorCheckOptions {
   /** How many files of a release are read, chosen at random; `null` for all. */
   readonly sample: number | null;
   readonly send: SendHttp;
-  /** Sends to `against`. */
   readonly sendAgainst: SendHttp;
-  /** Files that are read at the same time. */
   readonly concurrency: number;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** A number from 0 to 1, without 1. */
   readonly random: () => number;
   readonly onProgress: (bytes: number, total: number | null, release: string) => void;
-  /** Aborted with a `CheckTimeout` when the time is over: the report then says how far the check got. */
+  /** Aborted with a `CheckTimeout` when `--timeout` expires: the report then says how far the check got. */
   readonly signal: AbortSignal;
 }
 
-/** A mirror whose attestation was accepted. */
 interface AcceptedMirror {
   readonly source: AttestedSource;
   readonly cdnHost: string;
@@ -95,7 +93,6 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   };
 }
 
-/** The report on a mirror that gave no attestation that can be believed. */
 function withoutAttestation(
   of: Pick<MirrorReport, 'url' | 'mode'>,
   error: unknown,
@@ -128,7 +125,10 @@ async function acceptMirror(
   send: SendHttp,
 ): Promise<AcceptedMirror> {
   const source = createSlipwaySource({ url, label: url, send });
-  const state = await source.current(null, signal);
+  const state = await source.current(null, signal).catch((error: unknown) => {
+    const isMissing = error instanceof MirrorHttpError && error.status === 404;
+    throw isMissing ? notSlipway(error) : error;
+  });
   if (state?.cdnHost === undefined || state.cdnHost === null)
     throw new MirrorError('origin_malformed', `${url} names no path for its files`);
   const accepted = acceptOrigin(state.envelope, keys, NO_ORIGIN_MEMORY, now());
@@ -176,7 +176,6 @@ async function checkRelease(
   };
 }
 
-/** Reads files, several at a time, and counts. */
 class FileRun {
   checked = 0;
   bytes = 0;
@@ -194,7 +193,6 @@ class FileRun {
     this.#release = release;
   }
 
-  /** Reads the files of some entries. Throws the signal's reason. */
   async check(entries: readonly ManifestEntry[]): Promise<void> {
     const left = entries.values();
     const work = async (): Promise<void> => {
@@ -271,9 +269,16 @@ async function compareWith(
   return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
 }
 
-/** Whether a mirror showed something that cannot be believed. No answer, or one without an attestation, shows nothing. */
+/** Every Slipway has the path that was asked for. */
+function notSlipway({ message }: MirrorHttpError): MirrorError {
+  return new MirrorError('origin_malformed', `it is not a Slipway: ${message}; is this its base URL?`);
+}
+
+/** Codes of origins that gave no attestation: there is none yet, or another server answers. */
+const WITHOUT_ATTESTATION: ReadonlySet<MirrorErrorCode> = new Set(['origin_unattested', 'origin_malformed']);
+
 function isRefused(error: unknown): boolean {
-  return error instanceof MirrorError && error.code !== 'origin_unattested';
+  return error instanceof MirrorError && !WITHOUT_ATTESTATION.has(error.code);
 }
 
 function reasonOf(error: unknown): string {

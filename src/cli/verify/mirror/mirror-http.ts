@@ -5,13 +5,11 @@ import { receiveBody, type BodyLimits } from '../../../platform/http/receive-bod
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 
-/** Longest wait for an answer to begin, milliseconds. */
 const HEADERS_TIMEOUT_MS = 30_000;
 /** The reader of a body bounds its waits. */
 const NO_TIMEOUT = 0;
 /** How often a request waits for a server that asks for it. */
 const MAX_WAITS = 4;
-/** Longest such wait, milliseconds. */
 const WAIT_MAX_MS = 60_000;
 /** A server that sends a byte now and then would keep a check for days. */
 const BODY_LIMITS: BodyLimits = { stallTimeoutMs: 60_000, minimumBytesPerSecond: 1024 };
@@ -33,10 +31,8 @@ export class MirrorHttpError extends Error {
 
 type Answer = Awaited<ReturnType<typeof request>>;
 
-/** Sends requests to a mirror. */
-export interface MirrorHttp {
+interface MirrorHttp {
   readonly send: SendHttp;
-  /** Closes all connections; requests in progress fail. */
   close(): Promise<void>;
 }
 
@@ -66,6 +62,8 @@ export function createMirrorHttp(
       headers: {
         'user-agent': 'slipway-verify',
         'accept-encoding': 'identity',
+        // A check of a mirror must not be answered from the memory of the server or of a cache in between.
+        'cache-control': 'no-cache',
         ...authorization,
         ...headers,
       },
@@ -102,7 +100,12 @@ export function createMirrorHttp(
           limits: BODY_LIMITS,
           clock,
           stalled: (what) => new MirrorHttpError(null, `${url} ${what}`, true),
-          failed: (error) => error,
+          failed: (error) => {
+            signal.throwIfAborted();
+            return error instanceof MirrorHttpError
+              ? error
+              : new MirrorHttpError(null, `${url}: the answer broke off (${messageOf(error)})`);
+          },
         }),
       discard: () => {
         body.destroy();
@@ -122,7 +125,6 @@ function reasonOf(error: unknown, headersTimeout: number): string {
   return isSilent ? `no answer within ${headersTimeout / 1000} s` : messageOf(error);
 }
 
-/** Milliseconds for which an answer asks to wait, at most {@link WAIT_MAX_MS}; `null` when it does not. */
 function requestedWait({ statusCode, headers }: Answer, clock: Clock): number | null {
   if (statusCode !== 429 && statusCode !== 503) return null;
   const waitMs = parseRetryAfter([headers['retry-after'] ?? []].flat()[0] ?? null, clock.now());

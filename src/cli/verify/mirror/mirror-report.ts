@@ -1,5 +1,6 @@
 import type { Channel } from '../../../domain/release/channel.ts';
-import { printable, textBytes, textTable } from '../../../platform/terminal/text-table.ts';
+import { textBytes } from '../../../domain/text-bytes.ts';
+import { printable, textTable } from '../../../platform/terminal/text-table.ts';
 
 /** How many damaged files of a release are named. */
 export const MIRROR_EXAMPLES_MAX = 20;
@@ -7,7 +8,7 @@ export const MIRROR_EXAMPLES_MAX = 20;
 /** A file that is not served as its manifest says. */
 export interface MirrorDamage {
   readonly destination: string;
-  /** `unreachable`: there was no whole answer. */
+  /** `unreachable`: there was no complete answer. */
   readonly status: 'missing' | 'size_mismatch' | 'digest_mismatch' | 'unreachable';
   readonly message: string;
 }
@@ -20,15 +21,12 @@ export interface MirroredRelease {
   readonly entries: number;
   /** Sum of the entry sizes. */
   readonly bytes: number;
-  /** Whether all files were read that were asked for; not when the time was over before. */
+  /** Whether all files were read that were asked for; not when `--timeout` expired before. */
   readonly complete: boolean;
-  /** Files of which every byte was read. */
   readonly checked: number;
   readonly checked_bytes: number;
   readonly damaged: number;
-  /** Faults of the manifest or the server-info document. */
   readonly problems: readonly string[];
-  /** The first damaged files. */
   readonly examples: readonly MirrorDamage[];
 }
 
@@ -43,22 +41,20 @@ export interface MirrorComparison {
 /** All findings of `slipway verify --url`. */
 export interface MirrorReport {
   readonly url: string;
-  /** `sample` when only some of the files were read. */
   readonly mode: 'full' | 'sample';
   readonly sound: boolean;
-  /** Whether everything that was asked for could be looked at. */
+  /** Whether everything that was asked for could be checked. */
   readonly complete: boolean;
-  /** Whether the time of `--timeout` was over before the end of the check. */
+  /** Whether `--timeout` expired before the end of the check. */
   readonly timed_out: boolean;
   readonly attestation: {
-    /** `not_checked` when the mirror gave none: it does not answer, or refuses to. */
+    /** `not_checked` when the mirror gave none: it does not answer, refuses to, or is another server. */
     readonly status: 'ok' | 'invalid' | 'not_checked';
     readonly version: number | null;
     /** Unix seconds. */
     readonly issued_at: number | null;
     /** Unix seconds. */
     readonly expires_at: number | null;
-    /** Ids of the trusted keys that signed it. */
     readonly signed_by: readonly string[];
     readonly problems: readonly string[];
   };
@@ -129,13 +125,13 @@ function renderFindings({ channel, release_id: id, problems, examples, damaged }
 
 function conclusion({ sound, complete, timed_out: timedOut, attestation, releases }: MirrorReport): string {
   if (timedOut && attestation.status === 'not_checked')
-    return 'COULD NOT BE CHECKED: the time was over before the mirror gave an attestation, so nothing is known of its files; check again with a longer --timeout';
+    return 'COULD NOT BE CHECKED: --timeout expired before the mirror gave an attestation, so nothing is known of its files; check again with a longer --timeout';
   if (attestation.status === 'not_checked')
     return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
-  if (!sound) return 'NOT SOUND: do not use this mirror; tell its operator the problems named above';
+  if (!sound) return 'NOT SOUND: do not use this mirror; report the problems named above to its operator';
   if (releases.length === 0)
     return 'COULD NOT BE CHECKED: the mirror serves no release now, for the reasons named above, so no file was read; check again when it does';
   if (timedOut)
-    return 'COULD NOT BE CHECKED: the time was over before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
+    return 'COULD NOT BE CHECKED: --timeout expired before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
   return complete ? 'sound' : 'sound as far as it could be checked: see above';
 }

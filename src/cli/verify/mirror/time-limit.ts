@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/process/clock.ts';
 
-/** The time for a whole check is over. */
+/** `--timeout` expired. */
 export class CheckTimeout extends Error {
   constructor(seconds: number) {
     super(`the check did not end within ${seconds} s (--timeout)`);
@@ -8,11 +8,8 @@ export class CheckTimeout extends Error {
   }
 }
 
-/** A limit for the time of a whole check. */
-export interface TimeLimit {
-  /** Aborted with a {@link CheckTimeout} when the time is over. */
+interface TimeLimit {
   readonly signal: AbortSignal;
-  /** Ends the limit. */
   clear(): void;
 }
 

@@ -1,11 +1,10 @@
 /** Folds the changed entries of two releases to folders, in bounded memory; pure. */
 
-import { destinationOf, isSame, type EntryPair, type Place } from './merge-entries.ts';
+import { destinationOf, isSame, type EntryPair, type Place } from './entry-cursor.ts';
 
 /** Folders that are kept. The changes of further folders count for the folder that contains them. */
-export const MAX_FOLDERS = 20_000;
+const MAX_FOLDERS = 20_000;
 
-/** The changes in a folder and in everything below it. */
 export interface Totals {
   readonly added: number;
   readonly changed: number;
@@ -16,21 +15,15 @@ export interface Totals {
   readonly growth: number;
 }
 
-/** Totals before the first change. */
-export const NO_CHANGES: Totals = { added: 0, changed: 0, removed: 0, newBytes: 0, growth: 0 };
+const NO_CHANGES: Totals = { added: 0, changed: 0, removed: 0, newBytes: 0, growth: 0 };
 
-/** A folder with changes. */
 export interface ChangedFolder {
   /** With a slash at its end; empty for the release itself. */
   readonly path: string;
   readonly totals: Totals;
-  /** Changed entries that are in no kept folder below it. */
   readonly files: number;
-  /** Where the first of them is. */
   readonly firstFile: Place | null;
-  /** Where its entries end in both releases. */
   readonly end: Place;
-  /** Paths of the folders with changes in it, in order. */
   readonly folders: readonly string[];
 }
 
@@ -46,7 +39,6 @@ export class ChangedFolders {
   readonly #most: number;
   readonly #kept = new Map<string, Mutable>();
   readonly #root: Mutable = recordOf('');
-  /** The folders around the entry that came last, from the release itself on. */
   #open: OpenFolder[] = [{ path: '', record: this.#root }];
 
   constructor(most = MAX_FOLDERS) {
@@ -58,7 +50,6 @@ export class ChangedFolders {
     return this.#root;
   }
 
-  /** Number of folders that are kept. */
   get size(): number {
     return this.#kept.size;
   }
@@ -67,7 +58,6 @@ export class ChangedFolders {
     return this.#kept.get(path);
   }
 
-  /** Adds the next entry of either side. */
   add(pair: EntryPair, place: Place): void {
     this.#enter(destinationOf(pair), place);
     if (isSame(pair)) return;
@@ -85,7 +75,6 @@ export class ChangedFolders {
     innermost.firstFile ??= place;
   }
 
-  /** Ends with the places after the last entries. */
   finish(place: Place): void {
     this.#close(0, place);
   }

@@ -1,28 +1,30 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { ApiFailure } from '../../api/api-client.ts';
 import { ChangedFolders, type ChangedFolder } from './changed-folders.ts';
-import { EntryCursor, ReleaseMoved, type ReadEntries } from './entry-cursor.ts';
-import { mergeEntries, type EntryPair, type Place } from './merge-entries.ts';
-import { readFolder } from './read-folder.ts';
+import {
+  EntryCursor,
+  ReleaseMoved,
+  type ReadEntries,
+  mergeEntries,
+  type EntryPair,
+  type Place,
+  destinationOf,
+  isSame,
+} from './entry-cursor.ts';
 
-/** Entries of a folder that are read in one step. */
 const PART = 500;
 
-/** How far the comparison is. */
-export interface ComparisonState {
+interface ComparisonState {
   readonly phase: 'reading' | 'done' | 'cancelled' | 'failed';
   /** Entries of both sides that were read, and all of them; `null` before the first page. */
   readonly read: number;
   readonly total: number | null;
   readonly failure: ApiFailure | ReleaseMoved | null;
-  /** Grows when folders or their entries change. */
   readonly revision: number;
 }
 
-/** The entries of an opened folder. */
 export interface FolderEntries {
   readonly pairs: readonly EntryPair[];
-  /** Whether there are more. */
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly failure: ApiFailure | ReleaseMoved | null;
@@ -34,13 +36,9 @@ export interface Comparison {
   readonly folders: ChangedFolders;
   /** The entries of a folder that is open; `undefined` before {@link open}. */
   entries(path: string): FolderEntries | undefined;
-  /** Reads the entries of a folder, or the next ones. */
   open(folder: ChangedFolder): void;
-  /** Forgets the entries of a folder. */
   close(path: string): void;
-  /** Stops to compare; the folders so far stay, and can be opened. */
   readonly cancel: () => void;
-  /** Ends every request. */
   readonly stop: () => void;
 }
 
@@ -136,4 +134,46 @@ export function startComparison(sides: {
 
 function failureOf(error: unknown): ApiFailure | ReleaseMoved {
   return error instanceof ApiFailure || error instanceof ReleaseMoved ? error : new ApiFailure(String(error));
+}
+
+interface FolderPart {
+  readonly pairs: readonly EntryPair[];
+  /** Where the next part begins; `null` after the last one. */
+  readonly next: Place | null;
+}
+
+/**
+ * Reads changed entries of a folder again: the folders keep only counts, so that their memory is bounded.
+ *
+ * @param from where to begin
+ * @param most entries
+ * @throws ApiFailure, ReleaseMoved
+ */
+export async function readFolder(
+  read: { readonly left: ReadEntries; readonly right: ReadEntries },
+  folders: ChangedFolders,
+  folder: ChangedFolder,
+  { from, most, signal }: { readonly from: Place; readonly most: number; readonly signal: AbortSignal },
+): Promise<FolderPart> {
+  const pairs: EntryPair[] = [];
+  let next: Place | null = null;
+  const left = new EntryCursor(read.left, signal, { from: from.left, to: folder.end.left });
+  const right = new EntryCursor(read.right, signal, { from: from.right, to: folder.end.right });
+  await mergeEntries(left, right, (pair, place) => {
+    const inner = folderBelow(folders, folder.path, destinationOf(pair));
+    if (inner !== undefined) return { skipTo: inner.end };
+    if (isSame(pair)) return 'next';
+    if (pairs.length === most) {
+      next = place;
+      return 'stop';
+    }
+    pairs.push(pair);
+    return 'next';
+  });
+  return { pairs, next };
+}
+
+function folderBelow(folders: ChangedFolders, path: string, destination: string): ChangedFolder | undefined {
+  const slash = destination.indexOf('/', path.length);
+  return slash === -1 ? undefined : folders.folder(destination.slice(0, slash + 1));
 }

@@ -1,8 +1,8 @@
 /** Walks over the entries of a release, page by page, in the byte order of their destinations. */
 
+import { compareDestinations } from '../../../domain/release/destination.ts';
 import type { DistributionPage, ManifestEntry } from '../../api/wire.ts';
 
-/** Entries of one request. */
 const PAGE = 1000;
 
 /** Reads a page of a release. @throws ApiFailure */
@@ -11,7 +11,6 @@ export type ReadEntries = (
   signal: AbortSignal,
 ) => Promise<Pick<DistributionPage, 'snapshot_id' | 'total' | 'items'>>;
 
-/** The files of a release changed between two pages of it. */
 export class ReleaseMoved extends Error {
   constructor() {
     super('The release was built again while it was read.');
@@ -19,14 +18,13 @@ export class ReleaseMoved extends Error {
   }
 }
 
-/** A place in the entries of a release. The next page is on its way while one is read. */
+/** A place in the entries of a release. The next page is requested while one is read. */
 export class EntryCursor {
   readonly #read: ReadEntries;
   readonly #signal: AbortSignal;
   readonly #end: number;
   #position: number;
   #items: readonly ManifestEntry[] = [];
-  /** Position of the first of the items. */
   #begin = 0;
   #total: number | null = null;
   #snapshot: string | null = null;
@@ -64,7 +62,6 @@ export class EntryCursor {
     return this.#position >= this.#end ? null : (this.#items[this.#position - this.#begin] ?? null);
   }
 
-  /** Goes to another place; without one, to the next entry. */
   move(position = this.#position + 1): void {
     this.#position = position;
   }
@@ -94,4 +91,65 @@ export class EntryCursor {
   #request(offset: number): ReturnType<ReadEntries> {
     return this.#read({ offset, limit: Math.min(PAGE, this.#end - offset) }, this.#signal);
   }
+}
+
+/** An entry on both sides; `null` on the side that does not have it, never on both. */
+export interface EntryPair {
+  readonly left: ManifestEntry | null;
+  readonly right: ManifestEntry | null;
+}
+
+export interface Place {
+  readonly left: number;
+  readonly right: number;
+}
+
+type Step = 'next' | 'stop' | { readonly skipTo: Place };
+
+/**
+ * Walks over two releases together, in the order of their destinations.
+ *
+ * @param visit called with each destination of either side and its place, before the next one
+ * @param onPage called after each page that arrived
+ * @throws ApiFailure, ReleaseMoved
+ */
+export async function mergeEntries(
+  left: EntryCursor,
+  right: EntryCursor,
+  visit: (pair: EntryPair, place: Place) => Step,
+  onPage: () => void = () => undefined,
+): Promise<void> {
+  for (;;) {
+    if (left.isWaiting || right.isWaiting) {
+      await Promise.all([left, right].map(async (side) => (side.isWaiting ? side.load() : null)));
+      onPage();
+    }
+    const pair = pairOf(left.entry, right.entry);
+    if (pair.left === null && pair.right === null) return;
+    const step = visit(pair, { left: left.position, right: right.position });
+    if (step === 'stop') return;
+    if (step === 'next') {
+      if (pair.left !== null) left.move();
+      if (pair.right !== null) right.move();
+    } else {
+      left.move(step.skipTo.left);
+      right.move(step.skipTo.right);
+    }
+  }
+}
+
+function pairOf(left: ManifestEntry | null, right: ManifestEntry | null): EntryPair {
+  if (left === null || right === null) return { left, right };
+  const order = compareDestinations(left.destination, right.destination);
+  return { left: order <= 0 ? left : null, right: order >= 0 ? right : null };
+}
+
+/** Whether both sides have the same bytes. */
+export function isSame({ left, right }: EntryPair): boolean {
+  return left !== null && right !== null && left.blake3 === right.blake3;
+}
+
+/** The destination of a pair. */
+export function destinationOf({ left, right }: EntryPair): string {
+  return (left ?? right)?.destination ?? '';
 }

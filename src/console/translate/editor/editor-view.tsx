@@ -8,19 +8,16 @@ import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
 import { useReportPages } from '../../state/report-pages.ts';
 import type { View } from '../../state/view.ts';
+import { SeekNote } from './list/seek.tsx';
+import { useShownUnits, type ShownUnits } from './list/shown-units.ts';
+import { UnitList } from './list/unit-list.tsx';
+import { unitReader, type ReadUnits, type UnitSource } from './list/unit-scan.tsx';
+import { useSelection, type Selection } from './list/use-selection.ts';
 import { TaskHead, type EditorMode } from './task-head.tsx';
-import { taskFeedKey, type TranslationTask } from './translation-task.ts';
 import { UnitDesk } from './unit-desk.tsx';
-import { unitReader, type ReadUnits } from './scan-units.ts';
-import { SeekNote } from './seek-note.tsx';
-import { UnitList } from './unit-list.tsx';
-import type { UnitSource } from './unit-source.ts';
+import { containerQuery, taskFeedKey, type TranslationTask, type Unit } from './unit.ts';
 import { NOTHING, useMoves } from './use-moves.ts';
-import { useShownUnits, type ShownUnits } from './use-shown-units.ts';
-import { containerQuery, type Unit } from './unit.ts';
-import { useSelection, type Selection } from './use-selection.ts';
 
-/** The translator's editor of one task: `translate-task/ID`. */
 export const editorView: View = { feeds: (app) => [taskFeedOf(app)], Body: EditorBody };
 
 const TASK_EVERY_MS = 10_000;

@@ -5,17 +5,13 @@ import { Button } from '../../components/controls.tsx';
 import { FailureText } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
-import { sessionOf } from './editor-session.ts';
-import { handInOf, type HandInPlan } from './hand-in-plan.ts';
-import { unitReader } from './scan-units.ts';
-import type { TranslationTask } from './translation-task.ts';
-import { isUnsaved } from './unit-draft.ts';
-import { unitMatcher } from './unit-filter.ts';
-import { containerQuery } from './unit.ts';
-import { handInBody } from './update-bodies.ts';
-import { useUnitScan } from './use-unit-scan.ts';
+import { sessionOf } from './draft/editor-session.ts';
+import { isUnsaved } from './draft/unit-draft.ts';
+import { handInBody } from './draft/update-bodies.ts';
+import { unitMatcher } from './list/shown-units.ts';
+import { unitReader, useUnitScan } from './list/unit-scan.tsx';
+import { containerQuery, type TranslationTask } from './unit.ts';
 
-/** Findings that are counted before the note says "at least". */
 const ENOUGH = 500;
 const HAS_FINDINGS = unitMatcher({ state: 'findings', text: '' });
 
@@ -71,7 +67,6 @@ export function HandIn({
   );
 }
 
-/** The units for which the daemon refuses the task, each kind with the way to them. */
 function Missing({ plan: { missing } }: { readonly plan: HandInPlan }): JSX.Element {
   const app = useApp();
   return (
@@ -119,7 +114,6 @@ function Ready({
   );
 }
 
-/** How many units have findings that do not block: the reviewer sees them. */
 function Findings({ task }: { readonly task: TranslationTask }): JSX.Element {
   const app = useApp();
   const read = useMemo(() => unitReader(app, containerQuery(task)), [task.task_id]);
@@ -140,4 +134,39 @@ function Findings({ task }: { readonly task: TranslationTask }): JSX.Element {
       </Button>
     </p>
   );
+}
+
+interface MissingUnits {
+  readonly state: 'untranslated' | 'stale' | 'blocked';
+  readonly units: number;
+  readonly why: string;
+}
+
+interface HandInPlan {
+  readonly drafts: number;
+  /** Empty when the daemon takes the task. */
+  readonly missing: readonly MissingUnits[];
+}
+
+const REASONS = [
+  ['untranslated', 'without a target.'],
+  ['stale', 'whose source has changed since the target was written.'],
+  ['blocked', 'blocked by findings.'],
+] as const satisfies ReadonlyArray<readonly [MissingUnits['state'], string]>;
+
+/** Says what handing in a task does. @param counts units of the task by state */
+export function handInOf(counts: TranslationTask['unit_counts']): HandInPlan {
+  return {
+    drafts: counts['draft'] ?? 0,
+    missing: REASONS.flatMap(([state, why]) => {
+      const units = counts[state] ?? 0;
+      return units === 0 ? [] : [{ state, units, why }];
+    }),
+  };
+}
+
+/** Whether a task has anything to hand in, now or later. */
+export function isHandInOffered({ status, unit_counts: counts }: TranslationTask): boolean {
+  const { drafts, missing } = handInOf(counts);
+  return status !== 'superseded' && status !== 'skipped' && (drafts > 0 || missing.length > 0);
 }

@@ -2,14 +2,11 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { useApp } from '../../state/app.ts';
 import { count } from '../../text/format.ts';
-import { sessionOf } from './editor-session.ts';
-import { HandIn } from './hand-in.tsx';
-import { isHandInOffered } from './hand-in-plan.ts';
-import { UnsavedCount } from './save-state.tsx';
-import type { TranslationTask } from './translation-task.ts';
-import { lookOf } from './unit.ts';
+import { sessionOf } from './draft/editor-session.ts';
+import { UnsavedCount } from './draft/save-state.tsx';
+import { HandIn, isHandInOffered } from './hand-in.tsx';
+import { lookOf, type TranslationTask } from './unit.ts';
 
-/** The work of a person in the editor: to write targets, or to accept them. */
 export type EditorMode = 'translate' | 'review';
 
 const STATES = ['untranslated', 'stale', 'blocked', 'draft', 'translated', 'proofread'] as const;

@@ -1,25 +1,22 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { usePageKeys } from '../../components/page-keys.ts';
-import { useApp } from '../../state/app.ts';
+import { usePageKeys, useApp } from '../../state/app.ts';
 import type { PageKey } from '../../state/keyboard.ts';
-import { personOf, sessionOf } from './editor-session.ts';
-import { DecisionForm, FindingsList } from './findings-list.tsx';
-import { GlossaryHits } from './glossary-hits.tsx';
-import { MATCH_LIMIT, MemoryMatches } from './memory-matches.tsx';
+import { personOf, sessionOf } from './draft/editor-session.ts';
+import { acceptBody, returnBody } from './draft/update-bodies.ts';
 import type { EditorMode } from './task-head.tsx';
-import { UnitHistoryList } from './unit-history-list.tsx';
-import { UnitPane } from './unit-pane.tsx';
-import { acceptBody, returnBody } from './update-bodies.ts';
-import { useUnitWork, type PlacedUnit, type UnitWork } from './use-unit-work.ts';
+import { DecisionForm, FindingsList } from './unit/findings-list.tsx';
+import { GlossaryHits } from './unit/glossary-hits.tsx';
+import { MATCH_LIMIT, MemoryMatches } from './unit/memory-matches.tsx';
+import { UnitHistoryList } from './unit/unit-history-list.tsx';
+import { UnitPane } from './unit/unit-pane.tsx';
+import { useUnitWork, type PlacedUnit, type UnitWork } from './unit/use-unit-work.ts';
 
 interface UnitDeskProps extends PlacedUnit {
   readonly mode: EditorMode;
   /** Whether the person was editing another unit before, and continues with this one; it is used up. */
   readonly goesOn: { current: boolean };
-  /** Selects another unit: the next or the previous one, or the next one that needs work. */
   readonly onMove: (step: 1 | -1 | 'open') => void;
-  /** Back to the list, on a narrow page. */
   readonly onBack: (() => void) | null;
 }
 
@@ -97,14 +94,12 @@ function Help({
   );
 }
 
-/** The end of the work on a unit. */
 interface Finish {
   readonly label: string;
   readonly isBusy: boolean;
   readonly run: () => void;
 }
 
-/** A translator stores the text and continues; a reviewer accepts it, too. */
 function useFinish(work: UnitWork, mode: EditorMode, goOn: () => void): Finish {
   const app = useApp();
   const [isBusy, setBusy] = useState(false);

@@ -1,25 +1,22 @@
+import type { Report } from '../../api/wire.ts';
+import type { MarkedSpan } from '../../components/chip-text.tsx';
+import type { App } from '../../state/app.ts';
+import type { UnitBase, UnitDraft } from './draft/unit-draft.ts';
+
 /** A text unit as the editor sees it; pure. */
 
-import type { Report } from '../../api/wire.ts';
-import type { UnitBase, UnitDraft } from './unit-draft.ts';
-
-/** A unit as `parse.text_units` shows it. */
 export type Unit = Report<'parse.text_units'>['items'][number];
 
-/** The translation of a unit. */
 export type UnitTranslation = NonNullable<Unit['translation']>;
 
-/** A finding on the target of a unit. */
 export type UnitFinding = UnitTranslation['findings'][number];
 
-/** The history of one unit, oldest first. */
 export type UnitHistory = NonNullable<Report<'parse.text_units'>['history']>;
 
-/** The states of a unit. */
 export type UnitState = UnitTranslation['state'];
 
 /** How a state is shown: a sign, so that colour is never alone. */
-export interface StateWording {
+interface StateWording {
   readonly sign: string;
   readonly tone: 'ok' | 'warn' | 'bad' | 'info' | 'idle';
   readonly word: string;
@@ -41,7 +38,7 @@ export function lookOf(state: string): StateWording {
 
 /** Longest text that a control action carries, UTF-16 code units. */
 const MAX_TEXT = 65_536;
-/** Longest address of a request that is sent, bytes: the server refuses a request head of 16 KiB, which holds the token, too. */
+/** Longest address of a request that is sent, bytes: the server refuses a request head of 16 KiB, which also holds the token. */
 const MAX_ADDRESS = 12_000;
 /** Longest beginning of a neighbour in the context of the Translation Memory, UTF-16 code units. */
 const NEIGHBOUR_CHARACTERS = 500;
@@ -112,7 +109,7 @@ export function containerQuery({
 }
 
 /**
- * The parameters that select one unit, so that the report has its history, too; its position in the container where an
+ * The parameters that select one unit, so that the report also has its history; its position in the container where an
  * address with them would be too long.
  *
  * @param index its position in the container
@@ -167,9 +164,31 @@ function beginningOf(text: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
-/** The last part of the place of a unit, which tells it from its neighbours, such as `Id=118 · TextJp`. */
+/** The last part of the place of a unit, which distinguishes it from its neighbours, such as `Id=118 · TextJp`. */
 export function keyOf({ key_path: path, field_path: field }: Unit): string {
   const last = path.at(-1) ?? field ?? '';
   const parts = last.split(/[#/]/).filter((part) => part !== '');
   return parts.slice(-2).join(' · ');
+}
+
+export type TranslationTask = Report<'translation.tasks'>['items'][number];
+
+/** The key of the feed of the task that the editor shows. */
+export function taskFeedKey(app: App): string {
+  return `translation-task:${app.route.argument ?? ''}`;
+}
+
+/** The tone of a severity. */
+export function toneOf(severity: string): 'bad' | 'warn' | 'info' {
+  return severity === 'error' ? 'bad' : severity === 'warning' ? 'warn' : 'info';
+}
+
+/** The places of findings in the source or the target of a unit, to be marked there. */
+export function spansOf(
+  findings: readonly UnitFinding[],
+  side: 'source_span' | 'target_span',
+): readonly MarkedSpan[] {
+  return findings.flatMap(({ [side]: span, severity, message }) =>
+    span === null ? [] : { ...span, tone: toneOf(severity), note: message },
+  );
 }

@@ -1,26 +1,21 @@
 import { useApp } from '../../state/app.ts';
-import { sessionOf } from './editor-session.ts';
-import type { ReadUnits } from './scan-units.ts';
+import { sessionOf } from './draft/editor-session.ts';
+import { useSeek, type SeekState } from './list/seek.tsx';
+import type { ShownUnits } from './list/shown-units.ts';
+import type { ReadUnits } from './list/unit-scan.tsx';
+import type { Selection } from './list/use-selection.ts';
 import type { EditorMode } from './task-head.tsx';
 import { needsReview, needsWork, stateOf, type Unit } from './unit.ts';
-import { useSeek, type SeekState } from './use-seek.ts';
-import type { Selection } from './use-selection.ts';
-import type { ShownUnits } from './use-shown-units.ts';
 
-/** The ways from one unit to another. */
-export interface Moves {
-  /** Selects the unit of a position. */
+interface Moves {
   readonly select: Selection['select'];
-  /** Selects the next or the previous unit of the list, or the next one that needs work. */
   readonly move: (step: 1 | -1 | 'open') => void;
-  /** The search for the next unit that needs work, in units that are not loaded. */
   readonly search: SeekState;
 }
 
-/** Said where no unit is left, by the work of the person. */
 export const NOTHING: Readonly<Record<EditorMode, string>> = {
   translate: 'No other unit here needs work.',
-  review: 'No unit behind this one needs work.',
+  review: 'No later unit needs work.',
 };
 
 /** The moves in a task. @param parts `goesOn`: set to whether the person was editing */
@@ -67,7 +62,7 @@ export function useMoves({
     } else if (next.index === null && !isAgain) onAbsent();
     else if (next.index === null || next.index === from) app.toast(NOTHING[mode]);
     else {
-      if (isAgain) app.toast('No unit behind it needs work; this is the first one before it.');
+      if (isAgain) app.toast('No later unit needs work; this is the first earlier one.');
       select(next.index);
     }
   };

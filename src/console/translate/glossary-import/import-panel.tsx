@@ -7,13 +7,17 @@ import { Button } from '../../components/controls.tsx';
 import { Table } from '../../components/table.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
-import { importTerms, NOTHING_DONE, type ImportProgress, type TermOutcome } from './import-terms.ts';
-import { readTerms, type FileTerms } from './read-terms.ts';
+import {
+  importTerms,
+  NOTHING_DONE,
+  type ImportProgress,
+  type TermOutcome,
+  readTerms,
+  type FileTerms,
+} from './import-terms.ts';
 
 const MOST_BYTES = 5 * 1024 * 1024;
-/** Rows that the preview shows. */
 const SHOWN = 8;
-/** Rows that the list of issues shows. */
 const SHOWN_ISSUES = 100;
 
 const OUTCOMES: Readonly<Record<TermOutcome, string>> = {
@@ -26,7 +30,6 @@ const OUTCOMES: Readonly<Record<TermOutcome, string>> = {
   refused: 'refused',
 };
 
-/** A file that was read, and how far its import is. */
 interface Chosen extends FileTerms {
   readonly file: string;
   readonly progress: ImportProgress | null;

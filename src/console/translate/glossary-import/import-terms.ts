@@ -1,5 +1,7 @@
 /** Sends the terms of a file one by one, with the rules of `slipway ctl glossary import`. */
 
+import { createRowReader } from '../../../contract/formats/csv/read-rows.ts';
+import type { ReadTerm, ReadTermResult } from '../../../contract/formats/glossary/read-term.ts';
 import {
   IMPORT_WAITS,
   changeBody,
@@ -8,40 +10,32 @@ import {
   queriedText,
   type ImportedOutcome,
 } from '../../../contract/formats/glossary/term-import.ts';
-import type { ReadTerm } from '../../../contract/formats/glossary/read-term.ts';
+import { termTable } from '../../../contract/formats/glossary/term-table.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { postAction } from '../../actions/post-action.ts';
 import { ApiFailure } from '../../api/api-client.ts';
 import type { App } from '../../state/app.ts';
 import { readReport } from '../../state/read-report.ts';
 import { renderExact } from '../../text/exact-json.ts';
-import type { FileTerm } from './read-terms.ts';
 
-/** The end of one term. */
 export type TermOutcome = ImportedOutcome | 'left_out' | 'conflict' | 'refused';
 
-/** How far an import is. */
 export interface ImportProgress {
   readonly done: number;
   readonly counts: Readonly<Partial<Record<TermOutcome, number>>>;
-  /** Terms that were not taken, and why. */
   readonly issues: ReadonlyArray<{ readonly line: number; readonly message: string }>;
 }
 
-/** Most terms of one answer. */
 const MOST_TERMS = '1000';
 
-/** An import that has not begun. */
 export const NOTHING_DONE: ImportProgress = { done: 0, counts: {}, issues: [] };
 
 type Desk = Pick<App, 'api' | 'contract' | 'now'>;
 
 interface ImportOptions {
   readonly pair: LanguagePair;
-  /** The name of the file, the source of the terms. */
   readonly file: string;
   readonly signal: AbortSignal;
-  /** Told after each term. */
   readonly onProgress: (progress: ImportProgress) => void;
   /** Waits some seconds, or until the signal. */
   readonly wait: (seconds: number, signal: AbortSignal) => Promise<void>;
@@ -124,7 +118,6 @@ async function change(app: Desk, step: string, body: object): Promise<void> {
   await postAction(app, `translation-glossary-${step}`, renderExact(body));
 }
 
-/** Adds a term with the id of the file, or with another one when there is or was a term of that id. */
 async function addTerm(app: Desk, body: object, termId: string | null): Promise<void> {
   if (termId !== null) {
     try {
@@ -135,4 +128,39 @@ async function addTerm(app: Desk, body: object, termId: string | null): Promise<
     }
   }
   await change(app, 'add', body);
+}
+
+type FileTerm = Extract<ReadTermResult, { kind: 'term' }>;
+
+export interface FileTerms {
+  readonly terms: readonly FileTerm[];
+  /** Rows that cannot be read. */
+  readonly problems: ReadonlyArray<Extract<ReadTermResult, { kind: 'problem' }>>;
+  readonly others: number;
+}
+
+/** Most rows of a file, because each term is a request. */
+const MOST_ROWS = 5000;
+const PIECE = 65_536;
+
+/**
+ * Reads the terms of one pair of languages.
+ *
+ * @throws Error that says what is wrong; nothing of the file counts
+ */
+export function readTerms(text: string, pair: LanguagePair): FileTerms {
+  const reader = createRowReader(termTable(pair));
+  const results: ReadTermResult[] = [];
+  const take = (rows: readonly ReadTermResult[]): void => {
+    results.push(...rows);
+    if (results.length > MOST_ROWS)
+      throw new Error(
+        `The file has more than ${MOST_ROWS} rows. Put it into the exchange folder of the daemon instead.`,
+      );
+  };
+  for (let at = 0; at < text.length; at += PIECE) take(reader.write(text.slice(at, at + PIECE)));
+  take(reader.end());
+  const terms = results.filter((each) => each.kind === 'term');
+  const problems = results.filter((each) => each.kind === 'problem');
+  return { terms, problems, others: results.length - terms.length - problems.length };
 }

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import type { Tone } from '../../components/text.tsx';
 import { count, percent, words } from '../../text/format.ts';
 
-/** States of units and outcomes of a publication, in the order of the bar, with their tones. */
 const PARTS: readonly (readonly [name: string, look: Tone | `${Tone} faint`])[] = [
   ['proofread', 'ok'],
   ['published', 'ok'],

@@ -3,18 +3,17 @@ import { Badge, Empty } from '../../components/text.tsx';
 import { counted, bytes, count } from '../../text/format.ts';
 import type { ChangedFile } from './publish-results.ts';
 
-/** Rows of the list of files. */
 const SHOWN_FILES = 50;
 
 /** Files, folded. */
 export function FileList({
   title,
   files,
-  total,
+  total = files.length,
 }: {
   readonly title: string;
   readonly files: readonly ChangedFile[];
-  readonly total: number;
+  readonly total?: number | undefined;
 }): JSX.Element {
   if (files.length === 0) return <Empty>No file changes.</Empty>;
   return (
@@ -23,12 +22,12 @@ export function FileList({
         {title} <Badge tone="idle">{count(total)}</Badge>
       </summary>
       <ul class="rows">
-        {files.slice(0, SHOWN_FILES).map(({ destination, units, size }) => (
+        {files.slice(0, SHOWN_FILES).map(({ destination, edited_units: edited, units = edited, size }) => (
           <li key={destination}>
             <code>{destination}</code>{' '}
             <span class="muted">
-              {units === null ? '' : counted(units, 'unit')}
-              {size === null ? '' : bytes(size)}
+              {units === undefined ? '' : counted(units, 'unit')}
+              {size === undefined ? '' : bytes(size)}
             </span>
           </li>
         ))}

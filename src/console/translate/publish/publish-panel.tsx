@@ -2,15 +2,16 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Report, Task } from '../../api/wire.ts';
 import { Select } from '../../components/controls.tsx';
+import { Section } from '../../components/panel.tsx';
 import { Facts } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
+import { reportState } from '../../state/read-report.ts';
+import { editorAddress } from '../../text/addresses.ts';
 import { percent, words } from '../../text/format.ts';
 import { CoverageBar } from './coverage-bar.tsx';
-import { hasChangedSince, mustResume, readPublishResult, type PublishResult } from './publish-results.ts';
 import { FileList } from './file-list.tsx';
-import { RunState, useRun, type Run } from './task-run.tsx';
-import { TextLine } from './text-line.tsx';
-import { editorAddress } from '../../text/addresses.ts';
+import { hasChangedSince, mustResume, type PublishResult } from './publish-results.ts';
+import { RunState, useRun, type Run, TextLine } from './task-run.tsx';
 
 const STATES = [
   ['', 'As configured'],
@@ -31,10 +32,10 @@ export function PublishPanel(): JSX.Element | null {
     ...(app.query('state') === '' ? [] : [`min_state=${app.query('state')}`]),
     ...(app.query('include') === '' ? [] : [`include=${app.query('include')}`]),
   ];
-  const status = app.pool.state<Report<'translation.status'>>('translation.status').value;
+  const status = reportState(app, 'translation.status').value;
   const resumes = status !== null && status !== undefined && mustResume(status);
   const args = [...choice, ...(resumes ? ['resume=true'] : [])];
-  const tried = dryRun.task?.status === 'succeeded' ? readPublishResult(dryRun.task.result ?? {}) : null;
+  const tried = dryRun.task?.status === 'succeeded' ? resultOf(dryRun.task) : null;
   const isTried = tried !== null && isStillTrue({ task: dryRun.task, result: tried }, choice, status);
   const publish = (): void => {
     void run.start('localized-publish', {
@@ -45,10 +46,7 @@ export function PublishPanel(): JSX.Element | null {
     });
   };
   return (
-    <section class="panel" aria-labelledby="panel-publish">
-      <div class="panel-head">
-        <h2 id="panel-publish">Publish</h2>
-      </div>
+    <Section title="Publish">
       <Choice />
       <p class="buttons">
         <button
@@ -62,9 +60,9 @@ export function PublishPanel(): JSX.Element | null {
         </button>
       </p>
       <RunState run={dryRun} title="Dry run: nothing is published">
-        {(task) => <DryRunResult result={readPublishResult(task.result ?? {})} />}
+        {(task) => <DryRunResult result={resultOf(task)} />}
       </RunState>
-      {isTried && tried.blockers.length === 0 ? (
+      {isTried && (tried.blockers ?? []).length === 0 ? (
         <form
           class="publish-form"
           onSubmit={(event) => {
@@ -93,49 +91,44 @@ export function PublishPanel(): JSX.Element | null {
         </p>
       )}
       <Publication run={run} status={status} />
-    </section>
+    </Section>
   );
 }
 
 type Status = Report<'translation.status'> | null | undefined;
 
-/** How a publication is going, and its result. */
+function resultOf({ result }: Task): PublishResult {
+  return result ?? {};
+}
+
 function Publication({ run, status }: { readonly run: Run; readonly status: Status }): JSX.Element {
   return (
     <RunState run={run} title="Publication">
-      {(task) => (
-        <PublishedResult
-          result={readPublishResult(task.result ?? {})}
-          isOutdated={isOutdated(task, status)}
-        />
-      )}
+      {(task) => <PublishedResult result={resultOf(task)} isOutdated={isOutdated(task, status)} />}
     </RunState>
   );
 }
 
-/** Whether a publication followed a dry run. */
 function isPublished(publication: Task | null, dryRun: Task | null): boolean {
   if (publication?.status !== 'succeeded' || dryRun === null) return false;
   return publication.created_at >= dryRun.created_at;
 }
 
-/** Whether a dry run tells what a publication would do now. */
+/** Whether a dry run shows what a publication would do now. */
 function isStillTrue(
   { task, result }: { readonly task: Task | null; readonly result: PublishResult },
   choice: readonly string[],
   status: Status,
 ): boolean {
-  const isSameBase = result.baseReleaseId === status?.coverage.release_id;
+  const isSameBase = result.base_release_id === status?.coverage.release_id;
   return isSameBase && sameChoice(task, choice) && !isOutdated(task, status);
 }
 
-/** Whether a release was published or taken back after a task had ended. */
 function isOutdated(task: Task | null, status: Status): boolean {
   const ended = task?.finished_at ?? null;
   return ended !== null && status !== null && status !== undefined && hasChangedSince(status, ended);
 }
 
-/** Whether a dry run had the choice of the form. */
 function sameChoice(task: Task | null, choice: readonly string[]): boolean {
   const { min_state: state, include } = (task?.args ?? {}) as Readonly<Record<string, unknown>>;
   const tried = [
@@ -145,7 +138,6 @@ function sameChoice(task: Task | null, choice: readonly string[]): boolean {
   return tried.join('\n') === choice.join('\n');
 }
 
-/** The choice of the texts; kept in the address. */
 function Choice(): JSX.Element {
   const app = useApp();
   return (
@@ -173,17 +165,24 @@ function Choice(): JSX.Element {
 }
 
 function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Element {
-  const { baseReleaseId, coverage, units, blockers, blocked, files, fileCount } = result;
+  const {
+    base_release_id: base,
+    coverage,
+    units,
+    blockers = [],
+    blocked_units: blocked = [],
+    files,
+  } = result;
   return (
     <>
       <Facts
         rows={[
-          ['Base', baseReleaseId === null ? null : <code key="base">{baseReleaseId}</code>],
-          ['Coverage', coverage === null ? null : percent(coverage)],
+          ['Base', base && <code key="base">{base}</code>],
+          ['Coverage', coverage === undefined ? null : percent(coverage)],
         ]}
       />
-      <CoverageBar units={units} />
-      {result.isUnchanged ? (
+      <CoverageBar units={units ?? {}} />
+      {result.unchanged === true ? (
         <p class="note info">Nothing would change: the current release has these texts already.</p>
       ) : null}
       {blockers.map(({ code, message }) => (
@@ -196,17 +195,17 @@ function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Eleme
       ))}
       {blocked.length === 0 ? null : (
         <ul class="rows">
-          {blocked.map((unit) => (
-            <li key={unit.unitId}>
-              <a href={editorAddress(unit.taskId, { unit: unit.unitId })}>
-                <code>{unit.unitId.slice(0, 16)}</code>
+          {blocked.map(({ task_id: task, unit_id: unit, destination, codes }) => (
+            <li key={unit}>
+              <a href={editorAddress(task, { unit })}>
+                <code>{unit.slice(0, 16)}</code>
               </a>{' '}
-              <span>{unit.destination}</span> {unit.codes.map((code) => words(code)).join(', ')}
+              <span>{destination}</span> {codes.map(words).join(', ')}
             </li>
           ))}
         </ul>
       )}
-      <FileList title="All files with translations" files={files} total={fileCount} />
+      <FileList title="All files with translations" files={files ?? []} total={result.containers} />
       <p class="muted">
         The list has every file that differs from the official release, also those that the current localized
         release has as they are. Catalogs that state the size or the checksum of these files get the new
@@ -221,13 +220,12 @@ function PublishedResult({
   isOutdated: isOld,
 }: {
   readonly result: PublishResult;
-  /** Whether another release was published, or this one taken back, since. */
   readonly isOutdated: boolean;
 }): JSX.Element {
   if (isOld) {
     return (
       <p class="note info">
-        <code>{result.localizedReleaseId}</code> was published then. The current release has changed since.
+        <code>{result.localized_release_id}</code> was published then. The current release has changed since.
       </p>
     );
   }
@@ -235,10 +233,14 @@ function PublishedResult({
     <>
       <p class="note ok">
         <strong>Published. </strong>
-        <code>{result.localizedReleaseId}</code>
+        <code>{result.localized_release_id}</code>
         {' is current. The servers turn to it with the next attestation, within seconds.'}
       </p>
-      <FileList title="Replaced files and catalogs" files={result.files} total={result.fileCount} />
+      <FileList
+        title="Replaced files and catalogs"
+        files={result.files ?? []}
+        total={result.replaced_entries}
+      />
     </>
   );
 }

@@ -4,14 +4,13 @@ import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
 import { taskFeed } from '../../state/tasks.ts';
 import type { View } from '../../state/view.ts';
+import { BlockersPanel } from '../blockers-panel.tsx';
 import { OwnChannel } from '../own-channel.tsx';
 import { PublishPanel } from './publish-panel.tsx';
 import { RollbackPanel } from './rollback-panel.tsx';
 import { StatePanel } from './state-panel.tsx';
 import { RUN_NAMES } from './task-run.tsx';
-import { BlockersPanel } from '../blockers-panel.tsx';
 
-/** From the translations to a localized release, and back. */
 export const publishView: View = { feeds, Body: Publish };
 
 function feeds(app: App): readonly FeedRequest[] {
@@ -31,7 +30,7 @@ function Publish(): JSX.Element {
       {app.mayRun('localized-publish') ? null : (
         <p class="note info">
           {app.canControl()
-            ? 'This token does not publish: it lacks the scope publish. You see what a publication would have.'
+            ? 'This token cannot publish: it needs the scope publish. The page shows what a publication would contain.'
             : 'This server forwards no actions, so nothing is published from this page.'}
         </p>
       )}

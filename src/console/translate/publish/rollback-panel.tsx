@@ -8,16 +8,11 @@ import { Panel } from '../../components/panel.tsx';
 import { Table } from '../../components/table.tsx';
 import { Badge, Empty, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
+import { reportState } from '../../state/read-report.ts';
 import { counted, words } from '../../text/format.ts';
 import { FileList } from './file-list.tsx';
-import { TextLine } from './text-line.tsx';
-import {
-  readRollbackResult,
-  type ReadText,
-  type RollbackResult,
-  type TextChange,
-} from './publish-results.ts';
-import { RunState, useRun, type Run } from './task-run.tsx';
+import type { ReadText, RollbackResult, TextChange } from './publish-results.ts';
+import { TextLine, RunState, useRun, type Run } from './task-run.tsx';
 
 type Status = Report<'translation.status'>;
 type Published = Status['history'][number];
@@ -28,7 +23,7 @@ export function RollbackPanel(): JSX.Element {
   const feed = app.pool.state<Status>('translation.status');
   const preview = useRun('preview');
   const rollback = useRun('rollback');
-  const releases = app.pool.state<Report<'release.status'>>('release.status').value;
+  const releases = reportState(app, 'release.status').value;
   const announcedId = releases?.announced_localized?.release_id ?? null;
   return (
     <Panel title="Published releases" feed={feed}>
@@ -42,7 +37,7 @@ export function RollbackPanel(): JSX.Element {
               <RunState run={preview} title="Preview: nothing is rolled back yet">
                 {(task) => (
                   <Preview
-                    result={readRollbackResult(task.result ?? {})}
+                    result={task.result ?? {}}
                     lastId={announcedId ?? status.current?.localized_release_id ?? null}
                     rollback={rollback}
                   />
@@ -50,7 +45,7 @@ export function RollbackPanel(): JSX.Element {
               </RunState>
             )}
             <RunState run={rollback} title="Rollback">
-              {(task) => <RolledBack result={readRollbackResult(task.result ?? {})} />}
+              {(task) => <RolledBack result={task.result ?? {}} />}
             </RunState>
           </>
         )
@@ -133,14 +128,13 @@ function ReleaseState({ row: { state, rolled_back: rollback } }: { readonly row:
   );
 }
 
-/** The lines that readers will see change, and the confirmation. */
 function Preview({
   result,
   lastId,
   rollback,
 }: {
   readonly result: RollbackResult;
-  /** The release that was published last: the announced one, else the current one. */
+  /** The release that was published last: the announced one, otherwise the current one. */
   readonly lastId: string | null;
   readonly rollback: Run;
 }): JSX.Element {
@@ -151,7 +145,8 @@ function Preview({
     // The answer to the press of a button far above it.
     shown.current?.scrollIntoView({ block: 'nearest' });
   }, []);
-  const { from, to, changedUnits, changes, files } = result;
+  const { changed_units: changedUnits = null, changes = [], files = [] } = result;
+  const { rolled_back_release_id: from = '', localized_release_id: to = null } = result;
   if (from !== lastId) return <Empty>The current release has changed since. Start the preview again.</Empty>;
   const canRollBack = reviewer.trim() !== '' && reason.trim() !== '';
   return (
@@ -161,16 +156,14 @@ function Preview({
       {changes.length === 0 ? null : (
         <ol class="changed-lines" tabIndex={0} aria-label="Lines that readers will see change">
           {changes.map((change) => (
-            <ChangedLine change={change} key={change.unitId} />
+            <ChangedLine change={change} key={change.unit_id} />
           ))}
         </ol>
       )}
       {changedUnits !== null && changedUnits > changes.length ? (
         <p class="muted">{`and ${counted(changedUnits - changes.length, 'more line')}`}</p>
       ) : null}
-      {files.length === 0 ? null : (
-        <FileList title="Files with changed lines" files={files} total={files.length} />
-      )}
+      {files.length === 0 ? null : <FileList title="Files with changed lines" files={files} />}
       <form
         class="publish-form"
         onSubmit={(event) => {
@@ -200,20 +193,19 @@ function Preview({
   );
 }
 
-/** Says which units are put on hold. A withdrawal holds only those that differ from the localized release before. */
-function holdWords({ heldUnits, to }: RollbackResult): string {
+function holdWords({ held_units: heldUnits = null, localized_release_id: to }: RollbackResult): string {
   if (heldUnits === 0) return 'No unit is put on hold.';
   const units =
     heldUnits !== null
       ? counted(heldUnits, 'unit is', 'units are')
-      : to === null
+      : (to ?? null) === null
         ? 'Units whose text differs from that of the localized release before are'
         : 'The changed units are';
   return `${units} put on hold until someone reviews them.`;
 }
 
-function changeWords({ changedUnits, to }: RollbackResult): string {
-  if (changedUnits === null) {
+function changeWords({ changed_units: changedUnits, localized_release_id: to }: RollbackResult): string {
+  if (changedUnits === null || changedUnits === undefined) {
     return 'The texts of one of these releases are not known: it was made from files that were patched outside of Slipway.';
   }
   if (changedUnits === 0) return 'Readers will see no line change.';
@@ -230,12 +222,12 @@ function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
       <p class="muted">
         <code>{change.destination}</code>
       </p>
-      {change.source === null || before.isOfficial || after.isOfficial ? null : (
+      {change.source_text === null || before.official || after.official ? null : (
         <p class="source muted">
-          <ChipText text={change.source} />
+          <ChipText text={change.source_text} />
         </p>
       )}
-      {before.text !== null && after.text !== null && !before.isOfficial && !after.isOfficial ? (
+      {before.text !== null && after.text !== null && !before.official && !after.official ? (
         <p>
           <DiffText before={before.text} after={after.text} />
         </p>
@@ -255,7 +247,7 @@ function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
   );
 }
 
-function Read({ text: { isOfficial, text } }: { readonly text: ReadText }): JSX.Element {
+function Read({ text: { official: isOfficial, text } }: { readonly text: ReadText }): JSX.Element {
   return (
     <>
       {text === null ? (
@@ -268,7 +260,12 @@ function Read({ text: { isOfficial, text } }: { readonly text: ReadText }): JSX.
   );
 }
 
-function RolledBack({ result: { from, to, heldUnits } }: { readonly result: RollbackResult }): JSX.Element {
+function RolledBack({ result }: { readonly result: RollbackResult }): JSX.Element {
+  const {
+    rolled_back_release_id: from,
+    localized_release_id: to = null,
+    held_units: heldUnits = null,
+  } = result;
   return (
     <p class="note ok">
       <strong>{to === null ? 'Withdrawn. ' : 'Rolled back. '}</strong>

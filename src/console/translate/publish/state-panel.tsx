@@ -4,7 +4,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Badge, Facts, Time, type Fact, type Tone } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
-import { blockedText } from '../blocker-list.tsx';
+import { blockedText } from '../blockers-panel.tsx';
 import { CoverageBar } from './coverage-bar.tsx';
 
 type Status = Report<'translation.status'>;
@@ -25,7 +25,7 @@ export function StatePanel(): JSX.Element {
       {(status) => (
         <>
           <Facts
-            rows={[...releaseFacts(status), ['Publishes by itself', <Automation status={status} key="a" />]]}
+            rows={[...releaseFacts(status), ['Automatic publishing', <Automation status={status} key="a" />]]}
           />
           <CoverageBar units={status.coverage.by_state} />
           <p>
@@ -53,7 +53,7 @@ function releaseFacts({ current, coverage: { release_id: base }, history }: Stat
     ) : (
       <span key="current">
         <code>{current.localized_release_id}</code>{' '}
-        {current.stale ? <Badge tone="warn">Base has moved</Badge> : null}
+        {current.stale ? <Badge tone="warn">Base has changed</Badge> : null}
         {current.integrity === 'damaged' ? <Badge tone="bad">Damaged</Badge> : null}{' '}
         <Time at={current.published_at} />
       </span>

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState, useId } from 'preact/hooks';
+import { postAction } from '../../actions/post-action.ts';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 import { EMPTY_FEED, type FeedState } from '../../api/live-feed.ts';
-import { postAction } from '../../actions/post-action.ts';
 import type { Report, Task } from '../../api/wire.ts';
 import {
   CancelButton,
@@ -16,32 +16,24 @@ import { useApp, type App } from '../../state/app.ts';
 import { isActive } from '../../state/tasks.ts';
 import { renderExact } from '../../text/exact-json.ts';
 
-/** The names under which the address has the tasks of this page. */
 export const RUN_NAMES = ['dry', 'run', 'preview', 'rollback'] as const;
 
-/** One of {@link RUN_NAMES}. */
-export type RunName = (typeof RUN_NAMES)[number];
+type RunName = (typeof RUN_NAMES)[number];
 
-/** An action that this page starts, and its task, whose id is in the address. */
 export interface Run {
   /** `null` before it was started, until the first answer, and when the daemon no longer has it. */
   readonly task: Task | null;
-  /** Whether it is being sent, waits or runs. */
   readonly isBusy: boolean;
-  /** Why it was refused. */
   readonly failure: ApiFailure | null;
-  /** Why the state of the task in the address is not known. */
   readonly lost: ApiFailure | null;
   readonly start: (action: string, body: object) => Promise<void>;
 }
 
-/** The feed of the task of a run; empty without one. */
 function feedOf(app: App, name: RunName): FeedState<Report<'task.status'>> {
   const id = app.query(name);
   return id === '' ? EMPTY_FEED : app.pool.state<Report<'task.status'>>(`task:${id}`);
 }
 
-/** Whether a failure says that there is no such task: it was removed after its time, or the address is wrong. */
 function isAbsent({ status }: ApiFailure): boolean {
   return status === 400 || status === 404;
 }
@@ -127,7 +119,6 @@ export function RunState({
   );
 }
 
-/** Said in place of a task that the daemon does not show. */
 function LostTask({ failure }: { readonly failure: ApiFailure }): JSX.Element {
   if (isAbsent(failure)) {
     return <p class="note info">The daemon no longer has the task of this address. Start again.</p>;
@@ -137,6 +128,26 @@ function LostTask({ failure }: { readonly failure: ApiFailure }): JSX.Element {
       <p>
         <FailureText failure={failure} />
       </p>
+    </div>
+  );
+}
+
+/** A line of text with its label. */
+export function TextLine({
+  label,
+  value,
+  onInput,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}): JSX.Element {
+  // Two forms of the page have fields with the same label.
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} type="text" value={value} onInput={(event) => onInput(event.currentTarget.value)} />
     </div>
   );
 }

@@ -1,20 +1,20 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ApiFailure, failureOf } from '../../api/api-client.ts';
+import { useMemo, useState } from 'preact/hooks';
 import { Treemap } from '../../charts/treemap.tsx';
 import { Button } from '../../components/controls.tsx';
-import { FailureText } from '../../components/text.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { FailureText, Facts } from '../../components/text.tsx';
 import { useApp, type App } from '../../state/app.ts';
-import { readReport } from '../../state/read-report.ts';
+import { readReport, reportState } from '../../state/read-report.ts';
+import { useAnswer } from '../../state/use-answer.ts';
 import { editorAddress } from '../../text/addresses.ts';
 import { counted, count, percent } from '../../text/format.ts';
+import { blockedText } from '../blockers-panel.tsx';
 import { countFiles, tilesOf, type FileCoverage } from './folder-coverage.ts';
 
-/** Tasks of one answer, and answers of one count. */
 const PAGE_TASKS = 1000;
 const MOST_PAGES = 20;
 
-/** The files of a count, and whether there are more tasks than it reads. */
 interface Counted {
   readonly files: ReadonlyMap<string, FileCoverage>;
   readonly isCut: boolean;
@@ -26,7 +26,7 @@ interface Counted {
  * @param props `release`: the one whose tasks are counted; `skipped`: its units of skipped tasks, which are not counted;
  *   `excluded`: its units in files that no publication has
  */
-export function CoverageMap({
+function CoverageMap({
   release,
   skipped,
   excluded,
@@ -37,23 +37,24 @@ export function CoverageMap({
 }): JSX.Element {
   const app = useApp();
   const [round, setRound] = useState(0);
-  const found = useCounted(app, release, round);
-  const folder = app.query('folder');
-  const parts = useMemo(
-    () => (found === null || found instanceof ApiFailure ? [] : tilesOf(found.files.values(), folder)),
-    [found, folder],
+  const { value: found, failure } = useAnswer(
+    `${release} ${round}`,
+    async (signal) => await countTasks(app, release, signal),
+    0,
   );
+  const folder = app.query('folder');
+  const parts = useMemo(() => (found === null ? [] : tilesOf(found.files.values(), folder)), [found, folder]);
+  if (failure !== null) {
+    return (
+      <p class="note bad">
+        <FailureText failure={failure} /> <Button onClick={() => setRound(round + 1)}>Count again</Button>
+      </p>
+    );
+  }
   if (found === null) {
     return (
       <p class="empty" aria-busy="true">
         Counting the texts of each folder …
-      </p>
-    );
-  }
-  if (found instanceof ApiFailure) {
-    return (
-      <p class="note bad">
-        <FailureText failure={found} /> <Button onClick={() => setRound(round + 1)}>Count again</Button>
       </p>
     );
   }
@@ -95,7 +96,6 @@ export function CoverageMap({
   );
 }
 
-/** How the units of the map differ from those of the figures above it, and from those of a publication. */
 function besides({
   skipped,
   excluded,
@@ -117,23 +117,6 @@ function parentOf(folder: string): string {
   return folder.includes('/') ? folder.slice(0, folder.lastIndexOf('/')) : '';
 }
 
-/** Counts the tasks of a release once, and again in another round. */
-function useCounted(app: App, release: string, round: number): Counted | ApiFailure | null {
-  const [state, setCounted] = useState<Counted | ApiFailure | null>(null);
-  useEffect(() => {
-    const leaving = new AbortController();
-    countTasks(app, release, leaving.signal).then(
-      (files) => setCounted(files),
-      (error: unknown) => {
-        if (leaving.signal.aborted) return;
-        setCounted(failureOf(error));
-      },
-    );
-    return () => leaving.abort();
-  }, [release, round]);
-  return state;
-}
-
 async function countTasks(app: App, release: string, signal: AbortSignal): Promise<Counted> {
   let files: ReadonlyMap<string, FileCoverage> = new Map();
   for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -143,4 +126,43 @@ async function countTasks(app: App, release: string, signal: AbortSignal): Promi
     if ((page + 1) * PAGE_TASKS >= answer.total) return { files, isCut: false };
   }
   return { files, isCut: true };
+}
+
+/** How far the translation of the official release is. */
+export function TextCoverage(): JSX.Element {
+  const feed = reportState(useApp(), 'translation.status');
+  return (
+    <Panel title="Coverage" feed={feed}>
+      {({
+        coverage,
+        coverage: { release_id: release, units, accepted, translated, skipped, excluded, by_state: states },
+      }) => {
+        if (release === null || units === 0) {
+          return <p class="empty">The translation tasks of the official release are not built yet.</p>;
+        }
+        const part = (some: number): string => `${percent(some / units)} (${count(some)} of ${count(units)})`;
+        return (
+          <>
+            <div class="columns">
+              <Facts
+                rows={[
+                  ['Release', <code key="release">{release}</code>],
+                  ['Translated', part(translated)],
+                  ['Proofread', part(accepted)],
+                ]}
+              />
+              <Facts
+                rows={[
+                  ['Blocked', blockedText(coverage)],
+                  ['Stale', count(states['stale'] ?? 0)],
+                  ['Untranslated', count(states['untranslated'] ?? 0)],
+                ]}
+              />
+            </div>
+            <CoverageMap release={release} skipped={skipped} excluded={excluded ?? 0} />
+          </>
+        );
+      }}
+    </Panel>
+  );
 }

@@ -2,24 +2,19 @@
 
 import type { Report } from '../../api/wire.ts';
 
-/** The part of a translation task that counts. */
 export type CountedTask = Pick<
   Report<'translation.tasks'>['items'][number],
   'task_id' | 'destination' | 'status' | 'unit_counts'
 >;
 
-/** The texts of one file. */
 export interface FileCoverage {
   readonly destination: string;
-  /** Its first task. */
   readonly taskId: string;
   readonly units: number;
   readonly proofread: number;
 }
 
-/** The texts of a folder or a file, as a part of the folder that is shown. */
 interface PartCoverage {
-  /** The path of the folder, or the destination of the file. */
   readonly path: string;
   readonly units: number;
   readonly proofread: number;
@@ -27,7 +22,6 @@ interface PartCoverage {
   readonly taskId: string | null;
 }
 
-/** Tasks whose units nobody translates. */
 const NOT_COUNTED: ReadonlySet<string> = new Set(['skipped', 'superseded']);
 
 /** Adds a page of tasks to the files that were counted before. */
@@ -54,7 +48,7 @@ export function countFiles(
  * The folders and files directly in a folder. A folder that holds only one other folder is shown as that one, because a map
  * of one tile says nothing.
  *
- * @param folder empty for the root, else without a slash at its end
+ * @param folder empty for the root, otherwise without a trailing slash
  */
 export function partsOf(files: Iterable<FileCoverage>, folder: string): readonly PartCoverage[] {
   const all = [...files];

@@ -4,8 +4,8 @@ import { NOTHING } from '../../components/table.tsx';
 import { Badge, Time, type Tone } from '../../components/text.tsx';
 import type { VirtualColumn } from '../../components/virtual-table.tsx';
 import { useApp } from '../../state/app.ts';
-import { count, duration, words } from '../../text/format.ts';
 import { editorAddress } from '../../text/addresses.ts';
+import { count, duration, words } from '../../text/format.ts';
 
 type Task = Report<'translation.tasks'>['items'][number];
 
@@ -18,7 +18,6 @@ const TONES: Readonly<Partial<Record<Task['status'], Tone>>> = {
   published: 'ok',
 };
 
-/** The columns of the queue. */
 export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   {
     id: 'file',
@@ -41,25 +40,20 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     id: 'status',
     head: 'Status',
     least: 110,
-    grow: 0,
-    narrow: 'detail',
     cell: ({ status }) => <Badge tone={TONES[status] ?? 'idle'}>{words(status)}</Badge>,
   },
   {
     id: 'units',
     head: 'Units done',
     least: 150,
-    grow: 0,
-    narrow: 'detail',
     cell: (task) => <Units task={task} />,
   },
   // Two states with three digits each have room.
-  { id: 'open', head: 'Open', least: 224, grow: 2, narrow: 'detail', cell: openUnits },
+  { id: 'open', head: 'Open', least: 224, grow: 2, cell: openUnits },
   {
     id: 'worker',
     head: 'Worker',
     least: 166,
-    grow: 0,
     narrow: 'none',
     cell: (task) => <Worker task={task} />,
   },
@@ -78,7 +72,6 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
     id: 'updated',
     head: 'Changed',
     least: 96,
-    grow: 0,
     narrow: 'none',
     cell: ({ updated_at: at }) => <Time at={at} />,
   },
@@ -106,7 +99,6 @@ function openUnits({ unit_counts: counts }: Task): JSX.Element | string {
   return <span title={text}>{text}</span>;
 }
 
-/** The worker that has the task, and the time that is left to it. */
 function Worker({ task }: { readonly task: Task }): JSX.Element {
   const app = useApp();
   const { worker_status: status, lease_owner: owner, lease_expires_at: until } = task;

@@ -1,10 +1,9 @@
 /** Decisions of reviewers, and the units that refuse one; pure. */
 
 import type { ApiFailure } from '../../api/api-client.ts';
+import type { ReadTarget } from '../editor/draft/update-bodies.ts';
 import type { Unit, UnitHistory } from '../editor/unit.ts';
-import type { ReadTarget } from '../editor/update-bodies.ts';
 
-/** Which units of a task are shown: those that were handed in, also drafts, or only those with findings. */
 export type ReviewScope = 'translated' | 'drafts' | 'findings';
 
 /** Whether a unit waits for a decision. */
@@ -21,7 +20,6 @@ export function readTargetOf({ unit_id: unitId, source_text: source, translation
   return { taskId, unitId, source, text, revision };
 }
 
-/** The units that a reviewer has ticked, with the revision that was read then. */
 export type Ticked = ReadonlyMap<string, number>;
 
 /** The ticked units of a list. A unit that has changed since is no longer ticked: nobody has read its new target. */
@@ -36,22 +34,18 @@ export function tick(units: readonly Unit[]): Ticked {
   return new Map(units.map(({ unit_id: id, translation }) => [id, translation?.revision ?? 0]));
 }
 
-/** The units that refuse a review. */
-export interface Refusals {
-  /** Messages by unit. */
-  readonly byUnit: ReadonlyMap<string, string>;
-}
-
 const UNIT_ID = /tu1_[a-z2-7]+/g;
 
 /**
  * Finds out which units refused a review, which is all or nothing: their errors point to the results of the call, and the
  * detail names them.
+ *
+ * @returns messages by unit
  */
 export function refusalsOf(
   { message, problem }: Pick<ApiFailure, 'message' | 'problem'>,
   sent: readonly ReadTarget[],
-): Refusals {
+): ReadonlyMap<string, string> {
   const byUnit = new Map<string, string>();
   for (const { pointer, message: why } of problem.errors ?? []) {
     const at = /^\/translation_results\/(\d+)/.exec(pointer)?.[1];
@@ -63,10 +57,10 @@ export function refusalsOf(
   for (const [id] of message.matchAll(UNIT_ID)) {
     if (ids.has(id) && !byUnit.has(id)) byUnit.set(id, message);
   }
-  return { byUnit };
+  return byUnit;
 }
 
-/** The target that readers had before the present one: the last that was accepted, else the last other one; `null` without one. */
+/** The target that readers had before the present one: the last that was accepted, otherwise the last other one; `null` without one. */
 export function previousTarget(history: UnitHistory | null, present: string): string | null {
   const older = (history?.items ?? []).filter(({ target_text: text }) => text !== present && text !== '');
   const accepted = older.findLast(({ state }) => state === 'proofread');

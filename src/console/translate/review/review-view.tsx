@@ -2,26 +2,24 @@ import type { JSX } from 'preact';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import type { Report } from '../../api/wire.ts';
 import { Button, Select } from '../../components/controls.tsx';
-import { EmptyState } from '../../components/text.tsx';
 import { isNarrow } from '../../components/narrow.ts';
 import { Panel } from '../../components/panel.tsx';
+import { EmptyState, Time } from '../../components/text.tsx';
 import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
 import type { View } from '../../state/view.ts';
 import { counted, count } from '../../text/format.ts';
 import { PersonField } from '../editor/task-head.tsx';
-import type { TranslationTask } from '../editor/translation-task.ts';
-import { HeldList } from './held-list.tsx';
+import type { TranslationTask } from '../editor/unit.ts';
+import { UnitLink } from '../unit-link.tsx';
 import { WaitingList } from './waiting-list.tsx';
 
-/** Units that wait for a reviewer: `review?task=ID&status=&scope=`. */
 export const reviewView: View = {
   feeds: (app) => [tasksFeedOf(app), ...chosenFeedOf(app), handoffFeedOf(app), publishedFeedOf(app)],
   Body: ReviewBody,
 };
 
 const EVERY_MS = 15_000;
-/** Tasks that are listed; the filters of the queue find others. */
 const TASK_LIMIT = '200';
 
 const STATUSES = [
@@ -32,7 +30,6 @@ const STATUSES = [
   ['published', 'Published'],
 ] as const;
 
-/** Published tasks wait as long as somebody can accept units of them. */
 const PUBLISHED = { status: 'published', unit_state: 'draft,translated' };
 const WAITS = 'review-waits';
 
@@ -72,7 +69,7 @@ function ReviewBody(): JSX.Element {
   const tasks = app.pool.state<Report<'translation.tasks'>>(tasksKey(app));
   const isPhone = isNarrow();
   const asked = app.query('task');
-  // A wide page opens the first task by itself; a narrow one has room for the list or the task.
+  // A wide page opens the first task automatically; a narrow one has room for the list or the task.
   const first = asked === '' && !isPhone ? tasks.value?.items[0] : undefined;
   const chosen = first?.task_id ?? asked;
   const task = first ?? app.pool.state<Report<'translation.tasks'>>(`review-task:${chosen}`).value?.items[0];
@@ -120,7 +117,6 @@ function ReviewBody(): JSX.Element {
   );
 }
 
-/** The units of the chosen task. */
 function ChosenTask({
   task,
   chosen,
@@ -192,6 +188,38 @@ function TaskList({
         <p class="muted">
           The first {count(tasks.length)} of {count(total)}. <a href="#/translate">The queue</a> finds the
           others.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+type HandoffRelease = Report<'translation.handoff'>['releases'][number];
+
+function HeldList({ release }: { readonly release: HandoffRelease | undefined }): JSX.Element {
+  const held = release?.held ?? [];
+  if (release === undefined || held.length === 0)
+    return <p class="empty">No unit is on hold. A rollback or a reviewer puts units on hold.</p>;
+  return (
+    <>
+      <ul class="rows">
+        {held.map((unit) => (
+          <li key={unit.unit_id}>
+            <UnitLink unit={unit} mode="review" />
+            {unit.reason === null ? null : (
+              <p>
+                “<bdi>{unit.reason}</bdi>”
+              </p>
+            )}
+            <p class="muted">
+              <bdi>{unit.reviewer ?? 'A rollback'}</bdi>, <Time at={unit.since} />
+            </p>
+          </li>
+        ))}
+      </ul>
+      {release.held_total > held.length ? (
+        <p class="muted">
+          The first {count(held.length)} of {count(release.held_total)}.
         </p>
       ) : null}
     </>

@@ -2,22 +2,25 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 import { Select } from '../../components/controls.tsx';
-import { usePageKeys } from '../../components/page-keys.ts';
 import { FailureText, EmptyState, Empty } from '../../components/text.tsx';
-import { useApp } from '../../state/app.ts';
+import { usePageKeys, useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
-import { personOf, sessionOf } from '../editor/editor-session.ts';
-import { DecisionForm } from '../editor/findings-list.tsx';
-import type { TranslationTask } from '../editor/translation-task.ts';
-import { ScanNote } from '../editor/scan-note.tsx';
-import type { Unit } from '../editor/unit.ts';
-import type { UnitScan } from '../editor/use-unit-scan.ts';
-import { acceptBody, returnBody, type ReadTarget } from '../editor/update-bodies.ts';
-import { readTargetOf, refusalsOf, tick, tickedOf, type ReviewScope, type Ticked } from './review-model.ts';
-import { useWaitingUnits } from './use-waiting-units.ts';
+import { personOf, sessionOf } from '../editor/draft/editor-session.ts';
+import { acceptBody, returnBody, type ReadTarget } from '../editor/draft/update-bodies.ts';
+import { ScanNote, type UnitScan, unitReader, useUnitScan } from '../editor/list/unit-scan.tsx';
+import { type TranslationTask, type Unit, containerQuery } from '../editor/unit.ts';
+import { DecisionForm } from '../editor/unit/findings-list.tsx';
+import {
+  readTargetOf,
+  refusalsOf,
+  tick,
+  tickedOf,
+  type ReviewScope,
+  type Ticked,
+  isWaiting,
+} from './review-model.ts';
 import { WaitingUnit } from './waiting-unit.tsx';
 
-/** Most units of one decision: each has an entry in a list of the call, which is bounded. */
 const MOST_AT_ONCE = 900;
 
 const SCOPES = [
@@ -26,7 +29,6 @@ const SCOPES = [
   ['findings', 'With findings'],
 ] as const;
 
-/** The end of the last decision. */
 interface Outcome {
   readonly failure: ApiFailure;
   readonly refused: ReadonlyMap<string, string>;
@@ -88,14 +90,11 @@ function scopeOf(text: string): ReviewScope {
   return SCOPES.find(([scope]) => scope === text)?.[0] ?? 'translated';
 }
 
-/** The decisions of a reviewer about the units of a list. */
 interface Decisions {
-  /** The ticked units of the list, by id. */
   readonly ticked: ReadonlyMap<string, Unit>;
   readonly open: string | null;
   readonly isBusy: boolean;
   readonly outcome: Outcome | null;
-  /** Ticks a unit, or takes its tick away. */
   readonly check: (unit: Unit) => void;
   readonly leaveOut: (units: readonly Unit[]) => void;
   readonly checkAll: (isOn: boolean) => void;
@@ -134,8 +133,7 @@ function useDecisions(
       return true;
     } catch (error) {
       const failure = failureOf(error);
-      const { byUnit } = refusalsOf(failure, targets);
-      setOutcome({ failure, refused: byUnit });
+      setOutcome({ failure, refused: refusalsOf(failure, targets) });
       if (failure.code === 'revision_changed') reload();
       return false;
     } finally {
@@ -243,4 +241,16 @@ function decisionKeysOf(desk: Decisions, units: readonly Unit[]): Keys {
     },
     { keys: 'Control+Enter', text: 'Accept the selected units', run: () => void desk.accept() },
   ];
+}
+
+const ENOUGH = 200;
+
+function useWaitingUnits(task: TranslationTask, scope: ReviewScope): UnitScan {
+  const app = useApp();
+  return useUnitScan({
+    question: `${task.task_id} ${scope}`,
+    read: unitReader(app, containerQuery(task)),
+    isWanted: (unit) => isWaiting(unit, scope),
+    enough: ENOUGH,
+  });
 }

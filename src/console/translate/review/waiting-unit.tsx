@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
-import { ChipText, type MarkedSpan } from '../../components/chip-text.tsx';
+import { ChipText } from '../../components/chip-text.tsx';
 import { DiffText } from '../../components/diff-text.tsx';
 import { useApp } from '../../state/app.ts';
-import { toneOf } from '../editor/glossary-hits.tsx';
-import { lookOf, type Unit } from '../editor/unit.ts';
-import { useUnitDetail } from '../editor/use-unit-detail.ts';
-import { previousTarget } from './review-model.ts';
 import { editorAddress } from '../../text/addresses.ts';
+import { lookOf, spansOf, type Unit, toneOf } from '../editor/unit.ts';
+import { useUnitDetail } from '../editor/unit/use-unit-detail.ts';
+import { previousTarget } from './review-model.ts';
 
 /** One unit that waits: its texts, what the checks found, and when open, what its target was before. */
 export function WaitingUnit({
@@ -20,7 +19,6 @@ export function WaitingUnit({
   readonly unit: Unit;
   readonly isChecked: boolean;
   readonly isOpen: boolean;
-  /** Why the last decision about this unit was refused. */
   readonly refusal: string | null;
   /** `null` where the token may not review. */
   readonly onCheck: (() => void) | null;
@@ -29,9 +27,7 @@ export function WaitingUnit({
   const { translation, source_text: source, placeholders } = unit;
   const findings = translation?.findings ?? [];
   const look = lookOf(translation?.state ?? 'unknown');
-  const spans: MarkedSpan[] = findings.flatMap(({ target_span: span, severity, message }) =>
-    span === null ? [] : { ...span, tone: toneOf(severity), note: message },
-  );
+  const spans = spansOf(findings, 'target_span');
   return (
     <li id={`waiting-${unit.unit_id}`} class={isOpen ? 'open' : ''}>
       {onCheck === null ? null : (
@@ -101,7 +97,6 @@ function Findings({ findings }: { readonly findings: UnitFindings }): JSX.Elemen
   );
 }
 
-/** The difference to the target before, and the way to the editor. */
 function Before({ unit }: { readonly unit: Unit }): JSX.Element {
   const app = useApp();
   const { state } = useUnitDetail(app, unit, unit.ordinal);

@@ -1,20 +1,18 @@
 import { ExchangeFileError } from '../exchange-file-error.ts';
-import { createCsvScanner, type CsvLine } from './scan-csv.ts';
+import { CsvScanner, type CsvLine } from './scan-csv.ts';
 import { withoutGuard } from './spreadsheet-guard.ts';
 
-/** How the rows of one kind of tables are read. */
 export interface TableOptions<C extends string, T> {
   readonly columns: readonly C[];
   /** Other names of columns, in lower case. */
   readonly aliases: Readonly<Record<string, C>>;
-  /** The columns that a table must name. */
   readonly required: readonly C[];
   /** @param values the cells by their columns, without their guards */
   readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
 }
 
 /** Reads the text of a table piece by piece. */
-export interface RowReader<T> {
+interface RowReader<T> {
   /** @throws ExchangeFileError with line and reason */
   write(text: string): T[];
   /** The rest. @throws ExchangeFileError when the table is cut off */
@@ -26,7 +24,7 @@ export interface RowReader<T> {
  * are left out.
  */
 export function createRowReader<C extends string, T>(options: TableOptions<C, T>): RowReader<T> {
-  const scanner = createCsvScanner();
+  const scanner = new CsvScanner();
   let columns: readonly (C | null)[] | null = null;
 
   const readRow = (row: CsvLine): T[] => {
@@ -54,7 +52,7 @@ export function createRowReader<C extends string, T>(options: TableOptions<C, T>
 
 function columnsOf<C extends string>(
   { cells, line }: CsvLine,
-  { columns: known, aliases, required }: Pick<TableOptions<C, unknown>, 'columns' | 'aliases' | 'required'>,
+  { columns: known, aliases, required }: TableOptions<C, unknown>,
 ): (C | null)[] {
   const columns = cells.map((cell) => {
     const name = cell.trim().toLowerCase();

@@ -1,17 +1,9 @@
 import { ExchangeFileError } from '../exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
 
-/** A row and the line that it begins on. */
 export interface CsvLine {
   readonly cells: readonly string[];
   readonly line: number;
-}
-
-/** Splits a table of separated values piece by piece. */
-export interface CsvScanner {
-  write(text: string): CsvLine[];
-  /** @throws ExchangeFileError when a quote is not closed */
-  end(): CsvLine[];
 }
 
 const MAX_CELLS = 64;
@@ -22,41 +14,27 @@ const MAX_CELL_CHARACTERS = MAX_TEXT_CHARACTERS + 16;
 type State = 'cell start' | 'plain' | 'quoted' | 'quote in quoted';
 
 /**
- * Makes a scanner of RFC 4180 with lines that end with CRLF, LF or CR. The delimiter is a comma, a semicolon or a tab; the
- * first one that follows a cell of the first row decides, because spreadsheets choose by country. Empty lines are left out.
+ * Scans RFC 4180 with lines that end with CRLF, LF or CR. The delimiter is a comma, a semicolon or a tab; the first one that
+ * follows a cell of the first row decides, because spreadsheets choose by country. Empty lines are left out.
  */
-export function createCsvScanner(): CsvScanner {
-  const rows = new RowScanner();
-  return {
-    write(text) {
-      for (let at = 0; at < text.length;) at = rows.step(text, at);
-      return rows.take();
-    },
-    end() {
-      rows.finish();
-      return rows.take();
-    },
-  };
-}
-
-class RowScanner {
+export class CsvScanner {
   #state: State = 'cell start';
   #delimiter: string | null = null;
   #cell = '';
   #cells: string[] = [];
   #line = 1;
   #rowLine = 1;
-  #rows: CsvLine[] = [];
+  readonly #rows: CsvLine[] = [];
   #isBehindReturn = false;
 
-  /** The rows that are complete, once. */
-  take(): CsvLine[] {
-    const rows = this.#rows;
-    this.#rows = [];
-    return rows;
+  /** The rows that a further piece of the text completes. */
+  write(text: string): CsvLine[] {
+    for (let at = 0; at < text.length;) at = this.#step(text, at);
+    return this.#rows.splice(0);
   }
 
-  finish(): void {
+  /** The last row. @throws ExchangeFileError when a quote is not closed */
+  end(): CsvLine[] {
     if (this.#state === 'quoted') {
       const message = 'a quote is not closed; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
@@ -67,10 +45,11 @@ class RowScanner {
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
     this.#endRow();
+    return this.#rows.splice(0);
   }
 
   /** Takes the character at a position, or a part of a quoted cell. Returns the next position. */
-  step(text: string, at: number): number {
+  #step(text: string, at: number): number {
     const character = text[at] ?? '';
     const isPair = this.#isBehindReturn && character === '\n';
     this.#isBehindReturn = false;

@@ -8,7 +8,6 @@ export interface ReadTerm {
   readonly recommended_translation: string;
   readonly allowed_translations: readonly string[];
   readonly category: string;
-  /** An int64. */
   readonly priority: number | bigint;
   readonly scope: Readonly<Record<string, string>>;
   readonly review_status: ReviewStatus | null;
@@ -17,7 +16,6 @@ export interface ReadTerm {
   readonly source_note: string | null;
 }
 
-/** The result for one entry of a file. */
 export type ReadTermResult =
   | { readonly kind: 'term'; readonly line: number; readonly term: ReadTerm }
   /** An entry of other languages. */

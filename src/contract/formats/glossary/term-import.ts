@@ -26,11 +26,9 @@ export interface FoundTerms {
   readonly items: readonly ReportedTerm[];
 }
 
-/** The end of a term that was imported. */
 export type ImportedOutcome = 'added' | 'updated' | 'reviewed' | 'unchanged';
 
-/** The decision about a term of a file. */
-export type TermJudgement =
+type TermJudgement =
   | {
       readonly kind: 'steps';
       readonly outcome: ImportedOutcome;
@@ -43,11 +41,9 @@ export type TermJudgement =
   | { readonly kind: 'unclear'; readonly message: string };
 
 /** Where a new term comes from. */
-export interface TermOrigin {
+interface TermOrigin {
   readonly pair: LanguagePair;
-  /** The name of the file. */
   readonly file: string;
-  /** Unix seconds. */
   readonly now: number;
 }
 
@@ -60,7 +56,6 @@ export function queriedText({ source_term: text }: ReadTerm): string | null {
  * Judges a term of a file by what the Glossary has.
  *
  * @param found the answer to {@link queriedText}; `null` when there was no text to query
- * @param isReviewed whether a reviewer stands for the file
  */
 export function judgeTerm(
   term: ReadTerm,

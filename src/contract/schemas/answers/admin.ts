@@ -29,7 +29,6 @@ const ServerHistorySchema = z
     'The last minutes of this server, in the memory of the process that answers; it is empty after a restart.',
   );
 
-/** The scrub of one server. */
 const ScrubSchema = z
   .object({
     pass: z.int().min(1).describe('Number of the current pass.'),
@@ -107,7 +106,6 @@ export const AdminIndexAnswer = answer(
   },
 );
 
-/** The body of `/admin/`. */
 export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
 
 /** 202 of a control action. */
@@ -135,5 +133,4 @@ export const AcceptedAnswer = answer(
   },
 );
 
-/** The 202 body. */
 export type Accepted = z.infer<typeof AcceptedAnswer.schema>;

@@ -63,12 +63,10 @@ export const ResourcesAnswer = answer(
   },
 );
 
-/** A page of `/v1/resources`. */
 export type ResourcesPage = z.infer<typeof ResourcesAnswer.schema>;
 
 const DocumentSchema = z.object({ blake3: Blake3Schema, size: Count });
 
-/** Line 1 of a manifest. */
 const ManifestHeaderSchema = z
   .object({
     format: z.literal('slipway-manifest'),
@@ -131,7 +129,6 @@ export const DistributionAnswer = answer(
   },
 );
 
-/** The body of `/v1/distribution`. */
 export type Distribution = z.infer<typeof DistributionAnswer.schema>;
 
 /** `/v1/server-info`: the upstream's document, every catalog root rewritten, all else as it is. */

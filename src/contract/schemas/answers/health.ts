@@ -4,7 +4,6 @@ import { Count, EXAMPLE, ReleaseIdSchema, UnixSeconds } from './common.ts';
 import { SERVICE_EXAMPLE, ServiceAnswerSchema } from './service-state.ts';
 import { VERDICT_EXAMPLE, VerdictBriefSchema } from './verdict.ts';
 
-/** The announced release of a channel, as `/healthz` tells it. */
 const AnnouncedBriefSchema = z.object({
   release_id: ReleaseIdSchema,
   current_at: UnixSeconds.describe('When it becomes the current release; Unix seconds.'),
@@ -101,5 +100,4 @@ export const HealthRead = HealthAnswer.schema
 /** The body of `/healthz` of a server of this version or the previous one. */
 export type ReadHealth = z.infer<typeof HealthRead>;
 
-/** The body of `/healthz`. */
 export type Health = z.infer<typeof HealthAnswer.schema>;

@@ -29,9 +29,6 @@ export const LauncherBootstrapAnswer = answer(
   },
 );
 
-/** The body of `/v1/launcher/bootstrap`. */
-export type LauncherBootstrap = z.infer<typeof LauncherBootstrapAnswer.schema>;
-
 /** `/api/launcher/game/config`: the twelve fields that real launchers read. */
 export const LauncherGameConfigAnswer = envelope(
   z.object({
@@ -64,7 +61,6 @@ export const LauncherGameConfigAnswer = envelope(
   },
 );
 
-/** The body of `/api/launcher/game/config`. */
 export type LauncherGameConfig = z.infer<typeof LauncherGameConfigAnswer.schema>;
 
 /** `/api/launcher/game/config/json`. */
@@ -72,9 +68,6 @@ export const LauncherConfigJsonAnswer = envelope(
   z.object({ url: z.url().describe('The bootstrap JSON; launchers append a query to it.') }),
   { url: 'https://resources.example.org/v1/launcher/bootstrap' },
 );
-
-/** The body of `/api/launcher/game/config/json`. */
-export type LauncherConfigJson = z.infer<typeof LauncherConfigJsonAnswer.schema>;
 
 /** `/api/launcher/advanced/game/download/cdn`. */
 export const LauncherCdnAnswer = envelope(
@@ -84,9 +77,6 @@ export const LauncherCdnAnswer = envelope(
   }),
   { back_up_cdn: 'https://resources.example.org', primary_cdn: 'https://resources.example.org' },
 );
-
-/** The body of `/api/launcher/advanced/game/download/cdn`. */
-export type LauncherCdn = z.infer<typeof LauncherCdnAnswer.schema>;
 
 function envelope<T extends z.ZodObject>(
   data: T,

@@ -39,10 +39,8 @@ export const RELEASE_SUMMARY_EXAMPLE: z.input<typeof ReleaseSummarySchema> = {
   app_version: '1.66.405117',
 };
 
-/** A release summary on the wire. */
 export type ReleaseSummary = z.infer<typeof ReleaseSummarySchema>;
 
-/** A DSSE envelope as the daemon signed it. */
 const SignedEnvelopeSchema = z
   .object({
     payloadType: z.string(),
@@ -89,7 +87,6 @@ export const ReleaseAnswer = answer(
   },
 );
 
-/** The body of `/v1/release`. */
 export type ReleaseBody = z.infer<typeof ReleaseAnswer.schema>;
 
 /** `/v1/releases`. */
@@ -98,7 +95,6 @@ export const ReleasesAnswer = answer(z.object({ total: Count, releases: z.array(
   releases: [RELEASE_ROW_EXAMPLE],
 });
 
-/** The body of `/v1/releases`. */
 export type ReleasesBody = z.infer<typeof ReleasesAnswer.schema>;
 
 /** `/v1/bootstrap`. */
@@ -143,5 +139,4 @@ export const BootstrapAnswer = answer(
   },
 );
 
-/** The body of `/v1/bootstrap`. */
 export type Bootstrap = z.infer<typeof BootstrapAnswer.schema>;

@@ -3,13 +3,12 @@ import { REMEDY_ACTIONS, SERVICE_REASON_NAMES } from '../../../domain/service-st
 import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
 import { EXAMPLE, UnixSeconds } from './common.ts';
 
-/** The state of a channel: its effect on clients, the first cause, and the remedy. */
 const ServiceStateSchema = z.object({
   state: z.enum(SERVICE_STATE_NAMES).describe('The effect on clients; see the catalogue of states.'),
   reason: z
     .enum(SERVICE_REASON_NAMES)
     .nullable()
-    .describe('The first cause, which is what has to be mended. Null exactly when healthy.'),
+    .describe('The first cause, which is what has to be fixed. Null exactly when healthy.'),
   message: z.string(),
   since: UnixSeconds,
   next_step: z

@@ -3,7 +3,6 @@ import { ReasonSchema } from '../../problems/problem-schema.ts';
 import { answer } from './answer.ts';
 import { ChannelSchema, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
 
-/** The outcome of one check of a verdict. */
 const CheckSchema = z.object({
   name: z.string(),
   ok: z.boolean().nullable().describe('Null: not evaluated, because an earlier check failed.'),
@@ -60,5 +59,4 @@ export const ReadinessAnswer = answer(
   VERDICT_EXAMPLE,
 );
 
-/** The body of `/readyz`. */
 export type Readiness = z.infer<typeof ReadinessAnswer.schema>;

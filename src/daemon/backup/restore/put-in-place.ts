@@ -1,5 +1,5 @@
 import { linkSync, lstatSync, renameSync } from 'node:fs';
-import { keepAside } from '../../database/keep-aside.ts';
+import { keepAside } from '../../../engine/database/keep-aside.ts';
 
 /** The files that SQLite has beside a database. One of another database would damage the copy. */
 const COMPANIONS = ['-wal', '-shm', '-journal'];

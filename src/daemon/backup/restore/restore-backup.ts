@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
 import { fsyncDirectory } from '../../../platform/files/files.ts';
-import { acquireDataLock } from '../../database/data-lock.ts';
+import { acquireDataLock } from '../../../engine/database/data-lock.ts';
 import { backupNames } from '../backup-list.ts';
 import { readManifest, type BackupCopy, type BackupManifest } from '../backup-manifest.ts';
 import { syncAndDigest, type CopyTools } from '../copy-database.ts';
@@ -133,7 +133,7 @@ async function isSound(
   try {
     // SQLite takes an empty file for a sound database.
     if (!(await contentId(path)).equals(await contentId(join(from, file)))) return false;
-    return (await thread.call('check', path, { signal })) === null;
+    return (await thread.check(path, { signal })) === null;
   } catch {
     signal.throwIfAborted();
     return false;
@@ -166,7 +166,7 @@ async function hasDigest(
   try {
     const found = await handle.stat();
     if (!found.isFile() || found.size !== bytes) return false;
-    return (await pool.hashContent(handle.fd, { blocks: false }, signal)).blake3 === blake3;
+    return (await pool.hashContent(handle.fd, { blocks: false, fromDisk: false }, signal)).blake3 === blake3;
   } finally {
     await handle.close();
   }
@@ -182,7 +182,7 @@ async function stage(source: string, target: string, copy: BackupCopy, tools: Re
       `${basename(source)} was not copied correctly; nothing was changed; check both disks`,
     );
   }
-  const finding = await tools.thread.call('check', target, { signal: tools.signal });
+  const finding = await tools.thread.check(target, { signal: tools.signal });
   if (finding !== null) {
     throw new RestoreError(
       `${source} is a damaged database (${finding}); nothing was changed; use an older backup`,

@@ -3,8 +3,8 @@ import { noFailpoints } from '../../../platform/files/failpoints.ts';
 import { createHashPool } from '../../../platform/hashing/hash-pool.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { usageError } from '../../../platform/terminal/usage-error.ts';
-import { createCopyThread } from '../copy-thread.ts';
-import { DataLockHeldError } from '../../database/data-lock.ts';
+import { openCopyThread } from '../copy-database.ts';
+import { DataLockHeldError } from '../../../engine/database/data-lock.ts';
 import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';
 import { restoreBackup, type Restored } from './restore-backup.ts';
 
@@ -36,14 +36,14 @@ export async function runRestore(argv: readonly string[], io: RestoreIo): Promis
     return EXITS.ok;
   }
   const pool = createHashPool({ threads: 1 });
-  const thread = createCopyThread();
+  const thread = openCopyThread();
   const { data } = options.value;
   try {
     const now = new Date(io.clock.now());
     const outcome = await restoreBackup(options.value, {
       ...io,
       pool,
-      thread,
+      thread: thread.calls,
       now,
       failpoints: noFailpoints,
     });

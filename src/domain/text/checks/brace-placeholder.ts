@@ -12,7 +12,6 @@ const BRACE = /[{}]/g;
 const NAME_END = /[:,{}]/g;
 const NAME = /^[\w.[\]]+$/;
 
-/** The meaning of a placeholder in braces. */
 interface BracePlaceholder {
   /** The part that must not change, in braces. */
   readonly key: string;
@@ -38,9 +37,6 @@ export function matchBraces(text: string): ReadonlyMap<number, number> {
 /**
  * Reads a placeholder in braces. Of a plural or a choice of Unity's Smart Strings and of ICU messages only the name, the
  * kind and the options are fixed: `{0:plural:1 item|{} items}` gives `{0:plural}`. Others are fixed as they are.
- *
- * @param open the position of the opening brace
- * @param close the position of its closing brace
  */
 export function bracePlaceholder(
   text: string,

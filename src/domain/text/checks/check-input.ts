@@ -5,9 +5,8 @@ import type { Span } from './finding.ts';
  * TextMeshPro and Unity UI, also `<#hex>`, `<br>`, `<sprite name=x>` and tags that are not closed. Square tags such as
  * `[ruby=かな]` are tags in both.
  */
-export type TagGrammar = 'none' | 'angle' | 'unity-rich-text';
+type TagGrammar = 'none' | 'angle' | 'unity-rich-text';
 
-/** An encoding as a field limits it. */
 export interface FieldEncoding {
   /** For messages, such as `CP932`. */
   readonly name: string;
@@ -17,18 +16,14 @@ export interface FieldEncoding {
 
 /** The demands of a field on its text. Without a limit everything is allowed. */
 export interface FieldConstraints {
-  /** Bytes of the whole text in its encoding. */
   readonly maxBytes?: number | undefined;
-  /** Unicode code points of the whole text. */
   readonly maxCharacters?: number | undefined;
   /** Columns of the widest line; see `displayWidth`. */
   readonly maxWidth?: number | undefined;
   readonly maxLines?: number | undefined;
-  /** Default: UTF-8. */
   readonly encoding?: FieldEncoding | undefined;
   /** The code points that the font of the game can show. */
   readonly glyphs?: { has(codePoint: number): boolean } | undefined;
-  /** Default: `unity-rich-text`. */
   readonly tagGrammar?: TagGrammar | undefined;
   /** Whether another number of line breaks is an error. Default: false, a warning. */
   readonly sameLineBreaks?: boolean | undefined;
@@ -36,12 +31,9 @@ export interface FieldConstraints {
   readonly findPlaceholders?: ((text: string) => readonly Span[]) | undefined;
 }
 
-/** A target to check. */
 export interface CheckInput extends FieldConstraints {
   readonly source: string;
   readonly target: string;
-  /** BCP 47, such as `ja`. */
   readonly sourceLanguage: string;
-  /** BCP 47, such as `zh-Hans`. */
   readonly targetLanguage: string;
 }

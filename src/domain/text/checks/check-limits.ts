@@ -49,7 +49,6 @@ function* checkLength(input: CheckInput, { text }: Markup): Generator<Finding> {
   }
 }
 
-/** The lines as a player sees them. */
 function linesOf(markup: Markup): Span[] {
   const breaks: Span[] = [...findLineBreaks(markup), ...markup.marks.filter(({ name }) => name === 'br')];
   breaks.sort((left, right) => left.start - right.start);

@@ -1,33 +1,22 @@
-import { surplus, type Check } from './check-texts.ts';
-import { finding, shown, type Span } from './finding.ts';
+import { mismatches, type Check } from './check-texts.ts';
+import type { Span } from './finding.ts';
 import { matchesOf } from './matches-of.ts';
 
 const NUMBER = /\p{Nd}+(?:[.,．，]\p{Nd}+)*/gu;
 const GROUPED = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/;
 
 interface FoundNumber extends Span {
-  readonly value: string;
+  readonly key: string;
 }
 
 /** `number_mismatch`: numbers outside of tags and placeholders, as a multiset. */
-export const checkNumbers: Check = function* ({ source, target }) {
-  const before = numbersOf(source.masked);
-  const after = numbersOf(target.masked);
-  for (const number of surplus(before, after, valueOf)) {
-    yield finding('number_mismatch', `the target lacks the number ${shown(number.value)}`, {
-      source: number,
-    });
-  }
-  for (const number of surplus(after, before, valueOf)) {
-    yield finding('number_mismatch', `the source lacks the number ${shown(number.value)}`, {
-      target: number,
-    });
-  }
-};
-
-function valueOf({ value }: FoundNumber): string {
-  return value;
-}
+export const checkNumbers: Check = ({ source, target }) =>
+  mismatches(
+    'number_mismatch',
+    'number',
+    { source: numbersOf(source.masked), target: numbersOf(target.masked) },
+    ({ key }) => key,
+  );
 
 /** Numbers with NFKC digits. A comma groups three digits, or separates two numbers. */
 function numbersOf(text: string): FoundNumber[] {
@@ -35,8 +24,8 @@ function numbersOf(text: string): FoundNumber[] {
   for (const { 0: found, index } of matchesOf(text, NUMBER)) {
     const value = found.normalize('NFKC');
     const span = { start: index, end: index + found.length };
-    if (GROUPED.test(value)) numbers.push({ value: value.replaceAll(',', ''), ...span });
-    else for (const part of value.split(',')) numbers.push({ value: part, ...span });
+    if (GROUPED.test(value)) numbers.push({ key: value.replaceAll(',', ''), ...span });
+    else for (const part of value.split(',')) numbers.push({ key: part, ...span });
   }
   return numbers;
 }

@@ -1,4 +1,4 @@
-import { surplus, type Check } from './check-texts.ts';
+import { mismatches, type Check } from './check-texts.ts';
 import { finding, shown, type Finding } from './finding.ts';
 import type { Mark } from './find-markup.ts';
 
@@ -9,29 +9,23 @@ export const checkPlaceholders: Check = function* ({ source, target }) {
   const expected = source.marks.filter(isPlaceholder);
   const given = target.marks.filter(isPlaceholder);
   if (expected.length + given.length === 0) return;
-  const missing = surplus(expected, given, keyOf);
-  const extra = surplus(given, expected, keyOf);
-  for (const mark of missing) {
-    const message = `the target lacks the placeholder ${shown(source.text.slice(mark.start, mark.end))}`;
-    yield finding('placeholder_mismatch', message, { source: mark });
-  }
-  for (const mark of extra) {
-    const message = `the source lacks the placeholder ${shown(target.text.slice(mark.start, mark.end))}`;
-    yield finding('placeholder_mismatch', message, { target: mark });
+  const texts = { source: source.text, target: target.text };
+  const marks = { source: expected, target: given };
+  let isSame = true;
+  for (const each of mismatches('placeholder_mismatch', 'placeholder', marks, ({ start, end }, side) =>
+    texts[side].slice(start, end),
+  )) {
+    isSame = false;
+    yield each;
   }
   yield* unknownNames(expected, given);
-  if (missing.length + extra.length === 0) yield* changedOrder({ expected, given });
+  if (isSame) yield* changedOrder({ expected, given });
 };
 
 function isPlaceholder({ kind }: Mark): boolean {
   return kind === 'placeholder' || kind === 'printf';
 }
 
-function keyOf({ key }: Mark): string {
-  return key;
-}
-
-/** Names in the alternatives of a plural or a choice that the source does not have. */
 function* unknownNames(expected: readonly Mark[], given: readonly Mark[]): Generator<Finding> {
   const known = new Set(expected.flatMap(({ key, inner }) => [...inner, NAME_IN_KEY.exec(key)?.[1] ?? '']));
   for (const mark of given) {

@@ -2,7 +2,6 @@ import type { Check } from './check-texts.ts';
 import { finding, type Span } from './finding.ts';
 import type { Mark, Markup } from './find-markup.ts';
 
-/** The ruby of a text. */
 interface Ruby {
   readonly count: number;
   /** Ruby without a base or without a reading. */
@@ -27,7 +26,6 @@ function isRuby({ kind }: Mark): boolean {
   return kind === 'ruby';
 }
 
-/** Ruby that has begun. */
 interface OpenRuby {
   readonly start: number;
   readonly baseStart: number;
@@ -90,7 +88,6 @@ function isComplete(text: string, ruby: OpenRuby, end: number): boolean {
   return hasText(base) && hasText(text.slice(ruby.readingStart, ruby.readingEnd ?? end));
 }
 
-/** Whether something is left of a text without its tags. */
 function hasText(text: string): boolean {
   return text.replace(/<[^<>]*>|\[[^[\]]*\]/g, '').trim() !== '';
 }

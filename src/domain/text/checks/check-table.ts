@@ -1,8 +1,7 @@
 /** An `error` blocks a target; a `warning` is for the reviewer. */
 export type CheckSeverity = 'error' | 'warning';
 
-/** The entry of a check in the table. */
-export interface CheckDescription {
+interface CheckDescription {
   readonly severity: CheckSeverity;
   /** Whether a reviewer may accept a target with this finding, with a reason. */
   readonly waivable: boolean;
@@ -229,5 +228,4 @@ export const CHECKS = {
   },
 } as const satisfies Record<string, CheckDescription>;
 
-/** One of {@link CHECKS}. */
 export type CheckName = keyof typeof CHECKS;

@@ -1,6 +1,6 @@
-import { surplus, type Check } from './check-texts.ts';
+import { mismatches, type Check } from './check-texts.ts';
 import { finding, shown } from './finding.ts';
-import type { Mark, Markup } from './find-markup.ts';
+import type { Mark } from './find-markup.ts';
 
 /** Tags that nothing closes, of TextMeshPro, HTML and BBCode. */
 const VOID_TAGS = new Set('br sprite space pos page quad nbsp zwsp zwj shy cr img hr wbr'.split(' '));
@@ -10,33 +10,21 @@ export const checkTags: Check = function* ({ input, source, target }) {
   const expected = source.marks.filter(isTag);
   const given = target.marks.filter(isTag);
   if (expected.length + given.length === 0) return;
-  for (const mark of surplus(expected, given, keyOf)) {
-    const message = `the target lacks the tag ${shown(source.text.slice(mark.start, mark.end))}`;
-    yield finding('tag_mismatch', message, { source: mark });
-  }
-  for (const mark of surplus(given, expected, keyOf)) {
-    const message = `the source lacks the tag ${shown(target.text.slice(mark.start, mark.end))}`;
-    yield finding('tag_mismatch', message, { target: mark });
-  }
+  const texts = { source: source.text, target: target.text };
+  yield* mismatches('tag_mismatch', 'tag', { source: expected, target: given }, ({ start, end }, side) =>
+    texts[side].slice(start, end),
+  );
   const mustClose = input.tagGrammar === 'angle';
   if (badlyNested(expected, mustClose) !== null) return;
   const flaw = badlyNested(given, mustClose);
   if (flaw === null) return;
   const what = flaw.isClosing ? 'closes nothing, or a tag that is not the last open one' : 'is not closed';
-  const message = `the tag ${textOf(target, flaw)} ${what}`;
+  const message = `the tag ${shown(target.text.slice(flaw.start, flaw.end))} ${what}`;
   yield finding('tag_nesting', message, { target: flaw });
 };
 
 function isTag({ kind }: Mark): boolean {
   return kind === 'tag';
-}
-
-function keyOf({ key }: Mark): string {
-  return key;
-}
-
-function textOf({ text }: Markup, { start, end }: Mark): string {
-  return shown(text.slice(start, end));
 }
 
 /**

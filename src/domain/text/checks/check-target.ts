@@ -16,7 +16,6 @@ import { checkLineBreaks } from './line-breaks.ts';
 /** Findings of one check on one target. The first ones are enough to correct it, and reports stay short. */
 const MAX_FINDINGS = 20;
 
-/** In the order of the table. */
 const FAMILIES: readonly Check[] = [
   checkPlaceholders,
   checkTags,

@@ -1,8 +1,8 @@
 import type { CheckInput } from './check-input.ts';
-import type { Finding } from './finding.ts';
+import type { CheckName } from './check-table.ts';
+import { finding, shown, type Finding, type Span } from './finding.ts';
 import type { Markup } from './find-markup.ts';
 
-/** A source and its target, read once for all checks. */
 export interface CheckTexts {
   readonly input: CheckInput;
   readonly source: Markup;
@@ -11,6 +11,38 @@ export interface CheckTexts {
 
 /** One family of checks. It gives its findings one by one, so that the caller can stop at a bound. */
 export type Check = (texts: CheckTexts) => Iterable<Finding>;
+
+interface Keyed extends Span {
+  readonly key: string;
+}
+
+/**
+ * Compares what the source and the target have of one kind, as multisets.
+ *
+ * @returns a finding for each member that is missing on one side; the generator makes each finding on demand
+ */
+export function* mismatches<Member extends Keyed>(
+  check: CheckName,
+  what: string,
+  members: { readonly source: readonly Member[]; readonly target: readonly Member[] },
+  textOf: (member: Member, side: 'source' | 'target') => string,
+): Generator<Finding> {
+  const { source, target } = members;
+  for (const member of surplus(source, target, keyOf)) {
+    yield finding(check, `the target lacks the ${what} ${shown(textOf(member, 'source'))}`, {
+      source: member,
+    });
+  }
+  for (const member of surplus(target, source, keyOf)) {
+    yield finding(check, `the source lacks the ${what} ${shown(textOf(member, 'target'))}`, {
+      target: member,
+    });
+  }
+}
+
+function keyOf({ key }: Keyed): string {
+  return key;
+}
 
 /**
  * The members that one list has more often than another, as a multiset.
@@ -22,28 +54,14 @@ export function surplus<Member>(
   other: readonly Member[],
   keyOf: (member: Member) => string,
 ): Member[] {
-  if (list.every((member, index) => isAt(other, index, keyOf(member), keyOf))) return [];
+  const known = other.map(keyOf);
+  if (list.every((member, index) => known[index] === keyOf(member))) return [];
   const left = new Map<string, number>();
-  for (const member of other) {
-    const key = keyOf(member);
-    left.set(key, (left.get(key) ?? 0) + 1);
-  }
-  const more: Member[] = [];
-  for (const member of list) {
+  for (const key of known) left.set(key, (left.get(key) ?? 0) + 1);
+  return list.filter((member) => {
     const key = keyOf(member);
     const count = left.get(key) ?? 0;
     if (count > 0) left.set(key, count - 1);
-    else more.push(member);
-  }
-  return more;
-}
-
-function isAt<Member>(
-  list: readonly Member[],
-  index: number,
-  key: string,
-  keyOf: (member: Member) => string,
-): boolean {
-  const member = list[index];
-  return member !== undefined && keyOf(member) === key;
+    return count === 0;
+  });
 }

@@ -1,15 +1,13 @@
 import { normalText } from '../normal-text.ts';
 import { finding, shown, type Finding } from './finding.ts';
 
-/** A unit that has a target. */
-export interface TranslatedUnit {
+interface TranslatedUnit {
   readonly unit_id: string;
   readonly source: string;
   readonly target: string;
 }
 
-/** A unit whose target differs from that of most units with the same source. */
-export interface InconsistentUnit {
+interface InconsistentUnit {
   readonly unit_id: string;
   readonly finding: Finding;
 }

@@ -14,7 +14,6 @@ export interface Mark extends Span {
   readonly isClosing: boolean;
 }
 
-/** A text and its marks. */
 export interface Markup {
   readonly text: string;
   readonly marks: readonly Mark[];
@@ -22,8 +21,7 @@ export interface Markup {
   readonly masked: string;
 }
 
-export interface MarkupOptions {
-  /** Whether the text has tags. */
+interface MarkupOptions {
   readonly tags: boolean;
   /** Names in lower case that make `[name]` a tag; see {@link closedSquareNames}. */
   readonly squareNames: ReadonlySet<string>;

@@ -1,6 +1,5 @@
 import { CHECKS, type CheckName, type CheckSeverity } from './check-table.ts';
 
-/** A part of a text: UTF-16 code units, from `start` up to and without `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -17,7 +16,6 @@ export interface Finding {
   readonly waivable: boolean;
 }
 
-/** Where a finding is, and a severity that differs from the table. */
 interface FindingDetails {
   readonly source?: Span | undefined;
   readonly target?: Span | undefined;

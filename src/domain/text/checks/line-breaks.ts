@@ -4,7 +4,7 @@ import type { Markup } from './find-markup.ts';
 import { matchesOf } from './matches-of.ts';
 
 /** A line end, or a line end as text: a backslash and an n. */
-export interface LineBreak extends Span {
+interface LineBreak extends Span {
   readonly kind: 'line end' | 'written \\n';
 }
 

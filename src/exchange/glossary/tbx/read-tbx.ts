@@ -4,7 +4,7 @@ import { MAX_TEXT_CHARACTERS } from '../../../contract/formats/text-limit.ts';
 import { createDocumentReader, type XmlDocument } from '../../xml/document-reader.ts';
 import type { XmlElement } from '../../xml/xml-reader.ts';
 import type { ReadTermResult } from '../../../contract/formats/glossary/read-term.ts';
-import type { TermReader } from '../exchanged-term.ts';
+import type { FileReader } from '../../file-codec.ts';
 import { TbxEntry } from './tbx-entry.ts';
 import { TBX_MODULES, TBX_NAMESPACES } from './tbx-names.ts';
 
@@ -20,15 +20,13 @@ const TYPED = new Set(['descrip', 'admin', 'termNote']);
  * Makes a reader of TBX of version 2 (`martif`) and 3 (`tbx`), in both of its styles, for one pair of languages.
  * Data categories other than those of terms are left out.
  */
-export function createTbxReader(pair: LanguagePair): TermReader {
+export function createTbxReader(pair: LanguagePair): FileReader<ReadTermResult> {
   return createDocumentReader<ReadTermResult, TbxDocument>((line) => new TbxDocument(pair, line));
 }
 
-/** The text of an open element. */
 interface OpenText {
   /** `term`, or the data category. */
   readonly type: string;
-  /** Elements that are open within it, as `hi`. */
   depth: number;
   text: string;
 }
@@ -97,7 +95,7 @@ class TbxDocument implements XmlDocument<ReadTermResult> {
     if (namespace.startsWith(TBX_MODULES)) this.#openText(name);
     else if (!TBX_NAMESPACES.has(namespace)) this.#skipped = 1;
     else if (ENTRIES.has(name)) {
-      if (entry !== null) this.#refuse('structure_invalid', 'an entry stands within an entry');
+      if (entry !== null) this.#refuse('structure_invalid', 'an entry is within an entry');
       this.#entry = new TbxEntry(attributes.get('id') ?? null, line);
     } else if (GROUPS.has(name)) return;
     else if (entry === null) this.#skipped = 1;

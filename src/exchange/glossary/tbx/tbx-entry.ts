@@ -19,7 +19,6 @@ interface Language {
   readonly terms: NamedTerm[];
 }
 
-/** Most languages of an entry. */
 const MAX_LANGUAGES = 100;
 
 /** Collects the parts of one entry of TBX. */
@@ -69,7 +68,6 @@ export class TbxEntry {
     if (!this.#values.has(type)) this.#values.set(type, value);
   }
 
-  /** The term of a pair of languages. */
   finish({ sourceLanguage, targetLanguage }: LanguagePair): ReadTermResult {
     const line = this.#line;
     const source = this.#termsIn(sourceLanguage);
@@ -131,7 +129,6 @@ function isDeprecatedTerm({ status }: NamedTerm): boolean {
   return status === TBX_STATUS.deprecated || status === TBX_STATUS.superseded || status === 'deprecated';
 }
 
-/** The texts of terms, the first preferred one before the others. */
 function byStatus(terms: readonly NamedTerm[]): string[] {
   const first = terms.find(({ status }) => status === TBX_STATUS.preferred || status === 'preferred');
   const ordered = first === undefined ? terms : [first, ...terms.filter((term) => term !== first)];

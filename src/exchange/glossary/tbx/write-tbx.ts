@@ -1,8 +1,9 @@
 import { startTag, textElement } from '../../xml/xml-text.ts';
-import type { TermFileOptions, TermWriter, WrittenTerm } from '../exchanged-term.ts';
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import type { FileWriter } from '../../file-codec.ts';
+import type { WrittenTerm } from '../exchanged-term.ts';
 import { TBX_CATEGORIES, TBX_STATUS } from './tbx-names.ts';
 
-/** The names that `id` allows. */
 const XML_ID = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /**
@@ -11,7 +12,7 @@ const XML_ID = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
  *
  * Source: LISA, TBX-Basic; ISO 30042:2008.
  */
-export function createTbxWriter({ pair, version }: TermFileOptions): TermWriter {
+export function createTbxWriter(pair: LanguagePair, version: string): FileWriter<WrittenTerm> {
   return {
     begin: () => {
       const title = textElement('title', 'Glossary');

@@ -3,8 +3,7 @@ import { isXmlText } from '../../xml/xml-text.ts';
 import type { UnitRecord } from '../unit-record.ts';
 import { JSON_MARK, OWN, OWN_PREFIX } from './xliff-names.ts';
 
-/** A value of ours, for a note or a context that holds only text. */
-export interface OwnValue {
+interface OwnValue {
   readonly name: string;
   readonly text: string;
 }

@@ -6,13 +6,11 @@ import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
 import { UnitBuilder } from './unit-builder.ts';
 import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO } from './xliff-names.ts';
 
-/** The elements whose text is read. */
 type TextRole = 'source' | 'target' | 'note' | 'context';
 
 interface OpenText {
   readonly role: TextRole;
   readonly element: XmlElement;
-  /** Elements that are open within it. */
   depth: number;
   text: string;
   /** The number of a character, in a `ph` of ours. */
@@ -53,7 +51,6 @@ class XliffDocument implements XmlDocument<ReadResult> {
     this.#line = line;
   }
 
-  /** The units that are complete, once. */
   take(): ReadResult[] {
     const results = this.#results;
     this.#results = [];
@@ -112,11 +109,11 @@ class XliffDocument implements XmlDocument<ReadResult> {
     const { name, attributes } = element;
     if (name === 'file') this.#openFile(attributes);
     if (UNITS.has(name)) {
-      if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit stands within a unit');
+      if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit is within a unit');
       this.#unit = new UnitBuilder(element, this.#destination);
     }
     if (name === 'segment' || name === 'ignorable') {
-      if (this.#unit === null) this.#refuse('structure_invalid', 'a segment stands outside of a unit');
+      if (this.#unit === null) this.#refuse('structure_invalid', 'a segment is outside of a unit');
       this.#unit.beginSegment(name === 'segment', attributes);
     }
   }

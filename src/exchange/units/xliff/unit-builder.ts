@@ -10,7 +10,6 @@ import { readContext, readOwnValue } from './own-values.ts';
 import { OWN, OWN_PREFIX } from './xliff-names.ts';
 import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
 
-/** A segment; a unit of XLIFF 1.2 is one. */
 interface Segment {
   readonly isSegment: boolean;
   source: string | null;
@@ -61,7 +60,6 @@ export class UnitBuilder {
     });
   }
 
-  /** Takes a complete text. */
   take(
     role: 'source' | 'target' | 'note' | 'context',
     text: string,
@@ -74,7 +72,6 @@ export class UnitBuilder {
     else this.#takeOwn(attributes.get('context-type') ?? '', text);
   }
 
-  /** Takes note of an element within a text that cannot be kept. */
   refuseInline(name: string): void {
     const message = `the text has the inline element ${JSON.stringify(name.slice(0, 40))}`;
     this.#fail('inline_element_unsupported', message);

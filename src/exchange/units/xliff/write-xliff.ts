@@ -8,7 +8,7 @@ import { XLIFF_ONE_STATES, XLIFF_TWO_STATES } from './xliff-states.ts';
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /**
- * Makes a writer of XLIFF 2.1. Units of one destination stand in one `file` when they follow each other. Characters that
+ * Makes a writer of XLIFF 2.1. Consecutive units of one destination are in one `file`. Characters that
  * XML cannot carry are `cp` elements. Source: OASIS XLIFF 2.1.
  */
 export function createXliffTwoWriter({ sourceLanguage, targetLanguage }: UnitLanguages): UnitWriter {
@@ -75,7 +75,6 @@ function fileWriter({ begin, openFile, unit, closeFile }: FileParts): UnitWriter
   };
 }
 
-/** Adds the unit to a refusal. */
 function nameUnit(record: UnitRecord, write: () => string): string {
   try {
     return write();

@@ -1,12 +1,10 @@
 import type { UnitState } from '../unit-record.ts';
 
-/** A state of XLIFF 2 with a state of our own below it. */
 interface XliffTwoState {
   readonly state: 'initial' | 'translated' | 'reviewed' | 'final';
   readonly subState: string | null;
 }
 
-/** A state of XLIFF 1.2 with a qualifier of our own. */
 interface XliffOneState {
   readonly state: string;
   readonly qualifier: string | null;

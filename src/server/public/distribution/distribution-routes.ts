@@ -1,82 +1,71 @@
+import type { z } from 'zod';
+
+import { PUBLIC_OPERATIONS } from '../../../contract/operations/operations-public.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import type { Distribution, ResourcesPage } from '../../../contract/schemas/answers/distribution.ts';
-import type { Channel } from '../../../domain/release/channel.ts';
 import { parseReleaseId } from '../../../domain/release/release-id.ts';
+import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
 import { reasonOfDamage } from '../../../domain/verdict/damage-kind.ts';
 import type { Verdict } from '../../../domain/verdict/verdict.ts';
-import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import { jsonAnswer, NO_CACHE, type Answer } from '../../http/answer.ts';
+import { unixSeconds } from '../../../platform/process/clock.ts';
+import { jsonAnswer, NO_CACHE } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
-import { renderHealth, renderRelease } from '../release/release-body.ts';
-import type { ReleaseHistory } from '../release/release-lookup.ts';
+import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
-import { SERVER_INFO_NAME } from '../../../domain/release/server-info-document.ts';
-import type { VerifiedDocumentReader } from '../../serving/verified-document.ts';
-import { cutPage } from './resource-page.ts';
-import type { Revalidator } from './revalidator.ts';
+import type { PublicParts } from '../public-parts.ts';
+import { renderHealth, renderRelease } from '../release/release-body.ts';
+import { listReleases } from '../release/release-lookup.ts';
+import { createRevalidator, type Revalidator } from './revalidator.ts';
 
-export interface DistributionRoutesOptions {
-  readonly serving: Serving;
-  readonly history: ReleaseHistory;
-  readonly revalidator: Revalidator;
-  readonly readDocument: VerifiedDocumentReader;
-  readonly clock: Clock;
-}
+type Selection = z.infer<typeof PUBLIC_OPERATIONS.getDistribution.query>;
 
-/** The parsed query of `/v1/distribution`. */
-export interface DistributionSelection {
-  readonly channel: Channel;
-  readonly release_id?: string | undefined;
-  readonly destination?: string | undefined;
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** The answers that list entries. */
-export interface DistributionRoutes {
-  /** `/v1/resources`; throws ServiceError `not_distributable`. */
-  resources(query: { readonly offset: number; readonly limit: number }): Answer;
-  /**
-   * `/v1/distribution`; throws ServiceError `release_not_distributable` (409), `unknown_destination` (404: the release
-   * is good, it has no such entry), `backend_unavailable` (503: only the daemon could say what the release is).
-   */
-  distribution(query: DistributionSelection, signal: AbortSignal): Promise<Answer>;
-}
-
-/** Makes the handlers of `/v1/resources` and `/v1/distribution`. */
-export function createDistributionRoutes(options: DistributionRoutesOptions): DistributionRoutes {
-  const { serving } = options;
-  return {
-    resources: (query) => {
-      const { release } = requireCurrent(serving, 'official');
-      return jsonAnswer(cutPage(release, query), { cacheControl: NO_CACHE });
-    },
-    distribution: async (query, signal) => {
-      const release = await selectRelease(options, query, signal);
-      const { page, revalidated } =
-        query.destination === undefined
-          ? { page: cutPage(release, query), revalidated: undefined }
-          : await revalidateEntry(options, release, query.destination);
-      const first = isFirstPage(query) ? await firstPageOf(options, release) : {};
-      const verdict = serving.verdict(release.channel);
-      if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
-      return jsonAnswer(
-        {
-          ...page,
-          release: renderRelease(release, verdict.attestation),
-          distribution: renderHealth(verdict),
-          ...first,
-          ...(revalidated === undefined ? {} : { revalidated }),
-        } satisfies Distribution,
-        { cacheControl: NO_CACHE },
-      );
-    },
-  };
+/** `/v1/resources` and `/v1/distribution`. */
+export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
+  const { serving, config, pool } = parts;
+  const revalidator = createRevalidator({
+    root: config.snapshot.root,
+    pool,
+    concurrency: config.limits.revalidations,
+  });
+  return [
+    publicRoute(
+      PUBLIC_OPERATIONS.listResources,
+      (query) => {
+        const { release } = requireCurrent(serving, 'official');
+        return jsonAnswer(cutPage(release, query), { cacheControl: NO_CACHE });
+      },
+      { isCompressed: true },
+    ),
+    publicRoute(
+      PUBLIC_OPERATIONS.getDistribution,
+      async (query, signal) => {
+        const release = await selectRelease(parts, query, signal);
+        const { page, revalidated } =
+          query.destination === undefined
+            ? { page: cutPage(release, query), revalidated: undefined }
+            : await revalidateEntry(parts, revalidator, release, query.destination);
+        const first = isFirstPage(query) ? await firstPageOf(parts, release) : {};
+        const verdict = serving.verdict(release.channel);
+        if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
+        return jsonAnswer(
+          {
+            ...page,
+            release: renderRelease(release, verdict.attestation),
+            distribution: renderHealth(verdict),
+            ...first,
+            ...(revalidated === undefined ? {} : { revalidated }),
+          } satisfies Distribution,
+          { cacheControl: NO_CACHE },
+        );
+      },
+      { isCompressed: true },
+    ),
+  ];
 }
 
 async function selectRelease(
-  { serving, history }: DistributionRoutesOptions,
-  { channel, release_id }: DistributionSelection,
+  { serving, client }: PublicParts,
+  { channel, release_id }: Selection,
   signal: AbortSignal,
 ): Promise<ServedRelease> {
   const verdict = serving.verdict(channel);
@@ -97,22 +86,24 @@ async function selectRelease(
     requireServable(serving, release);
     return release;
   }
-  const state = await history.stateOf(channel, release_id, signal);
+  // Only the daemon can say what this release is.
+  const { releases } = await listReleases(client, channel, signal);
+  const known = releases.find((each) => each.release_id === release_id);
   throw conflict(
-    state === null
+    known === undefined
       ? `the ${channel} channel has no release ${release_id}`
-      : `${channel} release ${release_id} is ${state} and not served`,
+      : `${channel} release ${release_id} is ${known.state} and not served`,
     verdict.reason ?? 'ReleaseNotAuthorized',
   );
 }
 
-function isFirstPage({ destination, offset }: DistributionSelection): boolean {
+function isFirstPage({ destination, offset }: Selection): boolean {
   return destination === undefined && offset === 0;
 }
 
-/** The members of the first page alone, with which a mirror rebuilds the manifest and copies the whole release. */
+/** The members that only the first page has: a mirror rebuilds the manifest with them and copies the complete release. */
 async function firstPageOf(
-  { serving, readDocument }: DistributionRoutesOptions,
+  { serving, readDocument }: PublicParts,
   release: ServedRelease,
 ): Promise<Pick<Distribution, 'header' | 'server_info'>> {
   const { document, index } = release;
@@ -129,9 +120,9 @@ async function firstPageOf(
   return { header, server_info: found.value };
 }
 
-/** Reads the object of one entry again, even if it was verified before. */
 async function revalidateEntry(
-  { serving, revalidator, clock }: DistributionRoutesOptions,
+  { serving, clock }: PublicParts,
+  revalidator: Revalidator,
   release: ServedRelease,
   destination: string,
 ): Promise<{
@@ -159,6 +150,28 @@ async function revalidateEntry(
   return {
     page: { ...page, total: 1, offset: 0, next_offset: null },
     revalidated: { destination: entry.destination, size, blake3, verified_at: unixSeconds(clock) },
+  };
+}
+
+/**
+ * Cuts a page of a manifest, in destination byte order. The cost grows with `limit`, not with `offset`.
+ *
+ * @param range `offset` past the end gives an empty page
+ */
+function cutPage(
+  { releaseId, channel, snapshotId, index }: ServedRelease,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): ResourcesPage {
+  const end = Math.min(index.length, offset + limit);
+  return {
+    release_id: releaseId,
+    channel,
+    snapshot_id: snapshotId,
+    total: index.length,
+    offset,
+    limit,
+    next_offset: end < index.length ? end : null,
+    items: [...index.entries(offset, limit)],
   };
 }
 

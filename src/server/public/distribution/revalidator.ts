@@ -9,8 +9,7 @@ import { errorCode } from '../../../platform/files/error-code.ts';
 /** Maximum number of requests that wait for a hash; more are rejected. */
 const MAX_WAITING = 256;
 
-/** The result of reading the bytes again. */
-export type Revalidation =
+type Revalidation =
   | { readonly ok: true }
   | { readonly ok: false; readonly kind: DamageKind; readonly message: string };
 
@@ -25,15 +24,16 @@ export interface Revalidator {
   revalidate(entry: ManifestEntry): Promise<Revalidation>;
 }
 
-export interface RevalidatorOptions {
+/** Makes a revalidator of one volume. */
+export function createRevalidator({
+  root,
+  pool,
+  concurrency,
+}: {
   readonly root: string;
   readonly pool: HashPool;
-  /** Maximum number of entries hashed concurrently. */
   readonly concurrency: number;
-}
-
-/** Makes a revalidator of one volume. */
-export function createRevalidator({ root, pool, concurrency }: RevalidatorOptions): Revalidator {
+}): Revalidator {
   const inFlight = new Map<string, Promise<Revalidation>>();
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -58,7 +58,7 @@ export function createRevalidator({ root, pool, concurrency }: RevalidatorOption
   };
 
   const hash = async (object: OpenObject, entry: ManifestEntry): Promise<Revalidation> => {
-    const found = await pool.hashContent(object.fd, { blocks: false });
+    const found = await pool.hashContent(object.fd, { blocks: false, fromDisk: true });
     if (found.size === entry.size && found.blake3 === entry.blake3) return { ok: true };
     return {
       ok: false,

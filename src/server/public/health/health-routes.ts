@@ -1,52 +1,30 @@
+import { PUBLIC_OPERATIONS } from '../../../contract/operations/operations-public.ts';
 import type { Health } from '../../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../../domain/release/channel.ts';
 import type { ServiceAnswer, ServiceState } from '../../../domain/service-state/service-state.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
-import { jsonAnswer, NO_STORE, type Answer } from '../../http/answer.ts';
-import { servedAnnouncement } from '../release/announced-release.ts';
-import { renderHealth, renderHealthBrief } from '../release/release-body.ts';
+import { jsonAnswer, NO_STORE } from '../../http/answer.ts';
+import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
 import type { ServingControl } from '../../serving/serving.ts';
-import type { DaemonState } from '../../daemon-client/daemon-presence.ts';
-import type { ReadServiceState } from '../../service/service-state-reader.ts';
-import type { RefreshDiagnostics } from '../../serving/attestation-poller.ts';
+import type { PublicParts } from '../public-parts.ts';
+import { renderHealth, renderHealthBrief, servedAnnouncement } from '../release/release-body.ts';
 
-export interface HealthRoutesOptions {
-  readonly serving: Pick<ServingControl, 'verdict' | 'attestation' | 'state'>;
-  readonly refresh: () => RefreshDiagnostics;
-  /** Whether the daemon answers. */
-  readonly daemon: () => DaemonState;
-  /** The state of the service, which every surface shows. */
-  readonly service: ReadServiceState;
-  readonly isShuttingDown: () => boolean;
-  readonly clock: Clock;
-  readonly version: string;
-}
-
-/** The answers to probes; they read memory only and wait for nothing. */
-export interface HealthRoutes {
-  /** `/healthz`: 200 while the process is alive. */
-  healthz(): Answer;
-  /** `/readyz`: 200 while the official release is distributable and the server is not shutting down, else 503. */
-  readyz(query: { readonly verbose: boolean }): Answer;
-}
-
-/** Makes the handlers of `/healthz` and `/readyz`. */
-export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
-  const { serving, clock } = options;
+/** `/healthz` and `/readyz`. They read memory only and wait for nothing. */
+export function healthRoutes(parts: PublicParts): readonly PublicRoute[] {
+  const { serving, presence, clock, isShuttingDown } = parts;
   const startedAt = clock.monotonic();
 
-  return {
-    healthz: () => {
-      const refresh = options.refresh();
-      const daemon = options.daemon();
+  return [
+    // 200 while the process is alive.
+    publicRoute(PUBLIC_OPERATIONS.getHealth, () => {
+      const refresh = parts.refresher.diagnostics();
       const attestation = serving.attestation();
       const verdicts = { official: serving.verdict('official'), localized: serving.verdict('localized') };
-      const service = options.service();
+      const service = parts.service();
       const nowSeconds = Math.floor(clock.now() / 1000);
       return jsonAnswer(
         {
           status: service.state === 'healthy' ? 'ok' : 'degraded',
-          version: options.version,
+          version: parts.version,
           uptime_seconds: Math.floor((clock.monotonic() - startedAt) / 1000),
           refresh: {
             last_attempt_at: seconds(refresh.lastAttemptAt),
@@ -54,7 +32,7 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
             consecutive_failures: refresh.consecutiveFailures,
             last_error_code: refresh.lastErrorCode,
           },
-          daemon,
+          daemon: presence.state(),
           attestation:
             attestation === null
               ? null
@@ -76,25 +54,23 @@ export function createHealthRoutes(options: HealthRoutesOptions): HealthRoutes {
         } satisfies Health,
         { cacheControl: NO_STORE },
       );
-    },
-    readyz: ({ verbose }) => {
+    }),
+    // 200 while the official release is distributable and the server is not shutting down.
+    publicRoute(PUBLIC_OPERATIONS.getReadiness, ({ verbose }) => {
       const verdict = serving.verdict('official');
-      const isReady = verdict.distributable && !options.isShuttingDown();
+      const isReady = verdict.distributable && !isShuttingDown();
       return jsonAnswer(
         {
           ...renderHealth(verdict, verbose),
-          ...(options.isShuttingDown() ? { shutting_down: true } : {}),
+          ...(isShuttingDown() ? { shutting_down: true } : {}),
         },
         { cacheControl: NO_STORE, status: isReady ? 200 : 503 },
       );
-    },
-  };
+    }),
+  ];
 }
 
-function announcedOf(
-  serving: HealthRoutesOptions['serving'],
-  channel: Channel,
-): Health['announced'][Channel] {
+function announcedOf(serving: ServingControl, channel: Channel): Health['announced'][Channel] {
   const announced = servedAnnouncement(serving, channel);
   return announced === null ? null : { release_id: announced.release_id, current_at: announced.current_at };
 }

@@ -9,16 +9,13 @@ const ENTRIES_PER_TURN = 500;
 /** Bytes of rendered lists that are kept; the newest list is kept whatever its size. */
 const MAX_CACHED_BYTES = 256 * 1024 * 1024;
 
-/** The rendered `file` array of one launcher bootstrap. */
-export interface LauncherFileList {
+interface LauncherFileList {
   /** The members of the array as JSON text without the brackets. */
   readonly pieces: readonly Uint8Array[];
-  /** Sum of the sizes of the files. */
   readonly totalBytes: number;
 }
 
-/** The rendered `file` arrays of launcher bootstraps. */
-export interface LauncherFileLists {
+interface LauncherFileLists {
   /** The list of a snapshot. Concurrent requests for a snapshot share one rendering. */
   render(index: ManifestIndex): Promise<LauncherFileList>;
   /** Sum of the sizes of the files of a snapshot that launchers install, in bytes. */

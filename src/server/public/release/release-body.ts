@@ -1,8 +1,10 @@
 import type { Health } from '../../../contract/schemas/answers/health.ts';
 import type { ReleaseSummary } from '../../../contract/schemas/answers/release.ts';
 import type { Readiness } from '../../../contract/schemas/answers/verdict.ts';
+import type { Channel } from '../../../domain/release/channel.ts';
+import { announcedRelease, type AnnouncedRelease } from '../../../domain/verdict/announced.ts';
 import type { Verdict } from '../../../domain/verdict/verdict.ts';
-import type { ServedRelease } from '../../serving/serving.ts';
+import type { ServedRelease, ServingControl } from '../../serving/serving.ts';
 
 /**
  * Renders a verdict for an answer; times in Unix seconds.
@@ -54,4 +56,11 @@ export function renderRelease(
     ...(attested.base_release_id === undefined ? {} : { base_release_id: attested.base_release_id }),
     ...(index.header.app_version === undefined ? {} : { app_version: index.header.app_version }),
   };
+}
+
+/** The announced release of a channel, once its bytes are served; `null` before that, and without one. */
+export function servedAnnouncement(serving: ServingControl, channel: Channel): AnnouncedRelease | null {
+  const statement = serving.attestation()?.statement;
+  const announced = statement === undefined ? null : announcedRelease(statement, channel);
+  return announced !== null && serving.state().byReleaseId.has(announced.release_id) ? announced : null;
 }

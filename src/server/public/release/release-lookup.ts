@@ -5,51 +5,27 @@ import type { DaemonClient } from '../../daemon-client/daemon-client.ts';
 import { DaemonUnavailable } from '../../daemon-client/daemon-unavailable.ts';
 import { RETRY_AFTER_SECONDS } from '../../http/not-distributable.ts';
 
-/** The daemon's release history. */
-export interface ReleaseHistory {
-  /**
-   * The complete report `release.list`.
-   *
-   * @throws ServiceError `backend_unavailable` (503)
-   */
-  list(channel: Channel | undefined, signal: AbortSignal): Promise<ReleasesBody>;
-  /**
-   * The state of one release of the history, `null` if the daemon does not know the release.
-   *
-   * @throws ServiceError `backend_unavailable` (503)
-   */
-  stateOf(channel: Channel, releaseId: string, signal: AbortSignal): Promise<string | null>;
-}
-
-/** Makes the history on top of the daemon's report. */
-export function createReleaseHistory(client: Pick<DaemonClient, 'fetchReport'>): ReleaseHistory {
-  const list: ReleaseHistory['list'] = async (channel, signal) => {
-    try {
-      const report = await client.fetchReport(
-        'release.list',
-        channel === undefined ? {} : { channel },
-        signal,
-      );
-      const parsed = ReleasesAnswer.schema.safeParse(report);
-      if (parsed.success) return parsed.data;
-    } catch (error) {
-      if (error instanceof DaemonUnavailable) throw unavailable(error);
-      throw error;
-    }
-    throw unavailable(
-      new DaemonUnavailable('answer_invalid', 'release.list does not match the contract', {
-        status: 200,
-      }),
-    );
-  };
-
-  return {
-    list,
-    stateOf: async (channel, releaseId, signal) => {
-      const report = await list(channel, signal);
-      return report.releases.find(({ release_id }) => release_id === releaseId)?.state ?? null;
-    },
-  };
+/**
+ * The complete report `release.list` of the daemon.
+ *
+ * @throws ServiceError `backend_unavailable` (503)
+ */
+export async function listReleases(
+  client: DaemonClient,
+  channel: Channel | undefined,
+  signal: AbortSignal,
+): Promise<ReleasesBody> {
+  try {
+    const report = await client.fetchReport('release.list', channel === undefined ? {} : { channel }, signal);
+    const parsed = ReleasesAnswer.schema.safeParse(report);
+    if (parsed.success) return parsed.data;
+  } catch (error) {
+    if (error instanceof DaemonUnavailable) throw unavailable(error);
+    throw error;
+  }
+  throw unavailable(
+    new DaemonUnavailable('answer_invalid', 'release.list does not match the contract', { status: 200 }),
+  );
 }
 
 function unavailable(error: DaemonUnavailable): ServiceError {

@@ -1,40 +1,18 @@
+import { PUBLIC_OPERATIONS } from '../../../contract/operations/operations-public.ts';
 import type { Bootstrap, ReleaseBody, ReleasesBody } from '../../../contract/schemas/answers/release.ts';
-import type { Channel } from '../../../domain/release/channel.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
-import { jsonAnswer, NO_CACHE, NO_STORE, type Answer } from '../../http/answer.ts';
+import { jsonAnswer, NO_CACHE, NO_STORE } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
-import type { Serving, ServingControl } from '../../serving/serving.ts';
-import { servedAnnouncement } from './announced-release.ts';
-import type { PublicUrls } from './public-urls.ts';
-import { renderHealth, renderRelease } from './release-body.ts';
-import type { ReleaseHistory } from './release-lookup.ts';
+import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
+import type { ServingControl } from '../../serving/serving.ts';
+import type { PublicParts } from '../public-parts.ts';
+import { renderHealth, renderRelease, servedAnnouncement } from './release-body.ts';
+import { listReleases } from './release-lookup.ts';
 
-export interface ReleaseRoutesOptions {
-  readonly serving: Serving & Pick<ServingControl, 'envelope' | 'attestation'>;
-  readonly history: ReleaseHistory;
-  readonly urls: PublicUrls;
-  readonly version: string;
-}
-
-/** The answers on releases as a whole. */
-export interface ReleaseRoutes {
-  /** `/v1/bootstrap`; throws ServiceError `not_distributable`. */
-  bootstrap(): Answer;
-  /** `/v1/release`: answers 200 even while nothing is distributable; the health in the body says so. */
-  release(): Answer;
-  /** `/v1/releases`; throws ServiceError `backend_unavailable`. */
-  releases(query: { readonly channel?: Channel | undefined }, signal: AbortSignal): Promise<Answer>;
-}
-
-/** Makes the handlers of `/v1/bootstrap`, `/v1/release` and `/v1/releases`. */
-export function createReleaseRoutes({
-  serving,
-  history,
-  urls,
-  version,
-}: ReleaseRoutesOptions): ReleaseRoutes {
-  return {
-    bootstrap: () => {
+/** `/v1/bootstrap`, `/v1/release` and `/v1/releases`. */
+export function releaseRoutes({ serving, client, urls, version }: PublicParts): readonly PublicRoute[] {
+  return [
+    publicRoute(PUBLIC_OPERATIONS.getBootstrap, () => {
       const { release, verdict, attestation } = requireCurrent(serving, 'official');
       return jsonAnswer(
         {
@@ -58,8 +36,9 @@ export function createReleaseRoutes({
         } satisfies Bootstrap,
         { cacheControl: NO_STORE },
       );
-    },
-    release: () => {
+    }),
+    // 200 even while nothing is distributable; the health in the body says so.
+    publicRoute(PUBLIC_OPERATIONS.getRelease, () => {
       const verdict = serving.verdict('official');
       const release = serving.state().current.official;
       const { attestation } = verdict;
@@ -71,17 +50,17 @@ export function createReleaseRoutes({
         attestation: readEnvelope(serving.envelope()),
       };
       return jsonAnswer(body, { cacheControl: NO_CACHE, headers: { etag: releaseTag(body) } });
-    },
-    releases: async ({ channel }, signal) => {
-      const report = await history.list(channel, signal);
+    }),
+    publicRoute(PUBLIC_OPERATIONS.listReleases, async ({ channel }, signal) => {
+      const report = await listReleases(client, channel, signal);
       return jsonAnswer({ total: report.total, releases: report.releases } satisfies ReleasesBody, {
         cacheControl: NO_CACHE,
       });
-    },
-  };
+    }),
+  ];
 }
 
-function announcedOf(serving: Serving & Pick<ServingControl, 'attestation'>): ReleaseBody['announced'] {
+function announcedOf(serving: ServingControl): ReleaseBody['announced'] {
   const announced = servedAnnouncement(serving, 'official');
   if (announced === null) return null;
   const { release_id, channel, snapshot_id, entry_count, total_bytes, current_at } = announced;

@@ -2,17 +2,15 @@ import { visit } from 'jsonc-parser';
 
 import { failure, success, type Result } from '../../../domain/result.ts';
 
-/** The member that tells clients where the resources are. */
+/** The member with the address of the resources. */
 const ROOT_MEMBER = 'AddressablesCatalogUrlRoot';
 
-/** The member that holds the override groups. */
 const OVERRIDES_MEMBER = 'OverrideConnectionGroups';
 
 /** Deepest nesting that is read; the parser recurses. */
 const MAX_DEPTH = 64;
 
-/** The new value, and the groups to leave unchanged. */
-export interface ServerInfoRewrite {
+interface ServerInfoRewrite {
   /** The new value, without trailing slash. */
   readonly root: string;
   /** Names of override groups that keep the root from upstream. */
@@ -48,7 +46,6 @@ export function rewriteServerInfo(text: string, rewrite: ServerInfoRewrite): Res
   return success(pieces.join(''));
 }
 
-/** An object or array that is being read. */
 interface Frame {
   /** The member of an object that is being read; for an array the member that holds it. */
   member: string | null;
@@ -58,7 +55,6 @@ interface Frame {
   isKept: boolean;
   /** Where it begins if it is the value of a root member, otherwise `null`. */
   readonly rootStart: number | null;
-  /** Number of edits before it. */
   readonly editsBefore: number;
 }
 

@@ -1,34 +1,27 @@
+import { PUBLIC_OPERATIONS } from '../../../contract/operations/operations-public.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { SERVER_INFO_NAME, type ServerInfoDocument } from '../../../domain/release/server-info-document.ts';
-import { jsonHeaders, NO_CACHE, type Answer } from '../../http/answer.ts';
+import { jsonHeaders, NO_CACHE } from '../../http/answer.ts';
 import { notDistributable, requireCurrent } from '../../http/not-distributable.ts';
-import type { ServerConfiguration } from '../../config/config.ts';
-import type { PublicUrls } from '../release/public-urls.ts';
+import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
+import type { PublicParts } from '../public-parts.ts';
 import { chosenChannel } from '../../serving/channel-choice.ts';
-import type { ServedRelease, Serving } from '../../serving/serving.ts';
-import type { VerifiedDocumentReader } from '../../serving/verified-document.ts';
+import type { ServedRelease } from '../../serving/serving.ts';
 import { rewriteServerInfo } from './rewrite-server-info.ts';
 
 /** Rewritten documents that are kept: a current and a previous release of each channel. */
 const MAX_CACHED = 4;
 
-export interface ServerInfoRouteOptions {
-  readonly serving: Serving;
-  readonly urls: PublicUrls;
-  readonly read: VerifiedDocumentReader;
-  readonly serverInfo: ServerConfiguration['serverInfo'];
-}
-
 /**
- * Makes the handler of `/v1/server-info`. It throws ServiceError `not_distributable` (503) while the selected release
- * or its document must not be served, `no_server_info` (404) when the release has no document.
+ * `/v1/server-info`. It answers 503 `not_distributable` while the selected release or its document must not be served, and 404
+ * `no_server_info` when the release has no document.
  */
-export function createServerInfoRoute({
+export function serverInfoRoute({
   serving,
   urls,
-  read,
-  serverInfo,
-}: ServerInfoRouteOptions): () => Promise<Answer> {
+  readDocument: read,
+  config: { serverInfo },
+}: PublicParts): PublicRoute {
   const rewritten = new Map<string, Promise<Buffer>>();
 
   const select = (): ServedRelease =>
@@ -79,11 +72,11 @@ export function createServerInfoRoute({
     }
   };
 
-  return async () => {
+  return publicRoute(PUBLIC_OPERATIONS.getServerInfo, async () => {
     const release = select();
     const bytes = await render(release);
     const servable = serving.servable(release);
     if (!servable.ok) throw notDistributable(serving.verdict(release.channel));
     return { status: 200, headers: jsonHeaders(NO_CACHE), body: [bytes] };
-  };
+  });
 }

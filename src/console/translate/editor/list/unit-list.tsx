@@ -1,0 +1,107 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { FilterBar } from '../../../components/filter-bar.tsx';
+import { EmptyState } from '../../../components/text.tsx';
+import { VirtualList } from '../../../components/virtual-list.tsx';
+import { useApp } from '../../../state/app.ts';
+import { counted } from '../../../text/format.ts';
+import { readableText } from '../../../text/text-tokens.ts';
+import { sessionOf } from '../draft/editor-session.ts';
+import { isUnsaved } from '../draft/unit-draft.ts';
+import { findingMark, lookOf, returnOf, stateOf, type Unit } from '../unit.ts';
+import { UNIT_FILTERS, type ShownUnits } from './shown-units.ts';
+import { ScanNote } from './unit-scan.tsx';
+
+/** Pixels: two lines of text. */
+const ROW_HEIGHT = 52;
+
+/** The units of a task with their states, all or those of the filters; one of them is worked on. */
+export function UnitList({
+  list,
+  active,
+  onActive,
+  onOpen,
+}: {
+  readonly list: ShownUnits;
+  readonly active: number | null;
+  readonly onActive: (index: number) => void;
+  readonly onOpen: (index: number) => void;
+}): JSX.Element {
+  const { count, scan } = list;
+  const at = active === null ? null : list.placeOf(active);
+  // A list shows its active row when that changes, so the first one comes after the list is there.
+  const [shown, setShown] = useState<number | null>(null);
+  useEffect(() => {
+    if (count > 0 || at === null) setShown(at);
+  }, [at, count > 0]);
+  return (
+    <div class="unit-side">
+      <FilterBar label="Filter the units" filters={UNIT_FILTERS} />
+      {scan === null ? null : <ScanNote scan={scan} />}
+      {scan !== null && count === 0 ? (
+        scan.isRunning ? null : (
+          <EmptyState title="No unit matches">Choose another state, or search for another text.</EmptyState>
+        )
+      ) : (
+        <VirtualList
+          key={scan === null ? 'all' : 'filtered'}
+          label="Units"
+          class="unit-list"
+          count={count}
+          row={(place) => list.row(place)?.unit}
+          rowHeight={ROW_HEIGHT}
+          active={shown}
+          onActive={(place) => onActive(list.row(place)?.index ?? place)}
+          onOpen={(place) => onOpen(list.row(place)?.index ?? place)}
+          onRange={list.show}
+        >
+          {(unit, place) => <UnitRow unit={unit} index={list.row(place)?.index ?? place} />}
+        </VirtualList>
+      )}
+    </div>
+  );
+}
+
+function UnitRow({ unit, index }: { readonly unit: Unit; readonly index: number }): JSX.Element {
+  const draft = sessionOf(useApp()).desk.drafts.value.get(unit.unit_id);
+  const isHere = draft !== undefined && isUnsaved(draft);
+  const conflict = draft?.phase.kind === 'conflict';
+  const look = lookOf(stateOf(unit, draft));
+  const isNewer = isHere || (draft?.base.revision ?? 0) > (unit.translation?.revision ?? 0);
+  const target = (isNewer ? draft?.text : unit.translation?.target_text) ?? '';
+  return (
+    <span class="unit-row">
+      <span class="unit-number">{index + 1}</span>
+      <span class={`unit-sign ${look.tone}`} title={look.word} aria-hidden="true">
+        {look.sign}
+      </span>
+      <span class="unit-texts">
+        <bdi class="clip">{readableText(unit.source_text)}</bdi>
+        <bdi class="clip muted">{readableText(target)}</bdi>
+      </span>
+      <span class="unit-marks">
+        {conflict ? (
+          <span class="badge bad">decide</span>
+        ) : isHere ? (
+          <span class="badge warn">not stored</span>
+        ) : null}
+        <FindingBadge mark={isNewer ? null : findingMark(unit)} />
+        {returnOf(unit, draft) === null ? null : <span class="badge warn">returned</span>}
+        {(unit.translation?.hold ?? null) === null ? null : <span class="badge idle">hold</span>}
+        <span class="unseen">{look.word}</span>
+      </span>
+    </span>
+  );
+}
+
+function FindingBadge({ mark }: { readonly mark: ReturnType<typeof findingMark> }): JSX.Element | null {
+  if (mark === null) return null;
+  const { tone, count } = mark;
+  return (
+    <span class={`badge ${tone}`} title={counted(count, 'finding')}>
+      <span aria-hidden="true">{tone === 'bad' ? '!' : tone === 'warn' ? '△' : '·'} </span>
+      {count}
+      <span class="unseen"> {count === 1 ? 'finding' : 'findings'}</span>
+    </span>
+  );
+}

@@ -1,0 +1,25 @@
+import { openSqliteDatabase, type Database, type SqliteDatabaseOptions } from './sqlite-database.ts';
+import { MAIN_RULES } from './main-rules.ts';
+import { MAIN_MIGRATIONS } from './main-schema.ts';
+
+/** "SLPm" */
+const APPLICATION_ID = 0x53_4c_50_6d;
+
+/**
+ * Opens the main database: tasks, releases, schedules, events.
+ *
+ * @param path the file; `:memory:` in tests
+ * @throws DatabaseError
+ */
+export function openDatabase(
+  path: string,
+  options: Pick<SqliteDatabaseOptions, 'isChecked' | 'onDamagedRow'> = {},
+): Database {
+  return openSqliteDatabase({
+    path,
+    migrations: MAIN_MIGRATIONS,
+    applicationId: APPLICATION_ID,
+    rules: MAIN_RULES,
+    ...options,
+  });
+}

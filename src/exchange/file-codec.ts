@@ -1,0 +1,66 @@
+import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
+
+/** Reads the items of a file piece by piece. */
+export interface FileReader<T> {
+  /** The items that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
+  write(bytes: Uint8Array): T[];
+  /** The rest. @throws ExchangeFileError when the file is cut off */
+  end(): T[];
+}
+
+/** Writes a file piece by piece. */
+export interface FileWriter<Entry> {
+  begin(): string;
+  /**
+   * Empty for an entry that the format leaves out.
+   *
+   * @throws ExchangeFileError `character_unsupported` when the format cannot carry the entry; nothing is written then
+   */
+  write(entry: Entry): string;
+  end(): string;
+}
+
+/** Counts the entries of a file that is written. */
+interface EntryCount<Entry> {
+  written(): void;
+  /** An entry that the format cannot carry. */
+  refused(entry: Entry, message: string): void;
+}
+
+/** Writes entries as the text of a file, piece by piece. An entry that the format cannot carry is left out. */
+export async function* writeEntries<Entry>(
+  writer: FileWriter<Entry>,
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
+  count: EntryCount<Entry>,
+): AsyncGenerator<string> {
+  yield writer.begin();
+  for await (const entry of entries) {
+    let text: string;
+    try {
+      text = writer.write(entry);
+    } catch (error) {
+      if (!(error instanceof ExchangeFileError)) throw error;
+      count.refused(entry, error.message);
+      continue;
+    }
+    if (text === '') continue;
+    count.written();
+    yield text;
+  }
+  yield writer.end();
+}
+
+/** The format of a file: the one that is given, else the one that the file's name ends with; `null` for neither. */
+export function formatOfFile<Format extends string>(
+  name: string,
+  given: string | undefined,
+  formats: readonly Format[],
+): Format | null {
+  return formats.find((format) => format === (given ?? endingOf(name))) ?? null;
+}
+
+/** The ending of the name of a file in lower case, without its dot; empty without one. */
+export function endingOf(name: string): string {
+  const dot = name.lastIndexOf('.');
+  return dot === -1 ? '' : name.slice(dot + 1).toLowerCase();
+}

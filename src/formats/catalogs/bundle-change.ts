@@ -1,0 +1,105 @@
+import { notRewritten, type PatchError } from '../patch/patch-error.ts';
+
+interface BundleFigures {
+  readonly size: number;
+  /** CRC-32 of its decompressed data; `null` where it is not known. */
+  readonly crc32: number | null;
+}
+
+/** A bundle that was patched, or one of the same name that was not. */
+export interface BundleChange {
+  readonly fileName: string;
+  readonly before: BundleFigures;
+  /** The hash is 16 bytes over the new content; `null` for a bundle that only has the name of a patched one. */
+  readonly after: (BundleFigures & { readonly contentHash: Uint8Array }) | null;
+}
+
+export interface CatalogFigures {
+  /** 32 hexadecimal digits; empty where clients do not cache the bundle. */
+  readonly hash: string;
+  /** 0 where clients do not check it. */
+  readonly crc: number;
+  readonly size: number;
+}
+
+export interface PatchedCatalog {
+  readonly bytes: Uint8Array;
+  /** The file names of the bundles that the catalog lists; each has its new figures. */
+  readonly listed: ReadonlySet<string>;
+}
+
+/**
+ * The new values of a bundle in a catalog. A value that the catalog leaves empty stays empty. The hash is made from the new
+ * content: clients cache a bundle by its name and hash, so the old hash would give them the old bundle.
+ *
+ * @throws PatchError `catalog_not_rewritten` when the catalog states other figures than those of the official bundle, so that its
+ *   values mean something that is not known
+ */
+export function changedFigures(
+  old: CatalogFigures,
+  { fileName, before, after }: BundleChange,
+): CatalogFigures {
+  if (after === null) return old;
+  // A catalog that states the new figures already stays as it is.
+  if (old.size !== 0 && old.size !== before.size && old.size !== after.size) {
+    throw unknownFigure(fileName, `the size ${old.size}`, before.size);
+  }
+  if (old.crc !== 0 && old.crc !== before.crc32 && old.crc !== after.crc32) {
+    throw unknownFigure(fileName, `the CRC ${old.crc}`, before.crc32);
+  }
+  if (old.crc !== 0 && after.crc32 === null) throw unknownFigure(fileName, `the CRC ${old.crc}`, null);
+  return {
+    hash: isEmptyHash(old.hash) ? old.hash : Buffer.from(after.contentHash).toString('hex'),
+    crc: old.crc === 0 ? 0 : (after.crc32 ?? 0),
+    size: old.size === 0 ? 0 : after.size,
+  };
+}
+
+/** Finds the bundles that a path or an address in a catalog can mean, by its last part. */
+export function changeFinder(changes: readonly BundleChange[]): (address: string) => readonly BundleChange[] {
+  const byName = Map.groupBy(changes, ({ fileName }) => fileName);
+  return (address) => byName.get(/([^/\\]*)$/.exec(address.replace(/[?#].*$/s, ''))?.[1] ?? '') ?? [];
+}
+
+/**
+ * Chooses the bundle that a catalog means among those of one file name: the one whose official figures the catalog states.
+ *
+ * @throws PatchError `catalog_not_rewritten` when it states the figures of none of them, or they do not tell two apart that
+ *   were patched differently
+ */
+export function chooseChange(
+  old: CatalogFigures,
+  candidates: readonly BundleChange[],
+): BundleChange | undefined {
+  const [first, ...others] = candidates;
+  if (first === undefined || others.length === 0) return first;
+  const fitting = candidates.filter(
+    ({ before, after }) => isStated(old, before) || (after !== null && isStated(old, after)),
+  );
+  const [chosen, ...rest] = fitting;
+  if (chosen === undefined) {
+    throw unknownFigure(first.fileName, `the size ${old.size} and the CRC ${old.crc}`, first.before.size);
+  }
+  if (rest.every(({ after }) => isSameResult(after, chosen.after))) return chosen;
+  const message = `the catalog does not tell apart the bundles with the file name ${JSON.stringify(first.fileName)}`;
+  throw notRewritten(message);
+}
+
+function isStated(old: CatalogFigures, { size, crc32 }: BundleFigures): boolean {
+  return (old.size === 0 || old.size === size) && (old.crc === 0 || old.crc === crc32);
+}
+
+function isSameResult(left: BundleChange['after'], right: BundleChange['after']): boolean {
+  if (left === null || right === null) return left === right;
+  return Buffer.compare(left.contentHash, right.contentHash) === 0 && left.size === right.size;
+}
+
+function isEmptyHash(hash: string): boolean {
+  return /^0*$/.test(hash);
+}
+
+function unknownFigure(fileName: string, stated: string, found: number | null): PatchError {
+  return notRewritten(
+    `the catalog states ${stated} for ${JSON.stringify(fileName)}, and the official bundle has ${found ?? 'none that is known'}`,
+  );
+}

@@ -1,0 +1,294 @@
+import type { ValueVisitor } from '../value-visitor.ts';
+import type { PathSyntax } from './path-syntax.ts';
+
+export interface CollectorOptions {
+  readonly syntax: PathSyntax;
+  /** Each is one field, or several fields that identify a row together. See {@link chooseRowKey}. */
+  readonly rowKeys: readonly (readonly string[])[];
+  readonly speakerFields: ReadonlySet<string>;
+  readonly sceneFields: ReadonlySet<string>;
+  /** Whether a string can be a text unit by its characters alone; the others are counted and dropped. */
+  readonly isCandidate: (text: string) => boolean;
+  /** Whether the value of a field is kept although it is not a candidate, because a file can be inside it. */
+  readonly mayNest: (fieldName: string) => boolean;
+}
+
+/** One string of a file. */
+export interface CollectedText {
+  /** The exact path in this file. */
+  readonly fieldPath: string;
+  /** The path with row keys in place of indexes, as far as rows have keys. */
+  readonly keyPath: string;
+  /** The name of its field; empty for an element of an array. */
+  readonly fieldName: string;
+  readonly value: string | Uint8Array;
+  /** Position of its encoded form, as {@link ValueVisitor.text} says. */
+  readonly start: number;
+  readonly end: number;
+  readonly speaker: string | null;
+  readonly scene: string | null;
+}
+
+export interface Collected {
+  readonly texts: readonly CollectedText[];
+  /** Strings that are not candidates. */
+  readonly dropped: number;
+}
+
+interface Place {
+  readonly parent: Place | null;
+  readonly isArray: boolean;
+  /** The field that leads here; `null` for an element. */
+  readonly name: string | null;
+  readonly index: number;
+  readonly elementName: string | null;
+  /** Arrays: the number of elements so far, of objects among them, and the values of key fields by element. */
+  count: number;
+  rows: number;
+  columns: Map<string, (string | undefined)[]> | null;
+  rowKey: readonly string[] | null;
+  speaker: string | null;
+  scene: string | null;
+  path: string | null;
+  keyPath: string | null;
+}
+
+interface Pending {
+  readonly place: Place;
+  readonly name: string | null;
+  readonly index: number;
+  readonly elementName: string | null;
+  readonly value: string | Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Collects the strings of one file, object or table from the events of a reader. Row keys and context are known only at
+ * the end, so everything is held until {@link TextCollector.finish}.
+ */
+export class TextCollector implements ValueVisitor {
+  readonly #options: CollectorOptions;
+  readonly #keyFields: ReadonlySet<string>;
+  readonly #pending: Pending[] = [];
+  #place: Place;
+  #field: string | null = null;
+  #elementName: string | null = null;
+  #dropped = 0;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+    this.#keyFields = new Set(options.rowKeys.flat());
+    this.#place = createPlace(null, false, null, 0, null);
+  }
+
+  beginObject(): void {
+    this.#enter(false);
+  }
+
+  endObject(): void {
+    this.#leave();
+  }
+
+  beginArray(): void {
+    this.#enter(true);
+  }
+
+  endArray(): void {
+    const array = this.#place;
+    if (array.columns !== null) array.rowKey = chooseRowKey(array, this.#options.rowKeys);
+    this.#leave();
+  }
+
+  field(name: string): void {
+    this.#field = name;
+  }
+
+  element(name: string): void {
+    this.#elementName = name;
+  }
+
+  text(value: string, start: number, end: number): void {
+    const name = this.#field;
+    if (name !== null) this.#noteField(name, value);
+    if (this.#options.isCandidate(value) || (name !== null && this.#options.mayNest(name))) {
+      this.#hold(value, start, end);
+    } else {
+      this.#dropped += 1;
+      this.#step();
+    }
+  }
+
+  bytes(value: Uint8Array, start: number, end: number): void {
+    if (this.#field !== null && this.#options.mayNest(this.#field)) this.#hold(value, start, end);
+    else this.#step();
+  }
+
+  integer(value: number | bigint): void {
+    if (this.#field !== null && this.#keyFields.has(this.#field)) this.#noteKey(this.#field, String(value));
+    this.#step();
+  }
+
+  other(): void {
+    this.#step();
+  }
+
+  finish(): Collected {
+    const { syntax } = this.#options;
+    const texts = this.#pending.map((pending): CollectedText => ({
+      fieldPath: childPath(syntax, pending.place, pathOf(pending.place, syntax), pending),
+      keyPath: childPath(syntax, pending.place, keyPathOf(pending.place, syntax), pending),
+      fieldName: pending.name ?? '',
+      value: pending.value,
+      start: pending.start,
+      end: pending.end,
+      speaker: nearest(pending.place, 'speaker'),
+      scene: nearest(pending.place, 'scene'),
+    }));
+    return { texts, dropped: this.#dropped };
+  }
+
+  #enter(isArray: boolean): void {
+    const parent = this.#place;
+    const name = parent.isArray ? null : this.#field;
+    const place = createPlace(parent, isArray, name, parent.count, this.#elementName);
+    if (!isArray) parent.rows += 1;
+    this.#step();
+    this.#place = place;
+  }
+
+  #leave(): void {
+    if (this.#place.parent !== null) this.#place = this.#place.parent;
+  }
+
+  #hold(value: string | Uint8Array, start: number, end: number): void {
+    const place = this.#place;
+    const name = place.isArray ? null : this.#field;
+    this.#pending.push({
+      place,
+      name,
+      index: place.count,
+      elementName: this.#elementName,
+      value,
+      start,
+      end,
+    });
+    this.#step();
+  }
+
+  #step(): void {
+    if (this.#place.isArray) this.#place.count += 1;
+    this.#field = null;
+    this.#elementName = null;
+  }
+
+  #noteField(name: string, value: string): void {
+    if (this.#keyFields.has(name)) this.#noteKey(name, value);
+    if (this.#options.speakerFields.has(name)) this.#place.speaker = value;
+    if (this.#options.sceneFields.has(name)) this.#place.scene = value;
+  }
+
+  #noteKey(name: string, value: string): void {
+    const { parent, index } = this.#place;
+    if (parent?.isArray !== true) return;
+    parent.columns ??= new Map();
+    let column = parent.columns.get(name);
+    if (column === undefined) {
+      column = [];
+      parent.columns.set(name, column);
+    }
+    column[index] = value;
+  }
+}
+
+function createPlace(
+  parent: Place | null,
+  isArray: boolean,
+  name: string | null,
+  index: number,
+  elementName: string | null,
+): Place {
+  return {
+    parent,
+    isArray,
+    name,
+    index,
+    elementName,
+    count: 0,
+    rows: 0,
+    columns: null,
+    rowKey: null,
+    speaker: null,
+    scene: null,
+    path: null,
+    keyPath: null,
+  };
+}
+
+/**
+ * The first key that tells most objects of an array from all others; `null` when there is none. So a row without its key,
+ * with that of another row, or that cannot be read at all changes nothing for the other rows.
+ */
+function chooseRowKey(
+  { columns, count, rows }: Pick<Place, 'columns' | 'count' | 'rows'>,
+  candidates: readonly (readonly string[])[],
+): readonly string[] | null {
+  for (const names of candidates) {
+    const values = new Set<string>();
+    const shared = new Set<string>();
+    for (let index = 0; index < count; index += 1) {
+      const value = rowKeyText(columns, names, index);
+      if (value === null) continue;
+      if (values.has(value)) shared.add(value);
+      else values.add(value);
+    }
+    if ((values.size - shared.size) * 2 > rows) return names;
+  }
+  return null;
+}
+
+/** The key of one row, `Id=3` or `Group="a b"+Line=2`; `null` if the row lacks one of the fields. */
+function rowKeyText(columns: Place['columns'], names: readonly string[], index: number): string | null {
+  let text = '';
+  for (const name of names) {
+    const value = columns?.get(name)?.[index];
+    if (value === undefined) return null;
+    const quoted = /^[\w-]+$/.test(value) ? value : JSON.stringify(value);
+    text += `${text === '' ? '' : '+'}${name}=${quoted}`;
+  }
+  return text;
+}
+
+function pathOf(place: Place, syntax: PathSyntax): string {
+  if (place.parent === null) return '';
+  place.path ??= childPath(syntax, place.parent, pathOf(place.parent, syntax), place);
+  return place.path;
+}
+
+function keyPathOf(place: Place, syntax: PathSyntax): string {
+  if (place.parent === null) return '';
+  place.keyPath ??= childPath(syntax, place.parent, keyPathOf(place.parent, syntax), place, rowKeyOf(place));
+  return place.keyPath;
+}
+
+/** The key of the row that a place is; `null` if it is not a row or its array has no key. */
+function rowKeyOf({ parent, index }: Place): string | null {
+  if (parent === null || parent.rowKey === null) return null;
+  return rowKeyText(parent.columns, parent.rowKey, index);
+}
+
+function childPath(
+  syntax: PathSyntax,
+  { isArray }: Place,
+  path: string,
+  { name, index, elementName }: Pick<Place, 'name' | 'index' | 'elementName'>,
+  rowKey: string | null = null,
+): string {
+  if (isArray) return syntax.element(path, rowKey ?? elementName ?? index);
+  return name === null ? path : syntax.field(path, name);
+}
+
+function nearest(place: Place, what: 'speaker' | 'scene'): string | null {
+  for (let at: Place | null = place; at !== null; at = at.parent) if (at[what] !== null) return at[what];
+  return null;
+}

@@ -1,0 +1,104 @@
+import { FormatError } from '../format-error.ts';
+import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
+import { reportText, type FoundText, type ReadTarget } from '../text/report-text.ts';
+import { createRowScanner, type CsvRow } from './csv-rows.ts';
+
+export interface CsvOptions {
+  readonly delimiter: ',' | '\t';
+  readonly header: boolean;
+}
+
+/**
+ * Reads a table of separated values (RFC 4180; lines can also end with LF or CR): the field `row`, an array of one object
+ * for each row below the header, with a text for each column. See {@link columnNames} for the names of the columns. A
+ * line without a character is not a row. A quote inside an unquoted cell is an ordinary character.
+ *
+ * A row that has another number of cells than the first one, or something behind the closing quote of a cell, is a part
+ * error `csv_invalid`, and an element without texts, so that the next rows keep their index. A row with an unclosed quote
+ * is such a row too, and the last one.
+ *
+ * @throws FormatError `csv_invalid` for a header that cannot be read, `container_limit_exceeded`
+ */
+export function readCsv(decoded: DecodedText, options: CsvOptions, target: ReadTarget): void {
+  const { visitor, limits } = target;
+  const byteOffsetOf = byteOffsets(decoded);
+  const nextRow = createRowScanner(decoded.text, options.delimiter, {
+    maxCells: limits.elements,
+    fail: (message, position) => new FormatError('container_limit_exceeded', message, byteOffsetOf(position)),
+  });
+  const first = nextRow();
+  const columns = namesOf(first, options);
+  visitor.field('row');
+  visitor.beginArray();
+  let index = 0;
+  for (let row = options.header ? nextRow() : first; row !== null; row = nextRow()) {
+    if (index === limits.elements) {
+      const message = `the table has more than ${limits.elements} rows`;
+      throw new FormatError('container_limit_exceeded', message, byteOffsetOf(row.start));
+    }
+    const flaw = row.flaw ?? lengthFlaw(row, columns.length);
+    if (flaw === null) {
+      reportRow(target, row, columns, index);
+    } else {
+      visitor.other();
+      const error = new FormatError('csv_invalid', flaw.message, byteOffsetOf(flaw.position));
+      target.reportPartError(error, `row[${index}]`);
+    }
+    index += 1;
+  }
+  visitor.endArray();
+
+  function namesOf(row: CsvRow | null, { header }: CsvOptions): string[] {
+    if (row === null) return [];
+    if (!header) return columnNames(row.cells.map(() => ''));
+    if (row.flaw !== null) {
+      throw new FormatError(
+        'csv_invalid',
+        `in the header ${row.flaw.message}`,
+        byteOffsetOf(row.flaw.position),
+      );
+    }
+    return columnNames(row.cells.map(({ value }) => value.toWellFormed()));
+  }
+}
+
+function lengthFlaw({ cells, start }: CsvRow, expected: number): CsvRow['flaw'] {
+  if (cells.length === expected) return null;
+  return { message: `the row has ${cells.length} cells instead of ${expected}`, position: start };
+}
+
+function reportRow(target: ReadTarget, row: CsvRow, columns: readonly string[], index: number): void {
+  const { visitor } = target;
+  visitor.beginObject();
+  for (const [at, cell] of row.cells.entries()) reportCell(target, cell, columns[at] ?? '', index);
+  visitor.endObject();
+}
+
+function reportCell(target: ReadTarget, cell: FoundText, column: string, index: number): void {
+  target.visitor.field(column);
+  reportText(target, cell, () => `row[${index}].${column}`);
+}
+
+/**
+ * Makes the names of columns unique and not empty. A name keeps its form where it appears first. A name that appears
+ * again is numbered: `text`, `text_2`, `text_3`. A column without a name has its position from 0 as its name. A name
+ * that another column has in the header is never given to a column; the number grows until it is free.
+ */
+export function columnNames(header: readonly string[]): string[] {
+  const taken = new Set(header);
+  const seen = new Set<string>();
+  const lastNumber = new Map<string, number>();
+  return header.map((name, position) => {
+    if (name !== '' && !seen.has(name)) {
+      seen.add(name);
+      return name;
+    }
+    const base = name === '' ? String(position) : name;
+    let number = lastNumber.get(base) ?? (name === '' ? 0 : 1);
+    let candidate = base;
+    for (; taken.has(candidate); candidate = `${base}_${number}`) number += 1;
+    lastNumber.set(base, number);
+    taken.add(candidate);
+    return candidate;
+  });
+}

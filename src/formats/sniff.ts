@@ -1,0 +1,125 @@
+import { isUtf8 } from 'node:buffer';
+import { isSerializedHead } from './unity/serialized-header.ts';
+
+/**
+ * The format of a file, as far as its first bytes and its name show it. `unity` is a bundle, `serialized` a file of Unity
+ * outside of a bundle, `binary` a known format without text, `unknown` anything else.
+ */
+export type SniffedFormat =
+  | 'unity'
+  | 'serialized'
+  | 'zip'
+  | 'sqlite'
+  | 'json'
+  | 'csv'
+  | 'tsv'
+  | 'text'
+  | 'binary'
+  | 'unknown';
+
+/** Bytes of the start of a file that {@link sniffFormat} uses; more are ignored. */
+export const SNIFFED_BYTES = 4096;
+
+interface Magic {
+  readonly format: SniffedFormat;
+  readonly bytes: Buffer;
+  readonly at: number;
+}
+
+const magic = (format: SniffedFormat, bytes: string, at = 0): Magic => ({
+  format,
+  bytes: Buffer.from(bytes, 'latin1'),
+  at,
+});
+
+const MAGICS: readonly Magic[] = [
+  magic('unity', 'UnityFS\0'),
+  magic('unity', 'UnityWeb\0'),
+  magic('unity', 'UnityRaw\0'),
+  magic('unity', 'UnityArchive\0'),
+  magic('zip', 'PK\u0003\u0004'),
+  magic('zip', 'PK\u0005\u0006'),
+  magic('sqlite', 'SQLite format 3\0'),
+  // Pictures.
+  magic('binary', '\u0089PNG\r\n\u001A\n'),
+  magic('binary', '\u00FF\u00D8\u00FF'),
+  magic('binary', 'GIF8'),
+  magic('binary', 'DDS '),
+  magic('binary', '\u00ABKTX '),
+  // Sound and video. RIFF holds wav, webp and avi.
+  magic('binary', 'OggS'),
+  magic('binary', 'RIFF'),
+  magic('binary', 'ID3'),
+  magic('binary', 'fLaC'),
+  magic('binary', '@UTF'),
+  magic('binary', 'AFS2'),
+  magic('binary', 'CRID'),
+  magic('binary', 'FSB5'),
+  magic('binary', 'BKHD'),
+  magic('binary', 'ftyp', 4),
+  magic('binary', '\u001AE\u00DF\u00A3'),
+  // Programs.
+  magic('binary', '\0asm'),
+  magic('binary', '\u007FELF'),
+  magic('binary', 'MZ\u0090\0'),
+  magic('binary', '\u00CF\u00FA\u00ED\u00FE'),
+  magic('binary', '\u00CA\u00FE\u00BA\u00BE'),
+  magic('binary', '\u00AF\u001B\u00B1\u00FA'),
+  // Fonts.
+  magic('binary', 'OTTO'),
+  magic('binary', 'wOFF'),
+  magic('binary', 'wOF2'),
+  magic('binary', '\0\u0001\0\0\0'),
+  // Compressed files that no reader opens.
+  magic('binary', '\u001F\u008B\b'),
+  magic('binary', "7z\u00BC\u00AF'\u001C"),
+  magic('binary', '(\u00B5/\u00FD'),
+];
+
+const TEXT_MARKS = [Buffer.of(0xef, 0xbb, 0xbf), Buffer.of(0xff, 0xfe), Buffer.of(0xfe, 0xff)];
+
+const EXTENSIONS = new Map<string, SniffedFormat>([
+  ['json', 'json'],
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['txt', 'text'],
+]);
+
+/**
+ * Names the format of a file: by its first bytes, then by the extension of its name, then by whether it looks like text.
+ *
+ * @param head the first {@link SNIFFED_BYTES} bytes, or the whole file if it is shorter
+ */
+export function sniffFormat(head: Uint8Array, name: string): SniffedFormat {
+  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, SNIFFED_BYTES));
+  const known = MAGICS.find(({ bytes, at }) => bytes.equals(start.subarray(at, at + bytes.length)));
+  const mark = TEXT_MARKS.find((each) => each.equals(start.subarray(0, each.length)));
+  const text = textOf(start, mark);
+  // Some signatures of pictures and sound are letters, with which a text can begin as well.
+  if (known !== undefined && (known.format !== 'binary' || text === null)) return known.format;
+  if (isSerializedHead(start)) return 'serialized';
+  const byName = EXTENSIONS.get(/\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? '');
+  // A file with the name of a text format can be in an encoding that only a rule knows, so its bytes are not asked.
+  if (byName !== undefined && (mark !== undefined || !start.includes(0))) return byName;
+  if (text === null) return 'unknown';
+  return looksLikeJson(text) ? 'json' : 'text';
+}
+
+/** The start of a text in UTF-8, or in UTF-16 with a byte order mark; `null` if it is not such a text. */
+function textOf(start: Buffer, mark: Buffer | undefined): string | null {
+  if (start.length === 0) return null;
+  if (mark?.length === 2) {
+    return new TextDecoder(mark[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(start);
+  }
+  // A head that is shorter than the file can end within a character.
+  const cuts = start.length === SNIFFED_BYTES ? [0, 1, 2, 3] : [0];
+  const isText = cuts.some((cut) => isUtf8(start.subarray(0, start.length - cut)));
+  const text = start.toString('utf8', mark?.length ?? 0);
+  // oxlint-disable-next-line no-control-regex -- text has no other control characters than these
+  return isText && !/[\x00-\x08\x0E-\x1A\x1C-\x1F]/.test(text) ? text : null;
+}
+
+/** An object or an array, and what can follow its bracket. */
+function looksLikeJson(text: string): boolean {
+  return /^\s*(?:\{\s*(?:["}]|$)|\[\s*(?:[[{"\]\d-]|true|false|null|$))/.test(text);
+}

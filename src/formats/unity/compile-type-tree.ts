@@ -1,0 +1,253 @@
+import { FormatError } from '../format-error.ts';
+import type { ObjectCursor } from './object-cursor.ts';
+import { int32Reader, integerReader, sizeOfLeaf } from './leaf-types.ts';
+import type { TypeTree } from './type-tree.ts';
+
+type Step = (cursor: ObjectCursor) => void;
+
+type ReadLength = (cursor: ObjectCursor) => number;
+
+/** Bytes that each value of a type has, and whether that needs a first value at a multiple of 4. */
+interface FixedLayout {
+  readonly size: number;
+  readonly aligned: boolean;
+}
+
+/** A type tree as functions, so that reading an object does not need the tree. */
+export interface CompiledType {
+  readonly visit: Step;
+  readonly skip: Step;
+  readonly hasText: boolean;
+  /** Whether the value holds a text, or an integer outside of arrays. Others are skipped. */
+  readonly isVisible: boolean;
+  /** `null` where values differ in size. */
+  readonly layout: FixedLayout | null;
+  readonly smallest: number;
+}
+
+const REGISTRY = 'ManagedReferencesRegistry';
+/** The version of the registry that has a count. */
+const COUNTED_REGISTRY = 2;
+const LENGTH_BYTES = 4;
+
+/**
+ * Compiles a type tree for one byte order.
+ *
+ * @throws FormatError `typetree_invalid` where the tree has an array without elements
+ */
+export function compileTypeTree(tree: TypeTree, littleEndian: boolean): CompiledType {
+  const int32 = int32Reader(littleEndian);
+  const compile = (node: TypeTree): CompiledType => {
+    const [first] = node.children;
+    if (node.type === 'string') return compileText(int32);
+    if (node.type === 'TypelessData') return withAlignment(compileBytes(int32), node.aligned);
+    if (node.type === REGISTRY) return withAlignment(compileRegistry(int32), node.aligned);
+    if (first === undefined) return withAlignment(compileLeaf(node, littleEndian), node.aligned);
+    if (node.type === 'Array') return withAlignment(compileArray(node, int32, compile), node.aligned);
+    if (first.type === 'Array' && node.children.length === 1) {
+      return withAlignment(compile(first), node.aligned);
+    }
+    return withAlignment(compileStruct(node, compile), node.aligned);
+  };
+  return compile(tree);
+}
+
+function withAlignment(type: CompiledType, isAligned: boolean): CompiledType {
+  if (!isAligned) return type;
+  const { visit, skip, layout } = type;
+  return {
+    ...type,
+    visit: (cursor) => {
+      visit(cursor);
+      cursor.align();
+    },
+    skip: (cursor) => {
+      skip(cursor);
+      cursor.align();
+    },
+    layout: layout === null ? null : { size: (layout.size + 3) & ~3, aligned: true },
+  };
+}
+
+function takeText(cursor: ObjectCursor, int32: ReadLength): number {
+  const start = cursor.position;
+  const length = int32(cursor);
+  if (length < 0 || length > cursor.size - cursor.position) {
+    throw cursor.fail('typetree_size_mismatch', `a string of ${length} bytes exceeds the object`, start);
+  }
+  const end = cursor.take(length) + length;
+  cursor.align();
+  return end;
+}
+
+function compileText(int32: ReadLength): CompiledType {
+  return {
+    visit: (cursor) => {
+      const start = cursor.position;
+      const end = takeText(cursor, int32);
+      const from = start + LENGTH_BYTES;
+      if (end - from > cursor.limits.stringBytes) {
+        throw cursor.fail('field_too_large', `a string has ${end - from} bytes`, start);
+      }
+      cursor.visitor.text(decodeText(cursor.bytes, from, end), start, cursor.position);
+    },
+    skip: (cursor) => {
+      takeText(cursor, int32);
+    },
+    hasText: true,
+    isVisible: true,
+    layout: null,
+    smallest: LENGTH_BYTES,
+  };
+}
+
+function decodeText(bytes: Buffer, from: number, end: number): string {
+  return from === end ? '' : bytes.toString('utf8', from, end);
+}
+
+function invisible(skip: Step, layout: FixedLayout | null, smallest: number): CompiledType {
+  return { visit: skip, skip, hasText: false, isVisible: false, layout, smallest };
+}
+
+function compileBytes(int32: ReadLength): CompiledType {
+  return invisible(
+    (cursor) => {
+      cursor.take(takeCount(cursor, int32, 1));
+    },
+    null,
+    LENGTH_BYTES,
+  );
+}
+
+/** An empty registry is its version and the count 0. The bytes of others depend on types in C#. */
+function compileRegistry(int32: ReadLength): CompiledType {
+  const skip: Step = (cursor) => {
+    const start = cursor.position;
+    const version = int32(cursor);
+    const count = version === COUNTED_REGISTRY ? int32(cursor) : null;
+    if (count === 0) return;
+    const what = count === null ? `a registry of version ${version}` : `${count} managed references`;
+    throw cursor.fail('typetree_managed_reference_unsupported', `the object has ${what}`, start);
+  };
+  return invisible(skip, null, 2 * LENGTH_BYTES);
+}
+
+function compileLeaf(node: TypeTree, littleEndian: boolean): CompiledType {
+  const size = sizeOfLeaf(node);
+  const skip: Step = (cursor) => {
+    cursor.take(size);
+  };
+  const read = integerReader(node.type, littleEndian);
+  const type = invisible(skip, { size, aligned: false }, size);
+  if (read === null) return type;
+  return {
+    ...type,
+    visit: (cursor) => {
+      cursor.visitor.integer(read(cursor));
+    },
+    isVisible: true,
+  };
+}
+
+function compileStruct(node: TypeTree, compile: (child: TypeTree) => CompiledType): CompiledType {
+  const fields = node.children.map((child) => ({ name: child.name, type: compile(child) }));
+  const types = fields.map(({ type }) => type);
+  const skips = types.filter(({ layout }) => layout?.size !== 0).map(({ skip }) => skip);
+  const visits = fields
+    .filter(({ type }) => type.layout?.size !== 0)
+    .map(({ name, type }): Step => {
+      const { visit, skip, isVisible } = type;
+      if (!isVisible) return skip;
+      return (cursor) => {
+        cursor.visitor.field(name);
+        visit(cursor);
+      };
+    });
+  const layout = layoutOfStruct(types);
+  const skipFixed: Step | null =
+    layout === null || layout.aligned ? null : (cursor) => void cursor.take(layout.size);
+  return {
+    visit: (cursor) => {
+      cursor.visitor.beginObject();
+      for (const visit of visits) visit(cursor);
+      cursor.visitor.endObject();
+    },
+    skip:
+      skipFixed ??
+      ((cursor) => {
+        for (const skip of skips) skip(cursor);
+      }),
+    hasText: types.some(({ hasText }) => hasText),
+    isVisible: types.some(({ isVisible }) => isVisible),
+    layout,
+    smallest: types.reduce((sum, { smallest }) => sum + smallest, 0),
+  };
+}
+
+function layoutOfStruct(types: readonly CompiledType[]): FixedLayout | null {
+  let size = 0;
+  let aligned = false;
+  for (const { layout } of types) {
+    if (layout === null) return null;
+    // The padding of a nested value depends on where that value begins.
+    if (layout.aligned && size % 4 !== 0) return null;
+    size += layout.size;
+    aligned ||= layout.aligned;
+  }
+  return { size, aligned };
+}
+
+/** Reads the number of elements, and refuses one that cannot be true before it is used. */
+function takeCount(cursor: ObjectCursor, int32: ReadLength, smallest: number): number {
+  const start = cursor.position;
+  const count = int32(cursor);
+  if (count < 0 || count * smallest > cursor.size - cursor.position) {
+    throw cursor.fail('typetree_size_mismatch', `an array of ${count} elements exceeds the object`, start);
+  }
+  return count;
+}
+
+function compileArray(
+  node: TypeTree,
+  int32: ReadLength,
+  compile: (child: TypeTree) => CompiledType,
+): CompiledType {
+  const [, element] = node.children;
+  if (element === undefined) {
+    throw new FormatError('typetree_invalid', `the array ${JSON.stringify(node.name)} has no elements`);
+  }
+  const { visit, skip, hasText, layout, smallest } = compile(element);
+  const skipAll: Step = (cursor) => {
+    const count = takeCount(cursor, int32, smallest);
+    if (layout !== null && isRegular(layout, cursor.position)) {
+      cursor.take(layout.size * count);
+      return;
+    }
+    // Values without bytes can be claimed in any number.
+    if (layout?.size === 0) return;
+    for (let index = 0; index < count; index += 1) skip(cursor);
+  };
+  if (!hasText) return invisible(skipAll, null, LENGTH_BYTES);
+  return {
+    visit: (cursor) => {
+      const start = cursor.position;
+      const count = takeCount(cursor, int32, smallest);
+      if (count > cursor.limits.elements) {
+        throw cursor.fail('container_limit_exceeded', `an array has ${count} elements`, start);
+      }
+      cursor.visitor.beginArray();
+      for (let index = 0; index < count; index += 1) visit(cursor);
+      cursor.visitor.endArray();
+    },
+    skip: skipAll,
+    hasText,
+    isVisible: true,
+    layout: null,
+    smallest: LENGTH_BYTES,
+  };
+}
+
+/** Whether elements from this position on have no other bytes between them. */
+function isRegular({ size, aligned }: FixedLayout, position: number): boolean {
+  return !aligned || (size % 4 === 0 && position % 4 === 0);
+}

@@ -1,0 +1,88 @@
+import { FormatError } from '../format-error.ts';
+import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
+import { builtinTypeTree } from './builtin-type-trees.ts';
+import { type CompiledType, compileTypeTree } from './compile-type-tree.ts';
+import { ObjectCursor, type ObjectLimits } from './object-cursor.ts';
+import { readObjectName } from './read-object-name.ts';
+import type { SerializedFile, SerializedObject } from './serialized-file.ts';
+import { CLASS_IDS } from './serialized-types.ts';
+import type { TypeTree } from './type-tree.ts';
+
+/**
+ * Reports the fields of an object to a visitor. Positions of texts are bytes from the start of the object, with the
+ * length prefix and the padding, so that `bytes.subarray(start, end)` of {@link readObjectBytes} can be replaced.
+ *
+ * Fields and arrays without texts and integers are left out, and so are whole arrays without texts. Texts are decoded as
+ * UTF-8; where one holds U+FFFD, compare it with {@link textBytes}, because invalid bytes become that character.
+ *
+ * The error comes behind the texts that were read before it, and says that the type tree does not fit the bytes. So the
+ * visitor has to buffer the texts of an object, and to drop them when this function throws.
+ *
+ * @throws FormatError `typetree_missing`, `typetree_invalid`, `typetree_size_mismatch`, `field_too_large`,
+ *   `typetree_managed_reference_unsupported` or `container_limit_exceeded`, with the offset in the object; and the errors
+ *   of the bundle
+ */
+export function visitObject(
+  file: SerializedFile,
+  object: SerializedObject,
+  visitor: ValueVisitor,
+  limits: ObjectLimits,
+): void {
+  const compiled = compiledTypeOf(file, object);
+  const cursor = new ObjectCursor(readObjectBytes(file, object), visitor, limits);
+  compiled.visit(cursor);
+  if (cursor.position === object.size) return;
+  throw cursor.fail(
+    'typetree_size_mismatch',
+    `the type tree describes ${cursor.position} of ${object.size} bytes`,
+  );
+}
+
+/** The bounds of the texts of an object. A text asset is often a whole file; its limit is that of an entry. */
+export function objectLimits({ type }: SerializedObject, limits: ReadLimits): ReadLimits {
+  const isFile = type.classId === CLASS_IDS.textAsset;
+  return isFile ? { ...limits, stringBytes: limits.entryBytes } : limits;
+}
+
+/** The bytes of an object. They may share memory with the bundle and must not be changed. */
+export function readObjectBytes(file: SerializedFile, object: SerializedObject): Buffer {
+  return file.source.read(object.offset, object.size);
+}
+
+/** The stored bytes of a text in an object. @param start of the text, as {@link visitObject} reports it */
+export function textBytes(file: SerializedFile, bytes: Buffer, start: number): Buffer {
+  const length = file.header.littleEndian ? bytes.readInt32LE(start) : bytes.readInt32BE(start);
+  return bytes.subarray(start + 4, start + 4 + length);
+}
+
+/** Each tree is compiled once for each byte order. */
+const COMPILED = {
+  little: new WeakMap<TypeTree, CompiledType>(),
+  big: new WeakMap<TypeTree, CompiledType>(),
+};
+
+function compiledTypeOf(file: SerializedFile, object: SerializedObject): CompiledType {
+  const tree = typeTreeOf(file, object);
+  const { littleEndian } = file.header;
+  const known = littleEndian ? COMPILED.little : COMPILED.big;
+  let compiled = known.get(tree);
+  if (compiled === undefined) {
+    compiled = compileTypeTree(tree, littleEndian);
+    known.set(tree, compiled);
+  }
+  return compiled;
+}
+
+function typeTreeOf(file: SerializedFile, object: SerializedObject): TypeTree {
+  const { classId, scriptHash, tree } = object.type;
+  if (tree !== null) return tree;
+  const className =
+    classId === CLASS_IDS.monoBehaviour ? (readObjectName(file, object).script?.className ?? null) : null;
+  const found = file.typeTreeOf({ classId, scriptHash, className }) ?? builtinTypeTree(classId);
+  if (found !== null) return found;
+  const script = [className, scriptHash && `script ${scriptHash}`].filter(Boolean).join(', ');
+  throw new FormatError(
+    'typetree_missing',
+    `there is no type tree for class ${classId}${script === '' ? '' : ` (${script})`}`,
+  );
+}

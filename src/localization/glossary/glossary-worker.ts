@@ -1,0 +1,218 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
+import { messageOf } from '../../platform/errors.ts';
+import type { CallerOf } from '../../platform/threads/caller.ts';
+import { systemClock, type Clock } from '../../platform/process/clock.ts';
+import { DatabaseError } from '../../engine/database/database-error.ts';
+import { storageFailureOf } from '../../engine/database/storage-failure.ts';
+import { createWorkFile, type WorkFile } from '../../engine/database/work-file.ts';
+import {
+  createDiagnosis,
+  type Diagnoses,
+  type DiagnoseUnits,
+  type DiagnosisRequest,
+} from './glossary-diagnosis.ts';
+import { createOtherGlossaries } from './other-glossaries.ts';
+import { reportedTerm, type ReportedTerm } from './reported-term.ts';
+import { openMainGlossary } from './store/glossary-database.ts';
+import {
+  createGlossaryImport,
+  type ImportTerms,
+  type TermImportBatch,
+  type TermImportOutcome,
+} from './store/glossary-import.ts';
+import {
+  createGlossaryReader,
+  type GlossaryReader,
+  type TermPageQuery,
+  type TermQuery,
+} from './store/glossary-reader.ts';
+import {
+  createGlossaryWriter,
+  type GlossaryWriter,
+  type TermAddition,
+  type TermTransition,
+  type TermUpdate,
+} from './store/glossary-writer.ts';
+import type { StoredTerm } from './store/stored-term.ts';
+
+/** The store as the rest of the program calls it. */
+export type GlossaryThread = CallerOf<GlossaryStore>;
+
+/** A file: the real path of another Glossary, or `null` for the main one. */
+export type GlossaryFile = string | null;
+
+/** The state of a file. */
+export type GlossarySummary = Pick<
+  ReportBodyOf<'translation.glossary.summary'>,
+  'counts' | 'generation' | 'pairs'
+>;
+
+/** A changed term, and the generation after the change. */
+export interface ChangedTerm {
+  readonly term: ReportedTerm;
+  readonly generation: number;
+}
+
+/** The code of an error that says that a file cannot be used. */
+export const UNAVAILABLE = 'glossary_unavailable';
+
+/** Failures of the disk that have a problem code of their own. The one of damage advises what is wrong for human work. */
+const DISK_FAILURES: ReadonlySet<string> = new Set(['data_full', 'data_io_error', 'data_read_only']);
+
+interface MainGlossary {
+  readonly reader: GlossaryReader;
+  readonly writer: GlossaryWriter;
+  readonly importTerms: ImportTerms;
+  readonly diagnose: DiagnoseUnits;
+  close(): void;
+}
+
+/**
+ * The Glossaries, as the thread that owns the main one serves them. Errors have a code: that of a refused change, of a full, read-only
+ * or failing disk, or {@link UNAVAILABLE}.
+ */
+export class GlossaryStore {
+  readonly #main: WorkFile<MainGlossary>;
+  readonly #others = createOtherGlossaries();
+
+  /** @param path of the main Glossary */
+  constructor(path: string, clock: Clock) {
+    this.#main = createWorkFile({
+      path,
+      content: 'the Glossary',
+      open: openMain,
+      monotonic: () => clock.monotonic(),
+    });
+  }
+
+  summary(file: GlossaryFile): GlossarySummary {
+    return this.#reading(file, ({ reader }) => summaryOf(reader));
+  }
+
+  /** Which value of the main file is damaged; `null` while none was read. */
+  damage(): string | null {
+    return this.#main.damage()?.finding ?? null;
+  }
+
+  query({ file, ...query }: TermQuery & { readonly file: GlossaryFile }): {
+    readonly total: number;
+    readonly items: readonly ReportedTerm[];
+  } {
+    return this.#reading(file, ({ reader }) => {
+      const { total, terms } = reader.query(query);
+      return { total, items: terms.map(reportedTerm) };
+    });
+  }
+
+  diagnose({ file, ...request }: DiagnosisRequest & { readonly file: GlossaryFile }): Diagnoses {
+    return this.#reading(file, ({ diagnose }) => diagnose(request));
+  }
+
+  add(addition: TermAddition): ChangedTerm {
+    return this.#changing((writer) => writer.add(addition));
+  }
+
+  update(update: TermUpdate): ChangedTerm {
+    return this.#changing((writer) => writer.update(update));
+  }
+
+  transition(transition: TermTransition): ChangedTerm {
+    return this.#changing((writer) => writer.transition(transition));
+  }
+
+  /** Imports terms into the main file. */
+  importTerms(batch: TermImportBatch): {
+    readonly outcomes: readonly TermImportOutcome[];
+    readonly generation: number;
+  } {
+    return named(() =>
+      this.#main.use(({ reader, importTerms }) => ({
+        outcomes: importTerms(batch),
+        generation: reader.generation(),
+      })),
+    );
+  }
+
+  /** Terms of the main file. */
+  page(query: TermPageQuery): readonly ReportedTerm[] {
+    return this.#reading(null, ({ reader }) =>
+      reader.page(query).map((term) => reportedTerm({ term, history: [] })),
+    );
+  }
+
+  close(): void {
+    this.#others.close();
+    this.#main.close();
+  }
+
+  #reading<T>(file: GlossaryFile, work: (glossary: Pick<MainGlossary, 'reader' | 'diagnose'>) => T): T {
+    return named(() => (file === null ? this.#main.use(work) : this.#others.use(file, work)));
+  }
+
+  #changing(change: (writer: GlossaryWriter) => StoredTerm): ChangedTerm {
+    return named(() =>
+      this.#main.use(({ reader, writer }) => {
+        const term = change(writer);
+        return {
+          term: reportedTerm({ term, history: reader.history(term.termId) }),
+          generation: reader.generation(),
+        };
+      }),
+    );
+  }
+}
+
+/** Makes the store; nothing is opened yet. */
+export function createStore({
+  path,
+  clock = systemClock,
+}: {
+  readonly path: string;
+  readonly clock?: Clock;
+}): GlossaryStore {
+  return new GlossaryStore(path, clock);
+}
+
+function openMain(path: string): MainGlossary {
+  const database = openMainGlossary(path);
+  const reader = createGlossaryReader(database);
+  const writer = createGlossaryWriter(database);
+  return {
+    reader,
+    writer,
+    importTerms: createGlossaryImport(database, writer),
+    diagnose: createDiagnosis(reader),
+    close: () => database.close(),
+  };
+}
+
+function summaryOf(reader: GlossaryReader): GlossarySummary {
+  const pairs = reader.counts();
+  const counts: Record<string, number> = { draft: 0, approved: 0, deprecated: 0, rejected: 0 };
+  for (const pair of pairs) {
+    for (const [status, count] of Object.entries(pair.counts)) counts[status] = (counts[status] ?? 0) + count;
+  }
+  return {
+    counts,
+    generation: reader.generation(),
+    pairs: pairs.map(({ sourceLanguage, targetLanguage, counts }) => ({
+      source_language: sourceLanguage,
+      target_language: targetLanguage,
+      counts: { ...counts },
+    })),
+  };
+}
+
+/** Runs work; its storage errors get the code that they have for callers. */
+function named<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const failure = storageFailureOf(error);
+    if (error instanceof DatabaseError || (failure !== null && !DISK_FAILURES.has(failure.code))) {
+      throw Object.assign(new Error(messageOf(error)), { code: UNAVAILABLE });
+    }
+    if (failure === null) throw error;
+    throw Object.assign(new Error(`${messageOf(error)}; ${failure.advice}`), { code: failure.code });
+  }
+}

@@ -1,0 +1,164 @@
+import { isOfClosedThread, openThread, type Thread } from '../../platform/threads/thread.ts';
+import { join } from 'node:path';
+import type { LanguagePair } from '../../domain/glossary/term.ts';
+import type { Clock } from '../../platform/process/clock.ts';
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { ActionEngine, DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedReport } from '../../engine/define-report.ts';
+import type { DoctorCheck } from '../../engine/check.ts';
+import type { Publisher } from '../../engine/events/events.ts';
+import type { Job } from '../../engine/tasks/job.ts';
+import type { GlossaryChanged } from '../text-events.ts';
+import { createGlossaryActions } from './glossary-actions.ts';
+import { createGlossaryCheck } from './glossary-check.ts';
+import type { GlossaryConfiguration } from './glossary-config.ts';
+import type { Diagnoses, DiagnosedUnit } from './glossary-diagnosis.ts';
+import { glossaryError } from './glossary-failure.ts';
+import { createGlossaryJobs } from './exchange-glossary.ts';
+import { createGlossaryReports } from './glossary-reports.ts';
+import { createGlossaryFiles, mainGlossaryPath } from './glossary-files.ts';
+import type { GlossaryStore, GlossarySummary } from './glossary-worker.ts';
+
+interface GlossaryOptions {
+  readonly dataDirectory: string;
+  readonly configuration: () => GlossaryConfiguration;
+  readonly languages: () => LanguagePair;
+  readonly engine: ActionEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly createId: () => string;
+  readonly exchangeRoot: () => string;
+  readonly version: string;
+  /** Hears of each change of the main Glossary. */
+  readonly events: Publisher<GlossaryChanged>;
+  readonly thread?: Thread<GlossaryStore>;
+}
+
+interface UnitsToDiagnose {
+  readonly units: readonly DiagnosedUnit[];
+  /** Another Glossary, relative to its root; default the main one. */
+  readonly glossaryPath?: string;
+  /** Default: the configured pair. */
+  readonly languages?: LanguagePair;
+  /** For callers that want the findings only. */
+  readonly withoutConstraints?: boolean;
+}
+
+/** The Glossary for the other parts of the daemon. */
+export interface GlossaryPort {
+  /**
+   * Compares texts and their translations with the Glossary.
+   *
+   * @returns the diagnoses in the order of the units, and the generation of the last of them
+   * @throws ServiceError `backend_unavailable`, `invalid_path`, `file_not_found`
+   */
+  diagnose(wanted: UnitsToDiagnose, signal?: AbortSignal): Promise<Diagnoses>;
+  /** The generation of the main Glossary as it was last seen; `null` before that. Constraints change with it. */
+  generation(): number | null;
+}
+
+/** Terms, their reviews, and what they demand of translations. */
+export interface Glossary extends GlossaryPort {
+  readonly jobs: readonly Job[];
+  readonly reports: readonly DefinedReport[];
+  readonly actions: readonly DefinedAction[];
+  readonly check: DoctorCheck;
+  /** The state of the main Glossary as it was last read; `null` before that, and while it cannot be used. */
+  latestSummary(): GlossarySummary | null;
+  /** Opens the main Glossary, so that its state is known. Called at the start. */
+  open(): Promise<void>;
+  /** Ends the thread. */
+  close(): Promise<void>;
+}
+
+/** Units of one call of the thread: it answers reports between two calls. */
+const UNITS_OF_CALL = 200;
+
+/** Assembles the Glossary: the thread that owns the file, its reports and its actions. */
+export function createGlossary(options: GlossaryOptions): Glossary {
+  const { dataDirectory, configuration, languages, clock, logger, events } = options;
+  const path = mainGlossaryPath(dataDirectory);
+  const { thread: owner = openGlossaryThread(path) } = options;
+  const thread = owner.calls;
+  const files = createGlossaryFiles(path, () => configuration().root ?? join(dataDirectory, 'glossary'));
+  const rules = (): GlossaryConfiguration['termMissing'] => configuration().termMissing;
+  let latest: GlossarySummary | null = null;
+  let generation: number | null = null;
+
+  const refresh = async (signal?: AbortSignal): Promise<GlossarySummary> => {
+    try {
+      latest = await thread.summary(null, { signal });
+      ({ generation } = latest);
+      return latest;
+    } catch (error) {
+      latest = null;
+      throw error;
+    }
+  };
+  const noteChange = (changed: number): void => {
+    if (generation === changed) return;
+    generation = changed;
+    events.publish({ kind: 'glossary_changed', generation: changed });
+    refresh().catch((error: unknown) => {
+      logger.warn({ err: error }, 'the state of the Glossary cannot be read');
+    });
+  };
+
+  return {
+    jobs: createGlossaryJobs({ ...options, thread, onChanged: noteChange }),
+    reports: createGlossaryReports({ thread, files, languages, rules }),
+    actions: createGlossaryActions({ ...options, thread, files, onChanged: noteChange }),
+    check: createGlossaryCheck({
+      path,
+      summary: refresh,
+      damage: async () => await thread.damage(),
+      clock,
+    }),
+    diagnose: async (wanted, signal) => {
+      const { units, glossaryPath, languages: pair = languages(), withoutConstraints = false } = wanted;
+      try {
+        const request = { pair, rules: rules(), file: await files.find(glossaryPath), withoutConstraints };
+        const diagnoses = [];
+        let usedGeneration = Infinity;
+        for (let start = 0; start === 0 || start < units.length; start += UNITS_OF_CALL) {
+          const part = { ...request, units: units.slice(start, start + UNITS_OF_CALL) };
+          const answer = await thread.diagnose(part, { signal });
+          diagnoses.push(...answer.diagnoses);
+          // The Glossary can change between two parts: the caller hears of the oldest one, so that it can ask again.
+          usedGeneration = Math.min(usedGeneration, answer.generation);
+        }
+        return { generation: usedGeneration, diagnoses };
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw glossaryError(error);
+      }
+    },
+    generation: () => generation,
+    latestSummary: () => latest,
+    open: async () => {
+      try {
+        await refresh();
+      } catch (error) {
+        // A stop does not wait for this.
+        if (isOfClosedThread(error)) return;
+        logger.error({ err: error }, 'the Glossary cannot be used; its reports and actions answer 503');
+      }
+    },
+    close: async () => {
+      await thread.close().catch(() => undefined);
+      await owner.close();
+    },
+  };
+}
+
+/** MiB. A compiled Glossary of 50,000 terms takes about 60 of it; the memory of SQLite is not part of it. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 512 };
+
+function openGlossaryThread(path: string): Thread<GlossaryStore> {
+  return openThread<GlossaryStore>({
+    purpose: 'owns the Glossary',
+    module: new URL('./glossary-worker.ts', import.meta.url),
+    data: { path },
+    limits: THREAD_LIMITS,
+  });
+}

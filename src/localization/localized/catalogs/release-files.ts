@@ -1,0 +1,61 @@
+import { NOT_A_FILE, openFile, type OpenFile } from '../../../formats/byte-source.ts';
+import { closeSync, openSync } from 'node:fs';
+import { readLines } from '../../../platform/files/line-ranges.ts';
+
+export interface ReleaseFile {
+  readonly destination: string;
+  readonly official: string;
+  /** Where the patched file is; `null` when it is the official one. */
+  readonly patched: string | null;
+}
+
+export interface PartPlace {
+  /** The destination; each file in an archive follows it behind `!/`. */
+  readonly path: string;
+  readonly destination: string;
+  /** The names of the entries on the path, as the archives have them; empty for the file of the release itself. */
+  readonly entries: readonly string[];
+}
+
+/** Opens a file of the store or of the work folder. @throws Error of the system, or when it is not a file */
+export function openReleaseFile(path: string): OpenFile {
+  const file = openFile(path);
+  if (file === null) throw new Error(`${path} is ${NOT_A_FILE}`);
+  return file;
+}
+
+/** The name of a file without its folders and archives. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** A file of a release as a line of a list. */
+export function listLine({ destination, official, patched }: ReleaseFile): string {
+  return `${JSON.stringify([destination, official, patched])}\n`;
+}
+
+/**
+ * The files in a list, which is read again each time, so that only one chunk of it is in memory.
+ *
+ * @param path of a file with a {@link listLine} for each
+ */
+export function listedFiles(path: string): Iterable<ReleaseFile> {
+  return {
+    *[Symbol.iterator]() {
+      for (const line of linesOf(path)) {
+        const [destination, official, patched] = JSON.parse(line) as [string, string, string | null];
+        yield { destination, official, patched };
+      }
+    },
+  };
+}
+
+function* linesOf(path: string): Generator<string> {
+  const descriptor = openSync(path, 'r');
+  try {
+    for (const { bytes } of readLines(descriptor))
+      yield* bytes.toString('utf8', 0, bytes.length - 1).split('\n');
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,169 @@
+import type { GlobLists } from '../../../platform/config/glob-filter.ts';
+import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
+import type { UsableState } from '../../../domain/translation/unit-state.ts';
+import { countText } from '../../../domain/count-text.ts';
+import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
+import type { Blake3Hex } from '../../../domain/release/digest.ts';
+
+export interface FrozenContainer {
+  readonly destination: string;
+  readonly official: { readonly blake3: Blake3Hex; readonly size: number };
+  /**
+   * JSONL, one {@link FrozenEdit} a line, in the order of the parse index. It lies below the work folder of the task and
+   * is removed with it.
+   */
+  readonly editsPath: string;
+  readonly edits: number;
+  /** BLAKE3 over all that decides the bytes: patcher version, official BLAKE3, rules digest, edits in order. */
+  readonly patchKey: Blake3Hex;
+}
+
+/** One text to replace, with its exact place in the official object. */
+export interface FrozenEdit {
+  readonly unitId: string;
+  /** The path through archives, `!/` between levels; `null` outside of archives. */
+  readonly archiveEntry: string | null;
+  /** Unity object id, signed 64 bits, as decimal digits: JSON numbers cannot hold it. */
+  readonly pathId: string | null;
+  readonly fieldPath: string;
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface PublishPolicy extends GlobLists {
+  readonly minState: UsableState;
+  /** Least coverage, from 0 to 1. */
+  readonly minCoverage: number;
+}
+
+export interface BlockedUnit {
+  readonly destination: string;
+  readonly archiveEntry: string | null;
+  readonly unitId: string;
+  readonly taskId: string;
+  readonly checks: readonly string[];
+  readonly qaIdentity: string | null;
+}
+
+interface DestinationCoverage {
+  readonly destination: string;
+  readonly counts: PublishCounts;
+}
+
+export interface FrozenRelease {
+  readonly baseReleaseId: string;
+  /** Of the parse index. */
+  readonly generation: number;
+  /** Only those with edits, in the order of the parse index. */
+  readonly containers: readonly FrozenContainer[];
+  readonly counts: PublishCounts;
+  readonly excludedUnits: number;
+  readonly destinations: readonly DestinationCoverage[];
+  readonly blocked: readonly BlockedUnit[];
+  /**
+   * Units that the previous localized release has, whose source is the same and that this one has not, because their translation
+   * no longer suffices. Units that people have put on hold or skipped do not count. `null` when the texts of the previous
+   * release are not known.
+   */
+  readonly lostUnits: number | null;
+  /** SHA-256 of the file that the targets come from; `null` for stored targets. */
+  readonly translationFileSha256: string | null;
+}
+
+interface PublishBlocker {
+  readonly code: 'qa_blocked' | 'coverage_incomplete';
+  readonly message: string;
+  readonly count: number;
+}
+
+const NAMED_UNITS = 20;
+
+/** Everything that blocks the publication of a release. */
+export function blockersOf(
+  { counts, blocked }: FrozenRelease,
+  { minState, minCoverage }: PublishPolicy,
+): readonly PublishBlocker[] {
+  const blockers: PublishBlocker[] = [];
+  if (counts.blocked > 0) {
+    const named = blocked.slice(0, NAMED_UNITS).map(nameOf).join(', ');
+    blockers.push({
+      code: 'qa_blocked',
+      message: `${countText(counts.blocked, 'unit has', 'units have')} blocking findings: ${named}; correct what they name, accept the findings, or put units on hold`,
+      count: counts.blocked,
+    });
+  }
+  const coverage = coverageOf(counts);
+  if (counts.published === 0) {
+    blockers.push({
+      code: 'coverage_incomplete',
+      message: `no unit can be published: ${describe(counts, minState)}`,
+      count: 0,
+    });
+  } else if (coverage < minCoverage) {
+    blockers.push({
+      code: 'coverage_incomplete',
+      message: `${percent(coverage)} of the units can be published, and localized.minCoverage demands ${percent(minCoverage)}: ${describe(counts, minState)}`,
+      count: counts.published,
+    });
+  }
+  return blockers;
+}
+
+/**
+ * Refuses a release that must not be published.
+ *
+ * @param force waives incomplete coverage, never blocking findings, and not a file without a text that can be published
+ * @throws TaskError `qa_blocked`, `coverage_incomplete`
+ */
+export function requirePublishable(frozen: FrozenRelease, policy: PublishPolicy, force: boolean): void {
+  const isUseless = frozen.translationFileSha256 !== null && frozen.counts.published === 0;
+  const isWaived = force && !isUseless;
+  const blocker = blockersOf(frozen, policy).find(({ code }) => !isWaived || code !== 'coverage_incomplete');
+  if (blocker === undefined) return;
+  const { code, message } = blocker;
+  const remedy = isUseless
+    ? 'name a file with translations'
+    : 'translate more, lower the demand, or send force';
+  const advice = code === 'coverage_incomplete' ? `; ${remedy}` : '';
+  throw new TaskError(code, `${message}${advice}`, {
+    details: { counts: frozen.counts, blocked: frozen.blocked.map(blockedFields) },
+  });
+}
+
+/** A blocked unit as task results show it. */
+export function blockedFields({
+  destination,
+  archiveEntry,
+  unitId,
+  taskId,
+  checks,
+  qaIdentity,
+}: BlockedUnit): TaskResult {
+  return {
+    destination,
+    archive_entry: archiveEntry,
+    unit_id: unitId,
+    task_id: taskId,
+    codes: checks,
+    qa_identity: qaIdentity,
+  };
+}
+
+function nameOf({ unitId, checks, qaIdentity }: BlockedUnit): string {
+  return `${unitId} (${[...checks, ...(qaIdentity === null ? [] : [qaIdentity])].join(', ')})`;
+}
+
+function describe(counts: PublishCounts, minState: UsableState): string {
+  const all = [
+    `${counts.untranslated} untranslated`,
+    `${counts.stale} with a changed source`,
+    `${counts.below_min_state} not ${minState} yet`,
+    `${counts.held} on hold`,
+    `${counts.blocked} blocked`,
+  ];
+  return all.filter((each) => !each.startsWith('0 ')).join(', ') || 'there are no units';
+}
+
+function percent(part: number): string {
+  return `${Math.floor(part * 1000) / 10} %`;
+}

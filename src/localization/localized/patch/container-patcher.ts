@@ -1,0 +1,63 @@
+import { rm } from 'node:fs/promises';
+import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { LoadedRules } from '../../parse/rules/load-rules.ts';
+import type { PatchFileResult, PatchJob, PatchOutcome, PatchProgram } from './patch-file.ts';
+
+export interface ContainerPatcher {
+  /**
+   * Patches one container and checks the result: every edited unit reads back exactly, everything else is unchanged.
+   * After a failure nothing is at the output path.
+   *
+   * @throws the reason of the signal; an error with the code of errno when the output cannot be written
+   */
+  patch(job: PatchJob, signal: AbortSignal): Promise<PatchOutcome>;
+  close(): void;
+}
+
+/**
+ * Creates the patcher; its processes start with the first containers.
+ *
+ * @param options `rules`: those by which the official containers were parsed; `processes`: containers that are patched at a time;
+ *   `scratchDirectory`: for temporary files; `memoryBytes`: most resident memory of a process; `timeoutMs`: for one container
+ */
+export function createContainerPatcher(options: {
+  readonly rules: LoadedRules;
+  readonly processes: number;
+  readonly scratchDirectory: string;
+  readonly memoryBytes: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly program?: URL | PatchProgram;
+}): ContainerPatcher {
+  const pool = createIsolatedPool<LoadedRules, PatchJob, never, PatchFileResult>({
+    program: new URL('./patch-process.ts', import.meta.url),
+    ...options,
+    setup: options.rules,
+    names: {
+      work: 'patching',
+      timeoutSetting: 'parse.timeoutSeconds',
+      memorySetting: 'parse.memoryMebibytes',
+    },
+  });
+  return {
+    patch: async (job, signal) => {
+      let isPatched = false;
+      try {
+        const outcome = await pool.run(job, () => undefined, signal);
+        if (outcome.kind === 'failed') {
+          const { kind, code, message } = outcome;
+          return { kind, code, message, archiveEntry: null, fieldPath: null };
+        }
+        const { result } = outcome;
+        if (result.kind === 'unwritable')
+          throw Object.assign(new Error(result.message), { code: result.errno });
+        isPatched = result.kind === 'patched';
+        return result;
+      } finally {
+        if (!isPatched) await rm(job.outputPath, { force: true });
+      }
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,112 @@
+import { closeSync, openSync } from 'node:fs';
+import { fileSource } from '../../../../formats/byte-source.ts';
+import { patchFlatBuffer } from '../../../../formats/flatbuffers/patch-flatbuffer.ts';
+import { pieceChunks } from '../../../../formats/patch/output-pieces.ts';
+import { patchSqlite } from '../../../../formats/sqlite/patch-sqlite.ts';
+import { patchZip, type PatchEntry } from '../../../../formats/zip/patch-zip.ts';
+import { isTextFormat } from '../../../parse/container/collect-text.ts';
+import {
+  MAX_DEPTH,
+  readWhole,
+  tooDeep,
+  type ContainerScope,
+  type Part,
+} from '../../../parse/container/container-run.ts';
+import { chooseFormat } from '../../../parse/container/parse-container.ts';
+import { codecOf, schemaOf, scratchCopy } from '../../../parse/container/parse-tables.ts';
+import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
+import type { EditTree } from '../edits/edit-tree.ts';
+import { entryPart, entryPasswords } from '../edits/edited-parts.ts';
+import { checkOneLeaf, formOf, leafEdits, missing } from '../edits/leaf-edits.ts';
+import { placedError } from '../placed-error.ts';
+import { fieldFiles, patchedBytes, patchText, type PatchRun } from './patch-text.ts';
+import { patchUnity } from './patch-unity.ts';
+
+export type PatchContainer = (
+  scope: ContainerScope,
+  part: Part,
+  tree: EditTree,
+) => Generator<Uint8Array, void, undefined>;
+
+/**
+ * Patches a container: the innermost files first, each by the writer of its format. It walks the container as the parser
+ * does. The same container and the same edits give the same bytes.
+ *
+ * @returns the new bytes, made while they are taken
+ * @throws PlacedError for an edit that cannot be made, and for a container that cannot be read
+ */
+export const patchContainer: PatchContainer = (scope, container, tree) => {
+  const run: PatchRun = {
+    ...scope,
+    *patchPart(part, edits) {
+      try {
+        yield* patchAs(run, part, edits);
+      } catch (error) {
+        throw placedError(error, part.entry);
+      }
+    },
+  };
+  return run.patchPart(container, tree);
+};
+
+function* patchAs(run: PatchRun, part: Part, tree: EditTree): Generator<Uint8Array, void, undefined> {
+  if (part.depth > MAX_DEPTH) throw tooDeep();
+  const { rule, format } = chooseFormat(run, part);
+  if (format === 'zip') {
+    yield* patchArchive(run, part, rule, tree);
+    return;
+  }
+  if (format === 'unity' || format === 'serialized') {
+    yield* patchUnity(run, part, rule, tree);
+    return;
+  }
+  checkOneLeaf(tree);
+  const files = fieldFiles(run, { part, pathId: null }, rule);
+  const edits = (form: 'pointer' | 'dotted'): ReturnType<typeof leafEdits> =>
+    leafEdits(tree, { pathId: null, form }, files);
+  if (isTextFormat(format)) {
+    const patched = patchText(readWhole(run, part), format, edits(formOf(format)), {
+      rule,
+      limits: run.limits,
+    });
+    yield Buffer.from(patched);
+  } else if (format === 'flatbuffers') {
+    const options = { codecOf: codecOf(run, rule), limits: run.limits };
+    yield patchFlatBuffer(readWhole(run, part), schemaOf(rule), edits('dotted'), options);
+  } else if (format === 'sqlite') {
+    const copy = scratchCopy(run, part.source);
+    try {
+      patchSqlite(copy.path, edits('dotted'), run.limits);
+      yield* fileChunks(copy.path);
+    } finally {
+      copy.remove();
+    }
+  } else {
+    throw missing('', `the file has the format ${format}, in which no text is found`);
+  }
+}
+
+function* patchArchive(
+  run: PatchRun,
+  part: Part,
+  rule: CompiledRule,
+  tree: EditTree,
+): Generator<Uint8Array, void, undefined> {
+  if (tree.pathIds.length > 0) throw missing('', 'the edits name no entry of the archive');
+  const patches = new Map<string, PatchEntry>();
+  for (const [name, child] of tree.children) {
+    patches.set(name, (content) => patchedBytes(run, entryPart(part, name, content), child));
+  }
+  const passwordOf = entryPasswords(rule, part);
+  yield* pieceChunks(patchZip(part.source, patches, { passwordOf, limits: run.limits }));
+}
+
+function* fileChunks(path: string): Generator<Uint8Array, void, undefined> {
+  const descriptor = openSync(path, 'r');
+  try {
+    const source = fileSource(descriptor);
+    yield* pieceChunks([{ source, offset: 0, length: source.size }]);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,124 @@
+import type { Destination } from '../../../domain/release/destination.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { releaseTaskError } from '../../../releases/jobs/task-errors.ts';
+import type { KnownObject } from '../../../releases/records/entry-row.ts';
+import { callOf, implementJob, type Job } from '../../../engine/tasks/job.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
+import type { LocalizedChannel } from '../channel.ts';
+import { finishRollbacks, requireNotWithdrawn, withdrawalBlockers } from '../rollback/rollback-effect.ts';
+import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
+import { buildFiles, type PatchedFiles } from './build-files.ts';
+import { requireKnown } from './localized-revision.ts';
+import { readPatchManifest, type PatchedFile } from './patch-manifest.ts';
+import { LOCALIZED_PUBLISH_JOB, type PublishArguments } from './publish-job.ts';
+import { filesOf, markTasks, publishTexts, type AutomaticPublish } from './publish-texts.ts';
+import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
+import { checkPatches, stagePatches, type Replacements } from './stage-patches.ts';
+
+/**
+ * The task `localized-publish`: takes the inputs, builds the files that differ from the official ones, stores them, and
+ * publishes a release of the official entries with these replaced.
+ */
+export function createPublishTask(channel: LocalizedChannel): Job {
+  return implementJob(LOCALIZED_PUBLISH_JOB, async (context) => {
+    const { patch_manifest: path, dry_run: isDryRun } = context.args;
+    return await guarded(channel, context, async () => {
+      if (!isDryRun) requireNotWithdrawn(channel, context.args);
+      if (path === undefined) return await publishTexts(channel, context);
+      return await publishPatches(channel, path, context);
+    });
+  });
+}
+
+/** Publishes from the stored translations, as no person asked for. */
+export async function publishAutomatically(
+  channel: LocalizedChannel,
+  context: TaskContext,
+  automatic: AutomaticPublish,
+): Promise<TaskResult> {
+  const { args } = callOf(LOCALIZED_PUBLISH_JOB, { from_worker: true });
+  return await guarded(channel, context, async () => {
+    requireNotWithdrawn(channel, args);
+    return await publishTexts(channel, { ...context, args }, automatic);
+  });
+}
+
+/** Runs a publish after the rollbacks before it have ended. */
+async function guarded(
+  channel: LocalizedChannel,
+  { taskId }: TaskContext,
+  run: () => Promise<TaskResult>,
+): Promise<TaskResult> {
+  try {
+    await finishRollbacks(channel);
+    return await run();
+  } catch (error) {
+    throw awaitedTexts(channel, error) ?? publishTaskError(error);
+  } finally {
+    await channel.writer.removeStaging(taskId);
+  }
+}
+
+async function publishPatches(
+  channel: LocalizedChannel,
+  path: string,
+  context: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const { dry_run: isDryRun, localized_release_id: wantedId = null, resume: resumes = false } = context.args;
+  const { baseReleaseId, entries } = await readPatchManifest(channel.patchRoot(), path);
+  const base = requireBase(channel.releases);
+  requireSameBase(base, baseReleaseId);
+  requireKnown(
+    channel.catalogs,
+    base,
+    entries.map(({ destination }) => [destination]),
+  );
+  if (isDryRun) {
+    await checkPatches(channel.pool, channel.patchRoot(), entries, context);
+    return { dry_run: true, ...resultOf(base, entries), blockers: withdrawalBlockers(channel, context.args) };
+  }
+  const { replaced } = await buildFiles(
+    channel,
+    base,
+    async (_builders, staging) =>
+      givenFiles(channel, base, await stagePatches(channel, entries, staging, context)),
+    context,
+  );
+  const published = await publishContent(channel, { base, replaced, wantedId, resumes }, context);
+  // Nobody knows the texts of these files, so no task counts as published.
+  await markTasks(channel, null, context);
+  return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };
+}
+
+/** The given files whose bytes are not the official ones. Catalogs that a person has changed for them stay as they are. */
+function givenFiles(channel: LocalizedChannel, base: BaseRow, given: Replacements): PatchedFiles {
+  const objects = new Map<Destination, KnownObject>();
+  for (const [destination, object] of given) {
+    const official = channel.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const isKnown = official !== null && channel.objects.get(official) !== null;
+    if (isKnown && official !== object.blake3) objects.set(destination, object);
+  }
+  return { objects, areGiven: true };
+}
+
+function resultOf(base: BaseRow, entries: readonly PatchedFile[]): TaskResult {
+  return {
+    base_release_id: base.release_id,
+    patched_entries: entries.length,
+    patched_bytes: entries.reduce((sum, { size }) => sum + size, 0),
+    files: entries.slice(0, FILES_MAX).map(({ destination, size }) => ({ destination, size })),
+  };
+}
+
+const NOT_PREPARED: ReadonlySet<string> = new Set(['text_not_indexed', 'tasks_not_built']);
+
+/** The error of a publish that waits for texts. A large release is parsed for longer than the attempts of a task last. */
+function awaitedTexts({ isPreparing }: LocalizedChannel, error: unknown): TaskError | null {
+  if (!(error instanceof TaskError) || !NOT_PREPARED.has(error.code) || !isPreparing()) return null;
+  return new TaskError(error.code, error.message, { retryable: true, waits: true, cause: error });
+}
+
+function publishTaskError(error: unknown): unknown {
+  if (error instanceof ServiceError) return new TaskError(error.code, error.message, { cause: error });
+  return releaseTaskError(error);
+}

@@ -1,0 +1,189 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
+import { hit, type LocalizedChannel } from '../channel.ts';
+import {
+  blockedFields,
+  blockersOf,
+  requirePublishable,
+  type FrozenRelease,
+  type PublishPolicy,
+} from '../freeze/frozen-release.ts';
+import { withdrawalBlockers } from '../rollback/rollback-effect.ts';
+import { requireBase, type BaseRow } from './base-release.ts';
+import { buildContainers } from './build-containers.ts';
+import { buildFiles } from './build-files.ts';
+import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
+import type { PublishArguments } from './publish-job.ts';
+import type { Replacements } from './stage-patches.ts';
+
+export const WORK_FOLDER = 'localized';
+
+export interface AutomaticPublish {
+  /** The localized release with whose texts the new ones are compared; `null`: there is none. */
+  readonly previousReleaseId: string | null;
+  /** @throws TaskError when the texts must not be published automatically */
+  readonly require: (frozen: FrozenRelease) => void;
+}
+
+/**
+ * Publishes a release from stored translations, or from those of a file.
+ *
+ * @param automatic absent when someone asked for the publish
+ */
+export async function publishTexts(
+  channel: LocalizedChannel,
+  context: TaskContext<PublishArguments>,
+  automatic?: AutomaticPublish,
+): Promise<TaskResult> {
+  const { args } = context;
+  const base = requireBase(channel.releases);
+  const policy = policyOf(channel.policy(), args);
+  // The lane runs one publish at a time, so all that is there is of earlier ones.
+  const workDirectory = join(channel.dataDirectory, WORK_FOLDER);
+  await rm(workDirectory, { recursive: true, force: true });
+  await mkdir(workDirectory, { recursive: true, mode: 0o700 });
+  try {
+    const frozen = await channel.freezer.freeze(
+      {
+        baseReleaseId: base.release_id,
+        translationFile: args.translation_file ?? null,
+        policy,
+        previousReleaseId: automatic?.previousReleaseId ?? null,
+        workDirectory,
+      },
+      context,
+    );
+    hit(channel, 'localized.texts.frozen');
+    if (args.dry_run) {
+      const blockers = [...withdrawalBlockers(channel, args), ...blockersOf(frozen, policy)];
+      return {
+        ...dryRunOf(base, frozen, blockers),
+        unchanged: await isCurrentContent(channel, frozen, context),
+      };
+    }
+    requirePublishable(frozen, policy, args.force);
+    automatic?.require(frozen);
+    return await publishFrozen(channel, { base, frozen }, context);
+  } finally {
+    await rm(workDirectory, { recursive: true, force: true });
+  }
+}
+
+async function isCurrentContent(
+  { releases, freezer }: LocalizedChannel,
+  frozen: FrozenRelease,
+  { args, signal }: TaskContext<PublishArguments>,
+): Promise<boolean> {
+  const current = releases.current('localized');
+  if (current?.state !== 'current') return false;
+  const { release_id: releaseId } = current;
+  if ((args.localized_release_id ?? releaseId) !== releaseId) return false;
+  return await freezer.isRecordedAs(frozen, releaseId, signal);
+}
+
+async function publishFrozen(
+  channel: LocalizedChannel,
+  { base, frozen }: { readonly base: BaseRow; readonly frozen: FrozenRelease },
+  context: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const { containers } = frozen;
+  const { patched, replaced } = await buildFiles(
+    channel,
+    base,
+    async (builders, staging) => {
+      channel.patched.forgetLost();
+      const built = await buildContainers(channel, builders, containers, staging, context);
+      hit(channel, 'localized.containers.patched');
+      return { ...built, areGiven: false };
+    },
+    context,
+  );
+  const published = await publishContent(
+    channel,
+    {
+      base,
+      replaced,
+      wantedId: context.args.localized_release_id ?? null,
+      resumes: context.args.resume ?? false,
+      beforeCurrent: async (releaseId) => {
+        await channel.freezer.record(frozen, releaseId, context.signal);
+        hit(channel, 'localized.texts.recorded');
+      },
+    },
+    context,
+  );
+  await markTasks(channel, published.release.release_id, context);
+  hit(channel, 'localized.tasks.marked');
+  return {
+    ...publishedFields(published),
+    ...coverageFields(frozen.counts),
+    base_release_id: base.release_id,
+    containers: containers.length,
+    built_containers: patched.built,
+    reused_containers: containers.length - patched.built,
+    checked: patched.checked,
+    ...filesOf(replaced),
+  };
+}
+
+/**
+ * Marks the tasks of a release as published. The release is current already, so a failure is only logged: the next publish marks
+ * them.
+ *
+ * @param releaseId `null` for a release whose texts are not known
+ */
+export async function markTasks(
+  { texts }: LocalizedChannel,
+  releaseId: string | null,
+  context: TaskContext,
+): Promise<void> {
+  try {
+    await texts.markPublished(releaseId);
+  } catch (error) {
+    context.log('warn', `the tasks of the release are not marked as published: ${messageOf(error)}`, {});
+  }
+}
+
+function policyOf(
+  configured: PublishPolicy,
+  { min_state: minState, include }: PublishArguments,
+): PublishPolicy {
+  return {
+    ...configured,
+    ...(minState === undefined ? {} : { minState }),
+    ...(include === undefined ? {} : { include: [include] }),
+  };
+}
+
+function dryRunOf(base: BaseRow, frozen: FrozenRelease, blockers: TaskResult['blockers']): TaskResult {
+  return {
+    dry_run: true,
+    base_release_id: base.release_id,
+    ...coverageFields(frozen.counts),
+    blockers,
+    blocked_units: frozen.blocked.map(blockedFields),
+    containers: frozen.containers.length,
+    files: frozen.containers
+      .slice(0, FILES_MAX)
+      .map(({ destination, edits }) => ({ destination, edited_units: edits })),
+    destinations: frozen.destinations.slice(0, FILES_MAX).map(({ destination, counts }) => ({
+      destination,
+      ...coverageFields(counts),
+    })),
+  };
+}
+
+function coverageFields(counts: PublishCounts): TaskResult {
+  return { coverage: coverageOf(counts), units: counts };
+}
+
+/** The files of a release that are not official ones, as results of tasks show them. */
+export function filesOf(replaced: Replacements): TaskResult {
+  return {
+    replaced_entries: replaced.size,
+    files: Array.from(replaced, ([destination, { size }]) => ({ destination, size })).slice(0, FILES_MAX),
+  };
+}

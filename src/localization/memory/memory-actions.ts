@@ -1,0 +1,99 @@
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import type { Caller } from '../../contract/actions/control-scopes.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
+import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import type { TaskResult } from '../../engine/tasks/task.ts';
+import { memoryActionError, refusalError } from './memory-failure.ts';
+import type { MemoryThread } from './memory-worker.ts';
+import { blockingFindings } from './target-check.ts';
+
+interface MemoryActionDependencies {
+  readonly thread: MemoryThread;
+  readonly engine: ActionEngine;
+  readonly clock: Clock;
+}
+
+/** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
+export function createMemoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
+  const { engine } = dependencies;
+  return [
+    defineAction(engine, 'translation-memory-confirm', {
+      run: async (body, caller) => await withActionErrors(() => confirmRecord(dependencies, body, caller)),
+    }),
+    defineAction(engine, 'translation-memory-resolve-conflict', {
+      run: async (body, caller) => await withActionErrors(() => resolveConflict(dependencies, body, caller)),
+    }),
+  ];
+}
+
+async function confirmRecord(
+  { thread, clock }: MemoryActionDependencies,
+  body: BodyOf<'translation-memory-confirm'>,
+  { tokenId }: Caller,
+): Promise<TaskResult> {
+  const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
+  const record = await thread.record({ path, recordId: record_id });
+  if (record !== null && record.state !== 'trusted') refuseBlocked(record);
+  const confirmed = await thread.confirm({
+    path,
+    record_id,
+    reviewer,
+    tokenId,
+    reason: reason === '' ? null : reason,
+    supersede_record_id: body.supersede_record_id ?? null,
+    force: body.force ?? false,
+    at: unixSeconds(clock),
+  });
+  if (!confirmed.ok) throw refusalError(confirmed.error);
+  return { ...confirmed.value };
+}
+
+async function resolveConflict(
+  { thread, clock }: MemoryActionDependencies,
+  body: BodyOf<'translation-memory-resolve-conflict'>,
+  { tokenId }: Caller,
+): Promise<TaskResult> {
+  const {
+    winner_record_id,
+    expected_trusted_record_ids,
+    reviewer,
+    reason,
+    translation_memory_path: path = null,
+  } = body;
+  const resolved = await thread.resolve({
+    path,
+    winner_record_id,
+    expected_trusted_record_ids,
+    reviewer,
+    tokenId,
+    reason,
+    at: unixSeconds(clock),
+  });
+  if (!resolved.ok) throw refusalError(resolved.error);
+  return { ...resolved.value };
+}
+
+/** @throws ServiceError `qa_blocked` */
+function refuseBlocked(record: MemoryRecord): void {
+  const findings = blockingFindings({
+    source: record.source_text,
+    target: record.target_text,
+    sourceLanguage: record.source_language,
+    targetLanguage: record.target_language,
+  });
+  if (findings.length === 0) return;
+  throw new ServiceError(
+    'qa_blocked',
+    `the target of ${record.record_id} has blocking findings: ${findings.join('; ')}; confirm a record with a corrected target`,
+  );
+}
+
+async function withActionErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw memoryActionError(error);
+  }
+}

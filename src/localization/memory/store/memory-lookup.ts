@@ -1,0 +1,142 @@
+import { judgeExact } from '../../../domain/memory/exact-match.ts';
+import {
+  fuzzyMatcher,
+  numbersMatch,
+  similarLengths,
+  widthMatch,
+} from '../../../domain/memory/inexact-match.ts';
+import { orderMatches, type MatchRecord, type MemoryMatch } from '../../../domain/memory/memory-match.ts';
+import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
+import { comparedCodePoints, foldWidth } from '../../../domain/memory/normalize-text.ts';
+import { searchedTrigrams } from '../../../domain/memory/trigrams.ts';
+import type { ReadableDatabase } from '../../other-database.ts';
+import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
+import { anyOf, candidates, createTrigramChoice } from './text-index.ts';
+import { identityBytes, sourceKeysOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
+
+/** A text to look up. */
+export interface MemoryLookup extends LanguagePair {
+  readonly source_text: string;
+  readonly context: Readonly<Record<string, string>>;
+  /**
+   * `trusted` finds confirmed records with an equal source. `exact` finds candidates too, and is fast when the context or a default
+   * record decides. `all` finds similar ones, too.
+   */
+  readonly depth: 'trusted' | 'exact' | 'all';
+  readonly limit: number;
+}
+
+/** Finds the matches of a text, the best first. */
+export type FindMatches = (lookup: MemoryLookup) => MemoryMatch[];
+
+/** Longest text, in code points, to which similar ones are searched. Longer ones match when they are equal. */
+const LONGEST_FUZZY = 2000;
+/** Most records of other contexts, and of one variant, that are looked at. */
+const MOST_VARIANTS = 64;
+
+/** Creates the lookup of a file. */
+export function createMemoryLookup(database: ReadableDatabase): FindMatches {
+  const findExact = createExactLookup(database);
+  const findVariants = createVariantLookup(database);
+  const findSimilar = createSimilarLookup(database);
+  return (lookup) => {
+    const keys = sourceKeysOf(lookup, lookup.source_text, lookup.context);
+    const exact = findExact(keys, lookup);
+    if (lookup.depth !== 'all') return orderMatches(exact).slice(0, lookup.limit);
+    const found = new Map<string, MemoryMatch>();
+    for (const match of [...exact, ...findVariants(keys, lookup), ...findSimilar(keys, lookup)]) {
+      if (!found.has(match.record.record_id)) found.set(match.record.record_id, match);
+    }
+    return orderMatches([...found.values()]).slice(0, lookup.limit);
+  };
+}
+
+type Finder = (keys: SourceKeys, lookup: MemoryLookup) => MemoryMatch[];
+
+function createExactLookup(database: ReadableDatabase): Finder {
+  const own = database.prepare(
+    `SELECT ${MATCH_COLUMNS} FROM record r WHERE identity = ? AND state = 'trusted' LIMIT ${MOST_VARIANTS}`,
+  );
+  const defaults = database.prepare(
+    `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND is_default = 1 LIMIT ${MOST_VARIANTS}`,
+  );
+  const all = database.prepare(
+    `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND state = ? LIMIT ?`,
+  );
+  const known = database.prepare(`SELECT 1 FROM record WHERE source_key = ? AND state = 'trusted' LIMIT 1`);
+  return (keys, lookup) => {
+    const { normalized, contextKey, sourceKey } = keys;
+    const { depth, limit } = lookup;
+    if (depth === 'trusted' && known.get(sourceKey) === undefined) return [];
+    const equal = (rows: readonly Record<string, unknown>[]): MatchRecord[] =>
+      rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
+    const sameContext = contextKey === '' ? [] : equal(own.all(identityBytes(lookup, keys)));
+    const deciding = sameContext.length > 0 ? sameContext : equal(defaults.all(sourceKey));
+    if (depth !== 'all' && deciding.length > 0) {
+      return judgeExact({ contextKey, records: deciding, isComplete: true });
+    }
+    const trusted = all.all(sourceKey, 'trusted', MOST_VARIANTS + 1);
+    const records = new Map<string, MatchRecord>();
+    const candidates = depth === 'trusted' ? [] : equal(all.all(sourceKey, 'candidate', limit));
+    const others = [...equal(trusted), ...candidates];
+    for (const record of [...deciding, ...equal(defaults.all(sourceKey)), ...others]) {
+      records.set(record.record_id, record);
+    }
+    return judgeExact({
+      contextKey,
+      records: [...records.values()],
+      isComplete: trusted.length <= MOST_VARIANTS,
+    });
+  };
+}
+
+function createVariantLookup(database: ReadableDatabase): Finder {
+  const select = (condition: string) =>
+    database.prepare(
+      `SELECT ${MATCH_COLUMNS} FROM record r
+       WHERE ${condition} AND state IN ('trusted', 'candidate') LIMIT ${MOST_VARIANTS}`,
+    );
+  // A source whose width differs from none has one key for both.
+  const byWidth = [select('width_key = ? AND width_key <> source_key'), select('source_key = ?')];
+  const byNumbers = select('numbers_key = ?');
+  return ({ normalized, sourceKey }, lookup) => {
+    const { widthKey, numbersKey } = variantKeysOf(lookup, normalized);
+    const folded = foldWidth(normalized);
+    const other = (record: MatchRecord): boolean => record.source_text !== normalized;
+    const width = byWidth
+      // Records with the same source are left out below.
+      .filter((_, index) => index === 0 || widthKey !== sourceKey)
+      .flatMap((statement) => statement.all(widthKey))
+      .map(matchRecordOf)
+      .filter((record) => other(record) && foldWidth(record.source_text) === folded)
+      .map((record) => widthMatch(record));
+    const numbered = numbersKey === null ? [] : byNumbers.all(numbersKey).map(matchRecordOf).filter(other);
+    const numbers = numbered
+      .map((record) => numbersMatch(normalized, record))
+      .filter((match) => match !== null);
+    return [...width, ...numbers];
+  };
+}
+
+function createSimilarLookup(database: ReadableDatabase): Finder {
+  const choose = createTrigramChoice(database);
+  const select = database.prepare(
+    `SELECT ${MATCH_COLUMNS} FROM (${candidates('source_search')}) s CROSS JOIN record r ON r.id = s.rowid
+     WHERE r.length BETWEEN ? AND ? AND r.state IN ('trusted', 'candidate')
+       AND r.pair_id = (SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?)`,
+  );
+  return ({ normalized, contextKey }, { source_language, target_language }) => {
+    const { length } = comparedCodePoints(normalized);
+    if (length > LONGEST_FUZZY) return [];
+    const trigrams = choose(searchedTrigrams(normalized));
+    const { least, most } = similarLengths(length);
+    const match = fuzzyMatcher(normalized, contextKey);
+    const matches: MemoryMatch[] = [];
+    for (const row of select.iterate(anyOf(trigrams), least, most, source_language, target_language)) {
+      const record = matchRecordOf(row);
+      const found = record.source_text === normalized ? null : match(record);
+      if (found !== null) matches.push(found);
+    }
+    return matches;
+  };
+}

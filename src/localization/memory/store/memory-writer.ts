@@ -1,0 +1,186 @@
+import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domain/memory/memory-record.ts';
+import { comparedCodePoints } from '../../../domain/memory/normalize-text.ts';
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
+import { prepareInsert } from '../../../engine/database/insert-row.ts';
+import type { Database } from '../../../engine/database/sqlite-database.ts';
+import { createPairIds } from './pair-ids.ts';
+import { createTally } from './tally.ts';
+import { prefixOf } from './text-index.ts';
+import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
+
+/** A translation that may become a record. */
+export interface ProposedRecord extends LanguagePair {
+  /** The id of the record if a new one is made: `tm_` and a ULID. */
+  readonly record_id: string;
+  readonly source_text: string;
+  readonly target_text: string;
+  readonly context: Readonly<Record<string, string>>;
+  readonly provenance: MemoryProvenance;
+  /** The author of the translation; left out when nobody knows it. */
+  readonly author?: TargetAuthor;
+}
+
+/** The outcome of one proposed translation. */
+export type ProposalOutcome =
+  | { readonly outcome: 'added'; readonly record_id: string; readonly state: 'candidate' }
+  /** A record with the same identity and target exists; its use was counted. */
+  | { readonly outcome: 'known'; readonly record_id: string; readonly state: MemoryState }
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+/** A record with the identity and the target of a proposal. */
+export interface KnownRecord {
+  readonly record_id: string;
+  readonly state: MemoryState;
+}
+
+/** Writes new records, and counts the use of known ones. */
+export interface MemoryWriter {
+  /**
+   * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
+   * The transaction need not survive the machine: candidates are copies of targets that are stored elsewhere, and the commit
+   * that makes one trusted waits for the disk. The text indexes know the new records later.
+   *
+   * @param at Unix seconds
+   * @param countsUse whether the proposal of a known record is a use of it
+   * @returns one outcome for each, in their order
+   */
+  propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
+  /** The records that {@link propose} would know; `null` where it would add one. */
+  known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[];
+  /** Counts one use of each record. */
+  countUse(recordIds: readonly string[], at: number): void;
+}
+
+/** Longest text of a record, in UTF-16 units. */
+const LONGEST_TEXT = 65_536;
+/** UTF-16 code units of each part of a provenance; that of a name in a request. */
+const LONGEST_NAME = 4096;
+/** Longest context of a record as JSON, in UTF-16 units. */
+const LONGEST_CONTEXT = 65_536;
+
+/** Creates the writer of a file. */
+export function createMemoryWriter(database: Database): MemoryWriter {
+  const insert = createInsert(database);
+  const pairIdOf = createPairIds(database);
+  const tally = createTally(database);
+  const same = database.prepare(
+    `SELECT record_id, state, target_text FROM record
+     WHERE source_key = ? AND state IN ('candidate', 'trusted', 'superseded', 'rejected') AND context_key = ?
+       AND identity = ? AND target_key = ?`,
+  );
+  const use = database.prepare(
+    'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
+  );
+
+  const knownOf = (
+    { sourceKey, contextKey }: SourceKeys,
+    { identity, targetKey, target }: ReturnType<typeof ownKeysOf>,
+  ): KnownRecord | null => {
+    const rows = same.all(sourceKey, contextKey, identity, targetKey);
+    const row = rows.find((each) => normalText(each['target_text'] as string) === target);
+    if (row === undefined) return null;
+    return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
+  };
+  const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
+    const reason = whyRefused(proposal);
+    if (reason !== null) return { outcome: 'refused', reason };
+    const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+    const own = ownKeysOf(proposal, keys);
+    const known = knownOf(keys, own);
+    if (known !== null) {
+      if (countsUse) use.run(at, known.record_id);
+      return { outcome: 'known', ...known };
+    }
+    const pairId = pairIdOf(proposal);
+    insert(proposal, keys, own, pairId, at);
+    tally.add(pairId, 'candidate', 1);
+    return { outcome: 'added', record_id: proposal.record_id, state: 'candidate' };
+  };
+
+  return {
+    propose: (proposals, at, countsUse = true) =>
+      database.transaction(() => proposals.map((proposal) => proposeOne(proposal, at, countsUse)), {
+        durable: false,
+      }),
+    known: (proposals) =>
+      proposals.map((proposal) => {
+        if (whyRefused(proposal) !== null) return null;
+        const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+        return knownOf(keys, ownKeysOf(proposal, keys));
+      }),
+    countUse: (recordIds, at) => {
+      database.transaction(
+        () => {
+          for (const id of recordIds) use.run(at, id);
+        },
+        { durable: false },
+      );
+    },
+  };
+}
+
+function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys) {
+  const target = normalText(proposal.target_text);
+  return { identity: identityBytes(proposal, keys), target, targetKey: targetKeyOf(target) };
+}
+
+function createInsert(
+  database: Database,
+): (
+  record: ProposedRecord,
+  keys: SourceKeys,
+  own: ReturnType<typeof ownKeysOf>,
+  pairId: number,
+  at: number,
+) => void {
+  const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
+    target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id author_kind author_token_id created_at`;
+  const insert = prepareInsert(database, 'record', columns.split(/\s+/));
+  return (record, { normalized, sourceKey, contextKey }, own, pairId, at) => {
+    const { provenance } = record;
+    const { widthKey, numbersKey } = variantKeysOf(record, normalized);
+    insert({
+      record_id: record.record_id,
+      pair_id: pairId,
+      state: 'candidate',
+      length: comparedCodePoints(normalized).length,
+      source_key: sourceKey,
+      width_key: widthKey,
+      numbers_key: numbersKey,
+      target_key: own.targetKey,
+      identity: own.identity,
+      context_key: contextKey,
+      source_text: normalized,
+      target_text: record.target_text,
+      source_prefix: prefixOf(normalized),
+      target_prefix: prefixOf(own.target),
+      context: JSON.stringify(record.context),
+      origin: provenance.origin,
+      provider: provenance.provider,
+      provider_run_id: provenance.provider_run_id,
+      task_id: provenance.task_id,
+      unit_id: provenance.unit_id,
+      release_id: provenance.release_id,
+      author_kind: record.author?.kind ?? null,
+      author_token_id: record.author?.tokenId ?? null,
+      created_at: at,
+    });
+  };
+}
+
+/** Refuses texts that are empty or too long, and those that SQLite would not return unchanged. */
+function whyRefused({ source_text, target_text, context, provenance }: ProposedRecord): string | null {
+  for (const [name, text] of Object.entries({ source_text, target_text })) {
+    if (text === '') return `${name} is empty`;
+    if (text.length > LONGEST_TEXT) return `${name} has more than ${LONGEST_TEXT} characters`;
+    if (!text.isWellFormed()) return `${name} has half of a surrogate pair`;
+    if (text.includes('\0')) return `${name} has a NUL character`;
+  }
+  for (const [name, text] of Object.entries(provenance)) {
+    if (text === null || text.length <= LONGEST_NAME) continue;
+    return `${name} has more than ${LONGEST_NAME} characters`;
+  }
+  const json = JSON.stringify(context);
+  return json.length > LONGEST_CONTEXT ? `the context has more than ${LONGEST_CONTEXT} characters` : null;
+}

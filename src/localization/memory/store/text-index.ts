@@ -1,0 +1,105 @@
+import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
+import { TRIGRAM_LENGTH, rarestTrigrams, trigramsOf } from '../../../domain/memory/trigrams.ts';
+import { normalText } from '../../../domain/text/normal-text.ts';
+import type { Database } from '../../../engine/database/sqlite-database.ts';
+import type { ReadableDatabase } from '../../other-database.ts';
+
+/** Trigrams of one fuzzy search: enough to find 99 of 100 texts that are 75 % similar. */
+const SEARCHED_TRIGRAMS = 8;
+/** Most records to which the trigrams of one fuzzy search lead together: to read and compare them takes some 20 ms. */
+const MOST_SIMILAR = 4000;
+/** Most records that one search looks at, where a single trigram leads to more, so that its time is bounded on any data. */
+const MOST_CANDIDATES = 20_000;
+/** Most trigrams of a searched text that a concordance looks for; the candidates are compared in full. */
+const CONCORDANCE_TRIGRAMS = 32;
+
+/** Most records, the newest of those that are not yet indexed, that a search reads without the index. */
+const MOST_UNINDEXED = 2000;
+
+/**
+ * Indexes the texts of records that are not yet indexed, the oldest first, in one transaction. It need not survive the machine:
+ * the next step indexes the same records again.
+ *
+ * @param most how many records at most
+ * @returns how many it indexed
+ */
+export type IndexTexts = (most: number) => number;
+
+/** Creates the writer of the text indexes of a file. */
+export function createTextIndexWriter(database: Database): IndexTexts {
+  const unindexed = database.prepare(
+    `SELECT id, source_text, target_text FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id LIMIT ?`,
+  );
+  const advance = database.prepare('UPDATE indexed_texts SET last_id = ?');
+  const addSource = database.prepare('INSERT INTO source_search (rowid, text) VALUES (?, ?)');
+  const addTarget = database.prepare('INSERT INTO target_search (rowid, text) VALUES (?, ?)');
+  const count = database.prepare(
+    `INSERT INTO trigram (trigram, records) VALUES (?, ?)
+     ON CONFLICT (trigram) DO UPDATE SET records = records + excluded.records`,
+  );
+  const indexAll = (rows: ReturnType<typeof unindexed.all>): void => {
+    const added = new Map<string, number>();
+    for (const row of rows) {
+      const id = row['id'] as number;
+      const folded = foldForSearch(row['source_text'] as string);
+      addSource.run(id, folded);
+      addTarget.run(id, foldForSearch(normalText(row['target_text'] as string)));
+      for (const trigram of trigramsOf(folded)) added.set(trigram, (added.get(trigram) ?? 0) + 1);
+    }
+    // In the order of the table: neighbours are in one page.
+    for (const trigram of [...added.keys()].sort()) count.run(trigram, added.get(trigram) ?? 0);
+  };
+  return (most) =>
+    database.transaction(
+      () => {
+        const rows = unindexed.all(most);
+        const last = rows.at(-1);
+        if (last === undefined) return 0;
+        indexAll(rows);
+        advance.run(last['id'] as number);
+        return rows.length;
+      },
+      { durable: false },
+    );
+}
+
+/** The first code points of a folded text: short texts are searched by them. */
+export function prefixOf(text: string): string {
+  const points = codePointsOf(foldForSearch(text)).slice(0, TRIGRAM_LENGTH - 1);
+  return String.fromCodePoint(...points);
+}
+
+/** Chooses, among trigrams of a source, those by which similar sources are found. */
+export function createTrigramChoice(
+  database: ReadableDatabase,
+): (trigrams: readonly string[]) => readonly string[] {
+  const read = database.prepare(
+    'SELECT trigram, records FROM trigram WHERE trigram IN (SELECT value FROM json_each(?))',
+  );
+  return (trigrams) => {
+    const rows = read.all(JSON.stringify(trigrams));
+    const frequencies = new Map(rows.map((row) => [row['trigram'] as string, row['records'] as number]));
+    return rarestTrigrams(frequencies, { count: SEARCHED_TRIGRAMS, records: MOST_SIMILAR });
+  };
+}
+
+/** The expression that finds texts with any of some trigrams, and no text without trigrams. */
+export function anyOf(trigrams: readonly string[]): string {
+  return trigrams.length === 0 ? quoted('') : trigrams.map(quoted).join(' OR ');
+}
+
+/** The expression that finds texts which may contain a folded text of at least three code points. */
+export function allOf(folded: string): string {
+  return trigramsOf(folded).slice(0, CONCORDANCE_TRIGRAMS).map(quoted).join(' AND ');
+}
+
+/** The query for the candidates of an expression, as ids. The newest records that are not yet indexed are candidates of every one. */
+export function candidates(table: 'source_search' | 'target_search'): string {
+  return `SELECT rowid FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ${MOST_CANDIDATES})
+    UNION ALL SELECT id FROM
+      (SELECT id FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id DESC LIMIT ${MOST_UNINDEXED})`;
+}
+
+function quoted(trigram: string): string {
+  return `"${trigram.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,88 @@
+import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
+
+/** Version of the parser. Containers are parsed again when it changes. */
+export const PARSER_VERSION = '3';
+
+export const UNIT_ID_BYTES = 16;
+export const SOURCE_DIGEST_BYTES = 32;
+
+export interface PartLocation {
+  /** The path through archives, `!/` between levels; `null` outside of archives. */
+  readonly archiveEntry: string | null;
+  /** Unity object id, signed 64 bits. */
+  readonly pathId: bigint | null;
+  readonly classId: number | null;
+  readonly format: string;
+}
+
+/** Whether two places are in the same file or object. */
+export function isSamePart(left: PartLocation, right: PartLocation): boolean {
+  return (
+    left.archiveEntry === right.archiveEntry &&
+    left.pathId === right.pathId &&
+    left.classId === right.classId &&
+    left.format === right.format
+  );
+}
+
+export interface ParsedUnit extends PartLocation {
+  readonly fieldPath: string;
+  /** The path inside the container with stable names in place of hashes, object ids and indexes. */
+  readonly keyPath: string;
+  /** {@link UNIT_ID_BYTES}: BLAKE3 of the container's stable name and the key path. */
+  readonly unitId: Uint8Array;
+  /** {@link SOURCE_DIGEST_BYTES}: BLAKE3 of the source text. */
+  readonly sourceDigest: Uint8Array;
+  readonly sourceText: string;
+  readonly speaker: string | null;
+  readonly scene: string | null;
+}
+
+export interface ParseIssue extends PartLocation {
+  readonly fieldPath: string | null;
+  readonly code: ParseErrorCode;
+  readonly message: string;
+}
+
+/** Why a string or a file is not a text unit, and what that means. */
+export const SKIP_REASONS = {
+  no_source_script: 'The string has no character of the source script (`parse.sourceScript`).',
+  field_not_selected: 'The `include` and `exclude` globs of the rule do not select the field of the string.',
+  binary: 'The file or the field holds pictures, sound, programs or other bytes without text.',
+  not_a_table: 'The object of a SQLite database is a view, a virtual table or internal.',
+  unknown_format: 'Neither the first bytes nor the name of the file show a format that Slipway reads.',
+  skipped_by_rule: 'A rule has the format `skip` for the file or the field.',
+  errors_not_listed: 'The container has more errors than the report lists of one container.',
+} as const satisfies Record<string, string>;
+
+export type SkipReason = keyof typeof SKIP_REASONS;
+
+export interface ContainerOutcome {
+  readonly status: 'parsed' | 'partial' | 'unsupported' | 'failed';
+  readonly format: string;
+  readonly issues: readonly ParseIssue[];
+  readonly skipped: Readonly<Partial<Record<SkipReason, number>>>;
+}
+
+/** The outcome of a container of which nothing could be read. */
+export function failedContainer(code: ParseErrorCode, message: string, format = 'unknown'): ContainerOutcome {
+  const location = { archiveEntry: null, pathId: null, classId: null, format, fieldPath: null };
+  return { status: 'failed', format, issues: [{ ...location, code, message }], skipped: {} };
+}
+
+/** The mark between the parts of a stored key path. Unit ids are digests of the path, so it must never change. */
+const SEPARATOR = '\0';
+
+/**
+ * Joins the parts of a key path: the stable name of the entry, that of the object in it, and the stable path of the field.
+ *
+ * @param parts the last one is empty for the beginning of the paths of an object
+ */
+export function joinKeyPath(parts: readonly (string | number | bigint)[]): string {
+  return parts.join(SEPARATOR);
+}
+
+/** The parts of a key path for a reader; joined again they give the same path. */
+export function keyPathParts(keyPath: string): string[] {
+  return keyPath.split(SEPARATOR);
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../../../platform/errors.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import { usageError } from '../../../platform/terminal/usage-error.ts';
+import { destinationKeys } from '../container/destination-keys.ts';
+import { createContainerParser } from '../process/container-parser.ts';
+import { jsonPrinter } from './json-printer.ts';
+import { parseFiles, type ContainerSink } from './parse-files.ts';
+import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
+import { type ParsePrinter, addOutcome, emptyTotals, type ParseTotals } from './parse-printer.ts';
+import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
+import { readRulesFile, type RulesFile } from './read-rules-file.ts';
+import { textPrinter } from './text-printer.ts';
+
+interface ParseOutput {
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+}
+
+interface ParseIo {
+  readonly stdout: ParseOutput;
+  readonly stderr: ParseOutput;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs `slipway parse`: shows the text units of a file or of a release folder, without a daemon.
+ *
+ * @param argv the command line after `parse`
+ * @returns one of {@link PARSE_EXITS}
+ */
+export async function runParse(argv: readonly string[], io: ParseIo): Promise<number> {
+  const parsed = parseParseOptions(argv);
+  if (!parsed.ok) {
+    io.stderr.write(usageError('slipway parse', parsed.error));
+    return PARSE_EXITS.usage;
+  }
+  if (parsed.value === 'help') {
+    io.stdout.write(PARSE_USAGE);
+    return PARSE_EXITS.ok;
+  }
+  const options = parsed.value;
+  const rules = await readRulesFile(options.rules);
+  if (!rules.ok) return refuse(io, rules.error);
+  try {
+    const files = await listReleaseFiles(options.path, options.destination, io.signal);
+    if (!files.ok) return refuse(io, [files.error]);
+    const totals = await printUnits(files.value, rules.value, options, io);
+    return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
+  } catch (error) {
+    if (error instanceof OutputError) return outputFailed(io, error.cause);
+    if (!io.signal.aborted) throw error;
+    io.stderr.write('slipway parse: interrupted\n');
+    return PARSE_EXITS.interrupted;
+  }
+}
+
+async function printUnits(
+  files: readonly ReleaseFile[],
+  { configuration, rules }: RulesFile,
+  { json, limit }: ParseOptions,
+  { stdout, clock, signal }: ParseIo,
+): Promise<ParseTotals> {
+  const startedAt = clock.monotonic();
+  const printer = json ? jsonPrinter : textPrinter;
+  const totals = emptyTotals();
+  const print = async (text: string): Promise<void> => {
+    if (text !== '') await written(stdout, text, signal);
+  };
+  const scratchDirectory = await mkdtemp(join(tmpdir(), 'slipway-parse-'));
+  const processes = Math.min(configuration.processes, Math.max(1, files.length));
+  const parser = createContainerParser({
+    rules,
+    processes,
+    memoryBytes: configuration.memoryMebibytes * 1024 * 1024,
+    timeoutMs: configuration.timeoutSeconds * 1000,
+    scratchDirectory,
+    clock,
+  });
+  try {
+    const keys = destinationKeys(
+      () => files.values().map(({ destination }) => destination),
+      configuration.stableNames,
+    );
+    const sink = createSink(printer, totals, limit ?? Infinity, print);
+    await parseFiles({ files, keys, parser, processes }, sink, signal);
+  } finally {
+    parser.close();
+    await rm(scratchDirectory, { recursive: true, force: true });
+  }
+  await print(printer.summary(totals, (clock.monotonic() - startedAt) / 1000));
+  return totals;
+}
+
+function createSink(
+  printer: ParsePrinter,
+  totals: ParseTotals,
+  limit: number,
+  print: (text: string) => Promise<void>,
+): ContainerSink {
+  let left = limit;
+  let units = 0;
+  let isFirst = true;
+  return {
+    units: async (destination, found) => {
+      units += found.length;
+      const shown = found.slice(0, left);
+      left -= shown.length;
+      totals.hidden += found.length - shown.length;
+      if (shown.length === 0) return;
+      const text = printer.units(destination, shown, isFirst);
+      isFirst = false;
+      await print(text);
+    },
+    outcome: async (destination, outcome) => {
+      addOutcome(totals, outcome, units);
+      const text = printer.outcome(destination, outcome, units, isFirst);
+      units = 0;
+      isFirst = true;
+      await print(text);
+    },
+  };
+}
+
+/** The output did not take the text; the cause says why. */
+class OutputError extends Error {}
+
+/** A reader that has seen enough, as in `slipway parse DIR | head`, is not a failure. */
+function outputFailed(io: ParseIo, cause: unknown): number {
+  if (errorCode(cause) === 'EPIPE') return PARSE_EXITS.ok;
+  io.stderr.write(`slipway parse: the output cannot be written: ${messageOf(cause)}\n`);
+  return PARSE_EXITS.unreadable;
+}
+
+/** Resolves when the output took the text, so that a slow reader does not fill the memory. */
+async function written(output: ParseOutput, text: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  output.write(text, (error) => {
+    if (error === null || error === undefined) resolve();
+    else reject(new OutputError('the output cannot be written', { cause: error }));
+  });
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function refuse(io: ParseIo, problems: readonly string[]): number {
+  for (const problem of problems) io.stderr.write(`slipway parse: ${problem.replaceAll(/[\r\n]+/g, ' ')}\n`);
+  return PARSE_EXITS.usage;
+}

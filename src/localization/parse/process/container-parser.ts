@@ -1,0 +1,61 @@
+import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { ContainerJob } from '../container/parse-container.ts';
+import { failedContainer, type ContainerOutcome, type ParsedUnit } from '../container/parsed-container.ts';
+import type { LoadedRules } from '../rules/load-rules.ts';
+import type { ParseProgram } from './parse-program.ts';
+import { unpackUnits, type UnitBatch } from './unit-batch.ts';
+
+export interface ContainerParser {
+  /**
+   * Parses one container as soon as a process is free. A process that crashes, exceeds its memory or its time costs only this
+   * container; the next one gets a new process. A container that exceeds the memory in a process that already parsed others is
+   * parsed again in a new one, and only the units that it did not hand over before reach `onUnits`.
+   *
+   * @param onUnits called with at most 1,000 units at a time, one call after the other; the process runs ahead by a bounded
+   *   number of them
+   * @returns the outcome, and the seconds that it took
+   * @throws the reason of the signal; the error of `onUnits`
+   */
+  parse(
+    job: ContainerJob,
+    onUnits: (units: readonly ParsedUnit[]) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<ContainerOutcome & { readonly seconds: number }>;
+  close(): void;
+}
+
+/**
+ * Creates a parser; its processes start with the first containers.
+ *
+ * @param options `processes`: containers that are parsed at a time; `scratchDirectory`: for temporary files; `memoryBytes`: most
+ *   resident memory of each process; `timeoutMs`: longest time for one container, without the time that `onUnits` takes
+ */
+export function createContainerParser(options: {
+  readonly rules: LoadedRules;
+  readonly processes: number;
+  readonly scratchDirectory: string;
+  readonly memoryBytes: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly program?: URL | ParseProgram;
+}): ContainerParser {
+  const pool = createIsolatedPool<LoadedRules, ContainerJob, UnitBatch, ContainerOutcome>({
+    program: new URL('./parse-process.ts', import.meta.url),
+    ...options,
+    setup: options.rules,
+    names: {
+      work: 'parsing',
+      timeoutSetting: 'parse.timeoutSeconds',
+      memorySetting: 'parse.memoryMebibytes',
+    },
+  });
+  return {
+    parse: async (job, onUnits, signal) => {
+      const done = await pool.run(job, async (units) => await onUnits(unpackUnits(units)), signal);
+      const outcome = done.kind === 'done' ? done.result : failedContainer(done.code, done.message);
+      return { ...outcome, seconds: done.seconds };
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,184 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SnapshotId } from '../../../domain/release/digest.ts';
+import { systemClock } from '../../../platform/process/clock.ts';
+import type { CallContext } from '../../../platform/threads/serve.ts';
+import { loadManifest } from '../../../snapshot/manifest/manifest-loader.ts';
+import { SnapshotFault } from '../../../snapshot/volume/snapshot-fault.ts';
+import { objectPath } from '../../../snapshot/volume/layout.ts';
+import type { ParseIndex } from '../index/parse-index.ts';
+import type { IndexStatus } from '../index/index-status.ts';
+import type { ParseErrorsBody } from '../index/read/parse-errors.ts';
+import type { TextUnitsPage } from '../index/read/text-units.ts';
+import type { DifferencesQuery, UnitDifferences } from '../index/read/unit-differences.ts';
+import type { UnitQuery } from '../index/read/unit-filter.ts';
+import type { UnitsAfter, UnitsAfterQuery } from '../index/read/units-after.ts';
+import { createContainerParser } from '../process/container-parser.ts';
+import { compileRules } from '../rules/compile-rules.ts';
+import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
+import type { ParseConfiguration } from '../rules/parse-config.ts';
+import {
+  indexRelease,
+  type FilesOfRelease,
+  type IndexedRelease,
+  type IndexProgress,
+  takeSteps,
+} from './index-release.ts';
+import { createSpaceCheck, IndexHolder, type IndexReplacement } from './index-holder.ts';
+
+/** A release to index. */
+export interface IndexJob {
+  /** Root of the snapshot volume. */
+  readonly root: string;
+  readonly releaseId: string;
+  readonly snapshotId: SnapshotId;
+  readonly configuration: ParseConfiguration;
+  readonly rules: LoadedRules;
+  /** Whether containers whose text is known are parsed again. */
+  readonly full: boolean;
+  /** Releases whose index stays, besides this one. */
+  readonly keptReleases: readonly string[];
+}
+
+/** The state of the thread's index. */
+export interface ParseThreadStatus {
+  readonly index: IndexStatus;
+  /** The last time that another index took the place of this one, since the thread started; `null` when there was none. */
+  readonly replacement: IndexReplacement | null;
+}
+
+/** The parse index, as the thread that owns it serves it. Errors of storage have the code of their failure. */
+export interface ParseStore {
+  /** Indexes a release. A damaged index is made again from nothing. */
+  index(job: IndexJob, context: CallContext): Promise<IndexedRelease>;
+  /** How far the running `index` is; `null` when none runs. */
+  progress(): IndexProgress | null;
+  status(): ParseThreadStatus;
+  /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
+  textUnits(query: UnitQuery): TextUnitsPage;
+  errors(query: UnitQuery): ParseErrorsBody;
+  /** Pages through the units of the reported release with their carry-over. */
+  unitsAfter(query: UnitsAfterQuery): UnitsAfter;
+  differences(query: DifferencesQuery): UnitDifferences | null;
+  /** Deletes the index of releases that are not listed; the one that reports show stays. */
+  drop(keptReleases: readonly string[], context: CallContext): Promise<void>;
+  /** Ends the processes and closes the index. */
+  close(): void;
+}
+
+/** The files of the thread. */
+export interface ParseThreadData {
+  readonly indexPath: string;
+  /** For temporary files; emptied when the thread starts. */
+  readonly scratchDirectory: string;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Opens the parse index. */
+export function createStore({ indexPath, scratchDirectory }: ParseThreadData): ParseStore {
+  rmSync(scratchDirectory, { recursive: true, force: true });
+  mkdirSync(scratchDirectory, { recursive: true, mode: 0o700 });
+  const stopping = new AbortController();
+  const opened = new IndexHolder(indexPath);
+  const checkSpace = createSpaceCheck(dirname(indexPath));
+  let progress: IndexProgress | null = null;
+  return {
+    index: async (job, context) => {
+      const signal = AbortSignal.any([context.signal, stopping.signal]);
+      progress = { containers: 0, total: 0, units: 0, phase: 'parsing' };
+      const current = progress;
+      try {
+        const files = await readFiles(job, signal);
+        return await opened.run(
+          async (index, either) =>
+            await runJob({ job, files, index, scratchDirectory, checkSpace, progress: current }, either),
+          signal,
+        );
+      } finally {
+        progress = null;
+      }
+    },
+    progress: () => progress,
+    status: () => opened.read((index) => ({ index: index.status(), replacement: opened.replacement })),
+    textUnits: (query) => opened.readFilled((index) => index.textUnits(query)),
+    errors: (query) => opened.readFilled((index) => index.errors(query)),
+    unitsAfter: (query) => opened.readFilled((index) => index.unitsAfter(query)),
+    differences: (query) => opened.readFilled((index) => index.differences(query)),
+    drop: async (keptReleases, context) => {
+      const signal = AbortSignal.any([context.signal, stopping.signal]);
+      await opened.run(
+        async (index, either) => await takeSteps(dropReleases(index, keptReleases), either),
+        signal,
+      );
+    },
+    close: () => {
+      stopping.abort(new Error('the daemon is stopping'));
+      opened.close();
+    },
+  };
+}
+
+interface Run {
+  readonly job: IndexJob;
+  readonly files: FilesOfRelease;
+  readonly index: ParseIndex;
+  readonly scratchDirectory: string;
+  readonly checkSpace: () => void;
+  readonly progress: IndexProgress;
+}
+
+async function runJob(
+  { job, files, index, scratchDirectory, checkSpace, progress }: Run,
+  signal: AbortSignal,
+): Promise<IndexedRelease> {
+  const { processes, memoryMebibytes, timeoutSeconds, stableNames } = job.configuration;
+  const parser = createContainerParser({
+    rules: job.rules,
+    processes,
+    scratchDirectory,
+    memoryBytes: memoryMebibytes * MEBIBYTE,
+    timeoutMs: timeoutSeconds * 1000,
+    clock: systemClock,
+  });
+  try {
+    const release = {
+      ...job,
+      files,
+      stableNames,
+      rules: compileRules(job.rules),
+      rulesDigest: rulesDigest(job.rules),
+    };
+    const dependencies = { index, parser, processes, checkSpace };
+    const done = await indexRelease(dependencies, release, progress, signal);
+    await takeSteps(dropReleases(index, [job.releaseId, ...job.keptReleases]), signal);
+    return done;
+  } finally {
+    parser.close();
+  }
+}
+
+async function readFiles({ root, snapshotId }: IndexJob, signal: AbortSignal): Promise<FilesOfRelease> {
+  const manifest = await loadManifest({ root, snapshotId, checkObjects: false, signal }).catch(
+    (error: unknown) => {
+      if (!(error instanceof SnapshotFault)) throw error;
+      const message = `${error.message}; the manifest of the release cannot be read, so verify or repair it`;
+      throw Object.assign(new Error(message), { code: 'manifest_unreadable' });
+    },
+  );
+  const { index } = manifest;
+  return {
+    length: index.length,
+    at: (position) => ({
+      destination: index.destination(position),
+      blake3: index.blake3(position),
+      size: index.size(position),
+      path: objectPath(root, index.blake3(position)),
+    }),
+  };
+}
+
+function* dropReleases(index: ParseIndex, keptReleases: readonly string[]): Generator<void, void> {
+  index.drop(keptReleases);
+  while (index.step()) yield;
+}

@@ -1,0 +1,93 @@
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import type { MemoryProvenance } from '../../../domain/memory/memory-record.ts';
+import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { ProposedRecord } from '../../memory/store/memory-writer.ts';
+import type { TranslationMemory } from '../../memory/translation-memory.ts';
+import type { SourceUnit } from './unit-source.ts';
+import { contextOf } from './text-place.ts';
+
+interface OfferedTarget extends Pick<MemoryProvenance, 'provider' | 'provider_run_id' | 'task_id'> {
+  /** The unit with its neighbours; read it with at least one on each side. */
+  readonly source: SourceUnit;
+  /** As reports write it. */
+  readonly unitId: string;
+  readonly targetText: string;
+  /** `null` when it is not known. */
+  readonly author: TargetAuthor | null;
+}
+
+/** Offers stored targets to the Translation Memory as candidates. */
+export interface TargetOffers {
+  /** @returns whether the memory took them. It never throws: the targets are stored in any case. */
+  offer(
+    targets: readonly OfferedTarget[],
+    origin: MemoryProvenance['origin'],
+    releaseId: string | null,
+  ): Promise<boolean>;
+}
+
+interface TargetOffersOptions {
+  readonly memory: Pick<TranslationMemory, 'propose'>;
+  readonly languages: () => LanguagePair;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Longest neighbour in a context, in UTF-16 code units: its beginning tells places apart. */
+const NEIGHBOUR_CHARACTERS = 500;
+
+/**
+ * The context of a unit in the Translation Memory. Look-ups and records must use the same one, read with at least one neighbour
+ * on each side.
+ */
+export function memoryContext({ unit, before, after }: SourceUnit): Record<string, string> {
+  const previous = before.at(-1);
+  const next = after[0];
+  return {
+    ...contextOf(unit),
+    ...(previous === undefined ? {} : { previous: beginningOf(previous.sourceText) }),
+    ...(next === undefined ? {} : { next: beginningOf(next.sourceText) }),
+  };
+}
+
+/** The records that targets would be in the Translation Memory. */
+export function proposalsOf(
+  targets: readonly OfferedTarget[],
+  origin: MemoryProvenance['origin'],
+  releaseId: string | null,
+  { sourceLanguage, targetLanguage }: LanguagePair,
+): Omit<ProposedRecord, 'record_id'>[] {
+  return targets.map(({ source, unitId, targetText, author, ...provenance }) => ({
+    source_language: sourceLanguage,
+    target_language: targetLanguage,
+    source_text: source.unit.sourceText,
+    target_text: targetText,
+    context: memoryContext(source),
+    ...(author === null ? {} : { author }),
+    provenance: { ...provenance, origin, unit_id: unitId, release_id: releaseId },
+  }));
+}
+
+/** Creates the offers. */
+export function createTargetOffers({ memory, languages, logger }: TargetOffersOptions): TargetOffers {
+  return {
+    offer: async (targets, origin, releaseId) => {
+      if (targets.length === 0) return true;
+      const proposals = proposalsOf(targets, origin, releaseId, languages());
+      try {
+        await memory.propose(proposals);
+        return true;
+      } catch (error) {
+        logger.warn(
+          { err: error, origin, targets: targets.length },
+          'the Translation Memory did not take stored targets',
+        );
+        return false;
+      }
+    },
+  };
+}
+
+function beginningOf(text: string): string {
+  return text.slice(0, NEIGHBOUR_CHARACTERS).toWellFormed();
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { FailedUnit } from './provider-failure.ts';
+import type { Spending, Usage } from './spending.ts';
+
+/** Findings of an evaluation on one target. */
+export const MOST_FINDINGS = 10;
+const MESSAGE_CHARACTERS = 500;
+
+/** A finding of an evaluation. An evaluation never blocks a target, so that there are no errors. */
+export const evaluationFinding = z.strictObject({
+  severity: z.enum(['warning', 'info']),
+  message: z
+    .string()
+    .transform((text) =>
+      text
+        .toWellFormed()
+        .replaceAll(/\p{Cc}+/gu, ' ')
+        .trim()
+        .slice(0, MESSAGE_CHARACTERS)
+        .toWellFormed(),
+    )
+    .refine((text) => text !== '', { message: 'must not be blank' }),
+});
+
+/** A parsed finding. */
+export type EvaluationFinding = z.output<typeof evaluationFinding>;
+
+/** A translation to evaluate. */
+export interface UnitToEvaluate {
+  readonly unitId: string;
+  readonly sourceText: string;
+  readonly targetText: string;
+  readonly speaker: string | null;
+  /** Sources just before the unit, the nearest last. */
+  readonly before: readonly string[];
+  /** Sources just after the unit, the nearest first. */
+  readonly after: readonly string[];
+}
+
+/** Translations of one container, in their order. */
+export interface EvaluationRequest {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+  readonly units: readonly UnitToEvaluate[];
+  /** The account of the run, which all its requests share. */
+  readonly spending: Spending;
+  readonly signal: AbortSignal;
+}
+
+/** The findings on one translation; none for a good one. */
+interface EvaluatedUnit {
+  readonly unitId: string;
+  readonly findings: readonly EvaluationFinding[];
+}
+
+/** The outcome of a request. Each unit is in `results` or in `failures`, once. */
+export interface EvaluationOutcome {
+  readonly results: readonly EvaluatedUnit[];
+  readonly failures: readonly FailedUnit[];
+  /** The usage of the request; also counted in its account. */
+  readonly usage: Usage;
+}
+
+/** Reads translations and says what is wrong with them. It changes and accepts nothing. */
+export interface Evaluator {
+  /** The usage of a request, estimated high and without a call. */
+  estimate(request: Omit<EvaluationRequest, 'spending' | 'signal'>): Usage;
+  /**
+   * Evaluates translations. A failure of the provider is a failure of the units, never an error.
+   *
+   * @throws the reason of `request.signal` when it is aborted
+   */
+  evaluate(request: EvaluationRequest): Promise<EvaluationOutcome>;
+}
+
+/** The kinds of providers that have an evaluator. */
+export const EVALUATING_KINDS: ReadonlySet<string> = new Set(['openai', 'fixture']);

@@ -1,0 +1,98 @@
+import type { BatchSize } from '../../../domain/translation/batches.ts';
+import type { Evaluator } from './evaluation.ts';
+import type { FailedUnit } from './provider-failure.ts';
+import type { Spending, Usage } from './spending.ts';
+
+/** A term that the translation of a unit must, may or must not contain. */
+export interface TermConstraint {
+  readonly source: string;
+  readonly recommended: string;
+  /** Other wordings that are right too. */
+  readonly allowed: readonly string[];
+  readonly forbidden: readonly string[];
+}
+
+/** An earlier translation of a similar text. */
+export interface MemoryExample {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** Someone who speaks or is spoken to. */
+export interface Character {
+  readonly name: string;
+  readonly gender: string;
+  readonly tone: string;
+  /** How the character addresses others, and is addressed. */
+  readonly addressForms: string;
+}
+
+/** One text to translate. */
+export interface UnitToTranslate {
+  readonly unitId: string;
+  readonly sourceText: string;
+  readonly speaker: string | null;
+  /** Texts just before the unit, the nearest last. */
+  readonly before: readonly string[];
+  /** Texts just after the unit, the nearest first. */
+  readonly after: readonly string[];
+  readonly constraints: readonly TermConstraint[];
+  /** The best first; at most three are used. */
+  readonly examples: readonly MemoryExample[];
+  readonly maxLength: number | null;
+  /** The flaws of an earlier translation, for the call that repairs it. */
+  readonly findings: readonly string[];
+}
+
+/** Units of one container, in their order. */
+export interface TranslationRequest {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+  readonly units: readonly UnitToTranslate[];
+  /** Everyone in the scene, whether a text names them or not. */
+  readonly characters: readonly Character[];
+  /** The account of the run, which all its requests share. */
+  readonly spending: Spending;
+  readonly signal: AbortSignal;
+}
+
+interface TranslatedUnit {
+  readonly unitId: string;
+  readonly translatedText: string;
+  /** The id that the provider gave the answer; `null` when it gave none. */
+  readonly providerRunId: string | null;
+}
+
+/** The outcome of a request. Each unit is in `results` or in `failures`, once. */
+export interface TranslationOutcome {
+  readonly results: readonly TranslatedUnit[];
+  readonly failures: readonly FailedUnit[];
+  /** The usage of the request; also counted in its account. */
+  readonly usage: Usage;
+}
+
+/** The step of providers that answer without a wait: many units are stored together. */
+export const LOCAL_STEP: BatchSize = { units: 200, characters: 256 * 1024 };
+
+/** A way to get translations. */
+export interface TranslationProvider {
+  readonly name: string;
+  readonly kind: 'fixture' | 'openai' | 'libretranslate' | 'memory-only';
+  /** `null` where there is no choice of models. */
+  readonly model: string | null;
+  /** BLAKE3 of everything in a prompt that does not depend on the units; `null` where there is no prompt. */
+  readonly promptDigest: string | null;
+  /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
+  readonly stepSize: BatchSize;
+  readonly hasPrices: boolean;
+  /** Reads translations and says what is wrong with them; `null` for a provider that cannot. */
+  readonly evaluator: Evaluator | null;
+  /** The usage of a request, estimated high and without a call. */
+  estimate(request: Omit<TranslationRequest, 'spending' | 'signal'>): Usage;
+  /**
+   * Translates units. A failure of the provider is a failure of the units, never an error.
+   *
+   * @throws the reason of `request.signal` when it is aborted
+   */
+  translateBatch(request: TranslationRequest): Promise<TranslationOutcome>;
+}

@@ -1,0 +1,149 @@
+import { ProviderTrouble } from './provider-failure.ts';
+
+/** The tokens, characters and money of requests. */
+export interface Usage {
+  readonly requests: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  /** Characters (UTF-16 units) of the sources. */
+  readonly characters: number;
+  /** In the currency of the configured prices. */
+  readonly cost: number;
+}
+
+/** Prices of a provider, in any one currency. */
+export interface Prices {
+  readonly promptTokensPerMillion: number;
+  readonly answerTokensPerMillion: number;
+  readonly charactersPerMillion: number;
+}
+
+/** Where a run has to stop. `null`: no limit. */
+interface SpendingCaps {
+  /** Tokens of prompts and answers together. */
+  readonly maxTokens: number | null;
+  readonly maxCost: number | null;
+}
+
+/** The estimated needs of one request. */
+export interface RequestEstimate {
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly characters: number;
+  /** The longest answer that the provider may give, tokens. */
+  readonly longestAnswer: number;
+}
+
+interface Reservation {
+  /** The longest answer that fits the caps, tokens. */
+  readonly longestAnswer: number;
+  /** Replaces the reserved amounts by the real ones. Only the first call counts. */
+  settle(used: Usage): void;
+}
+
+/** The account of one run. */
+export interface Spending {
+  /**
+   * Takes room for a request with its longest answer, so that the caps hold with any number of concurrent requests, as long as
+   * the estimate of the prompt is not too low.
+   *
+   * @throws ProviderTrouble `cap_reached` when the estimated request does not fit
+   */
+  reserve(estimate: RequestEstimate, prices: Prices): Reservation;
+  /** Everything that was settled. */
+  used(): Usage;
+}
+
+const MILLION = 1_000_000;
+
+/** No request yet. */
+export const NO_USAGE: Usage = {
+  requests: 0,
+  promptTokens: 0,
+  answerTokens: 0,
+  characters: 0,
+  cost: 0,
+};
+
+/** Adds two usages. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return {
+    requests: left.requests + right.requests,
+    promptTokens: left.promptTokens + right.promptTokens,
+    answerTokens: left.answerTokens + right.answerTokens,
+    characters: left.characters + right.characters,
+    cost: left.cost + right.cost,
+  };
+}
+
+/** The usage of one request with its price. */
+export function priced(
+  used: Pick<RequestEstimate, 'promptTokens' | 'answerTokens' | 'characters'>,
+  prices: Prices,
+): Usage {
+  const { promptTokens, answerTokens, characters } = used;
+  const cost =
+    (promptTokens * prices.promptTokensPerMillion +
+      answerTokens * prices.answerTokensPerMillion +
+      characters * prices.charactersPerMillion) /
+    MILLION;
+  return { requests: 1, promptTokens, answerTokens, characters, cost };
+}
+
+/** Opens the account of a run. */
+export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
+  let total = NO_USAGE;
+  let reservedTokens = 0;
+  let reservedCost = 0;
+
+  /** The longest answer that the caps leave room for; can be negative. */
+  const room = ({ promptTokens, characters, longestAnswer }: RequestEstimate, prices: Prices): number => {
+    let longest = longestAnswer;
+    if (maxTokens !== null) {
+      const left = maxTokens - total.promptTokens - total.answerTokens - reservedTokens;
+      longest = Math.min(longest, left - promptTokens);
+    }
+    if (maxCost !== null) {
+      const left = maxCost - total.cost - reservedCost;
+      const afterPrompt = left - priced({ promptTokens, answerTokens: 0, characters }, prices).cost;
+      if (afterPrompt < 0) return -1;
+      if (prices.answerTokensPerMillion > 0) {
+        longest = Math.min(longest, Math.floor((afterPrompt * MILLION) / prices.answerTokensPerMillion));
+      }
+    }
+    return longest;
+  };
+
+  return {
+    reserve: (estimate, prices) => {
+      const longestAnswer = room(estimate, prices);
+      if (longestAnswer < estimate.answerTokens) {
+        throw new ProviderTrouble('cap_reached', describeCaps(maxTokens, maxCost));
+      }
+      const held = priced({ ...estimate, answerTokens: longestAnswer }, prices);
+      const tokens = held.promptTokens + held.answerTokens;
+      reservedTokens += tokens;
+      reservedCost += held.cost;
+      let isSettled = false;
+      return {
+        longestAnswer,
+        settle: (used) => {
+          if (isSettled) return;
+          isSettled = true;
+          reservedTokens -= tokens;
+          reservedCost -= held.cost;
+          total = addUsage(total, used);
+        },
+      };
+    },
+    used: () => total,
+  };
+}
+
+function describeCaps(maxTokens: number | null, maxCost: number | null): string {
+  const caps = [
+    ...(maxTokens === null ? [] : [`max_tokens ${maxTokens}`]),
+    ...(maxCost === null ? [] : [`max_cost ${maxCost}`]),
+  ];
+  return `the next request does not fit under ${caps.join(' and ')}; start another run or raise the cap`;
+}

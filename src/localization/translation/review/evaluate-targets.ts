@@ -1,0 +1,163 @@
+import { splitIntoBatches } from '../../../domain/translation/batches.ts';
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
+import { unitIdText } from '../../unit-id-text.ts';
+import type { EvaluationOutcome, UnitToEvaluate } from '../providers/evaluation.ts';
+import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
+import type { TranslationProvider } from '../providers/provider.ts';
+import { addUsage, createSpending, NO_USAGE } from '../providers/spending.ts';
+import type { EvaluatedTarget } from '../work/repetition/evaluated-targets.ts';
+import type { ReviewPage, ReviewPlace } from '../work/review/review.ts';
+import type { ProviderAccess, ProviderArguments } from '../worker/provider-access.ts';
+import { reportedUsage } from '../worker/run-tally.ts';
+import { placed, reviewPages, sourcesOf, type ReviewPorts } from './review-pages.ts';
+
+export interface EvaluationPorts extends ReviewPorts {
+  readonly providers: ProviderAccess;
+  readonly languages: () => LanguagePair;
+}
+
+interface EvaluationArguments extends ProviderArguments {
+  /** Whether it only estimates what it would use. */
+  readonly dry_run?: boolean | undefined;
+}
+
+/** The evaluation of targets by a provider. It adds findings, and neither changes nor accepts a target. */
+export interface Evaluation {
+  readonly isTrial: boolean;
+  /**
+   * Evaluates the collected targets of a review, and stores the findings of each batch.
+   *
+   * @param after the place after which it begins; `null`: with the first one
+   * @param onEvaluated hears the last place of each batch; not called in a trial
+   * @returns whether all were asked; false when the next request does not fit under the caps
+   * @throws TaskError with the code of the provider, and `report` as its details, when it cannot be used; the signal's reason
+   */
+  evaluate(
+    reviewId: string,
+    after: ReviewPlace | null,
+    onEvaluated: (place: ReviewPlace) => Promise<void>,
+  ): Promise<boolean>;
+  /** The counts and the usage until now, as the result of the task shows them. */
+  report(): TaskResult;
+}
+
+/**
+ * Opens the provider of an evaluation.
+ *
+ * @throws ServiceError and TaskError of the provider
+ */
+export async function openEvaluation(
+  ports: EvaluationPorts,
+  args: EvaluationArguments,
+  signal: AbortSignal,
+): Promise<Evaluation> {
+  const chosen = await ports.providers.choose(args, 'evaluation');
+  const provider = await ports.providers.open(chosen, signal);
+  const { evaluator } = provider;
+  if (evaluator === null) {
+    throw new TaskError('provider_not_configured', `the provider "${provider.name}" cannot evaluate`);
+  }
+  const spending = createSpending(chosen);
+  const { sourceLanguage, targetLanguage } = ports.languages();
+  const isTrial = args.dry_run ?? false;
+  const tally = createTally(provider, isTrial);
+  /** @returns false at a cap */
+  const ask = async (units: readonly EvaluatedUnit[]): Promise<boolean> => {
+    const request = { sourceLanguage, targetLanguage, units };
+    if (isTrial) {
+      tally.usage = addUsage(tally.usage, evaluator.estimate(request));
+      tally.evaluated += units.length;
+      return true;
+    }
+    const outcome = await evaluator.evaluate({ ...request, spending, signal });
+    const stored = await ports.thread.storeEvaluated(foundIn(units, outcome), { signal });
+    tally.add(outcome, stored);
+    const trouble = outcome.failures.find(({ code }) => PROVIDER_FAILURES[code] !== 'unit');
+    if (trouble === undefined) return true;
+    tally.stopped = trouble.code;
+    if (trouble.code === 'cap_reached') return false;
+    throw new TaskError(trouble.code, trouble.message, { details: tally.report() });
+  };
+  return {
+    isTrial,
+    evaluate: async (reviewId, after, onEvaluated) => {
+      for await (const page of reviewPages(ports.thread, reviewId, signal, after)) {
+        const units = await unitsOf(ports, page, signal);
+        for (const batch of splitIntoBatches(units, provider.stepSize)) {
+          signal.throwIfAborted();
+          if (!(await ask(batch))) return false;
+          const last = batch.at(-1);
+          if (!isTrial && last !== undefined)
+            await onEvaluated({ taskSeq: page.taskSeq, number: last.number });
+        }
+      }
+      return true;
+    },
+    report: tally.report,
+  };
+}
+
+interface EvaluatedUnit extends UnitToEvaluate {
+  readonly id: Uint8Array;
+  readonly number: number;
+}
+
+async function unitsOf(
+  { units }: EvaluationPorts,
+  page: ReviewPage,
+  signal: AbortSignal,
+): Promise<readonly EvaluatedUnit[]> {
+  const sources = await sourcesOf(units, page, signal);
+  return page.rows.map(({ unitId, number, sourceText, text }, at) => {
+    const { unit, before, after } = placed(sources, at);
+    return {
+      id: unitId,
+      number,
+      unitId: unitIdText(unitId),
+      sourceText,
+      targetText: text,
+      speaker: unit.speaker,
+      before: before.map((each) => each.sourceText),
+      after: after.map((each) => each.sourceText),
+    };
+  });
+}
+
+function foundIn(units: readonly EvaluatedUnit[], { results }: EvaluationOutcome): EvaluatedTarget[] {
+  const found = new Map(results.map(({ unitId, findings }) => [unitId, findings]));
+  return units.flatMap(({ id, unitId, targetText }) => {
+    const findings = found.get(unitId);
+    return findings === undefined ? [] : [{ unitId: id, text: targetText, findings }];
+  });
+}
+
+function createTally({ name, model }: TranslationProvider, isTrial: boolean) {
+  const failures = new Map<string, number>();
+  const tally = {
+    usage: NO_USAGE,
+    evaluated: 0,
+    units: 0,
+    findings: 0,
+    stopped: null as string | null,
+    add: ({ results, failures: failed, usage }: EvaluationOutcome, stored: number): void => {
+      tally.usage = addUsage(tally.usage, usage);
+      tally.evaluated += stored;
+      tally.units += results.filter(({ findings }) => findings.length > 0).length;
+      tally.findings += results.reduce((sum, { findings }) => sum + findings.length, 0);
+      for (const { code } of failed) failures.set(code, (failures.get(code) ?? 0) + 1);
+    },
+    report: (): TaskResult => ({
+      provider: name,
+      model,
+      dry_run: isTrial,
+      evaluated: tally.evaluated,
+      units_with_findings: tally.units,
+      findings: tally.findings,
+      failures: Object.fromEntries(failures),
+      usage: reportedUsage(tally.usage),
+      stopped: tally.stopped,
+    }),
+  };
+  return tally;
+}

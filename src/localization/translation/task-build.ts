@@ -1,0 +1,124 @@
+import type { Logger } from '../../platform/logging/logging.ts';
+import type { UnitPlace, UnitsAfter, UnitsAfterQuery } from '../parse/index/read/units-after.ts';
+import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
+import type { Job } from '../../engine/tasks/job.ts';
+import { createRequestedJob } from '../../engine/tasks/requested-job.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
+import { TASK_BUILD_JOB } from './translation-jobs.ts';
+import type { BuildResult } from './work/build/finish-build.ts';
+import { translationTaskError } from './work/translation-failure.ts';
+import type { TranslationThread } from './work/translation-worker.ts';
+
+interface TaskBuildDependencies {
+  readonly thread: TranslationThread;
+  /** Pages through the units of the indexed release. */
+  readonly unitsAfter: (query: UnitsAfterQuery, signal: AbortSignal) => Promise<UnitsAfter>;
+}
+
+interface TaskBuildOptions extends TaskBuildDependencies {
+  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  /** Whether the tasks of a release are built as soon as its text is indexed. */
+  readonly isAutomatic: () => boolean;
+  /** Called after each build, inside its task. */
+  readonly onBuilt: () => Promise<unknown>;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Keeps the tasks those of the indexed release. */
+export interface TaskBuild {
+  readonly job: Job;
+  isRunning(): boolean;
+  /** Makes sure that a build begins after this moment, if builds are automatic. */
+  request(): void;
+}
+
+/** Jobs after which the tasks may not be those of the index. */
+const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kind]);
+
+/** Creates the job. It runs after each parse run that succeeds. */
+export function createTaskBuild({
+  engine,
+  isAutomatic,
+  onBuilt,
+  logger,
+  ...dependencies
+}: TaskBuildOptions): TaskBuild {
+  let isRunning = false;
+  // A build that has read all units does not see another index, so a parse run that ends now needs another build.
+  const requested = createRequestedJob({ engine, logger }, TASK_BUILD_JOB, async (context) => {
+    isRunning = true;
+    try {
+      const result = await runTaskBuild(dependencies, context);
+      await onBuilt();
+      return result;
+    } finally {
+      isRunning = false;
+    }
+  });
+  const request = (): void => {
+    if (isAutomatic()) requested.request();
+  };
+  engine.onFinished(({ kind, status }) => {
+    if (PARSING.has(kind) && status === 'succeeded') request();
+  });
+  return { job: requested.job, isRunning: () => isRunning, request };
+}
+
+/** Bounds of one batch. It passes through the event loop, so it must not hold the loop up. */
+const BATCH_UNITS = 1000;
+const BATCH_CHARACTERS = 256 * 1024;
+/** Runs that begin again because the index changed meanwhile. */
+const MAX_RESTARTS = 10;
+
+/**
+ * Builds the tasks of the indexed release in bounded batches. A run that was interrupted continues with the next one.
+ *
+ * @throws TaskError `text_not_indexed`, `translation_unavailable`, those of the parse index; the signal's reason
+ */
+async function runTaskBuild(
+  dependencies: TaskBuildDependencies,
+  context: Pick<TaskContext, 'signal' | 'progress'>,
+): Promise<TaskResult> {
+  try {
+    for (let run = 0; run < MAX_RESTARTS; run += 1) {
+      const result = await buildOnce(dependencies, context);
+      if (result !== null) return result;
+    }
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw translationTaskError(error);
+  }
+  throw new TaskError(
+    'text_not_indexed',
+    `the index changed ${MAX_RESTARTS} times while the tasks were built; run "slipway ctl schedule run" for task-build when parsing has ended`,
+  );
+}
+
+/** @returns `null` when the index shows another release or other rules than at the start */
+async function buildOnce(
+  { thread, unitsAfter }: TaskBuildDependencies,
+  { signal, progress }: Pick<TaskContext, 'signal' | 'progress'>,
+): Promise<TaskResult | null> {
+  const pageFrom = async (from: UnitPlace): Promise<UnitsAfter> =>
+    await unitsAfter({ from, limit: BATCH_UNITS, maxCharacters: BATCH_CHARACTERS }, signal);
+  const { releaseId, generation, total } = await pageFrom({ position: 0, ordinal: 0 });
+  if (releaseId === null)
+    throw new TaskError('text_not_indexed', 'no release is indexed yet; run "slipway ctl parse"');
+  let build = await thread.beginBuild({ releaseId, generation }, { signal });
+  const isDone = build.isComplete && build.isCurrent;
+  while (!build.isComplete) {
+    const page = await pageFrom(build.from);
+    if (page.releaseId !== releaseId || page.generation !== generation) return null;
+    build = await thread.addUnits({ buildId: build.buildId, page }, { signal });
+    progress(build.units, total, 'units', 'building tasks');
+  }
+  let result: BuildResult | null = null;
+  if (!isDone) {
+    while (await thread.countTasks(build.buildId, { signal }));
+    const { event: _event, ...finished } = await thread.finishBuild(build.buildId, { signal });
+    result = finished;
+  }
+  while (await thread.cleanUp(null, { signal }));
+  return { release_id: releaseId, generation, units: build.units, ...(result ?? { unchanged: true }) };
+}

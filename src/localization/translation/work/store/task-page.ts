@@ -1,0 +1,109 @@
+import type { SQLInputValue } from 'node:sqlite';
+import type { QueryOf, ReportBodyOf } from '../../../../contract/reports/reports.ts';
+import { UNIT_STATES } from '../../../../domain/translation/unit-state.ts';
+import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import type { Row } from './target-rows.ts';
+
+/** The query of `translation.tasks`, parsed. */
+export type TaskQuery = QueryOf<'translation.tasks'>;
+
+/** The body of `translation.tasks`. */
+export type TaskPage = ReportBodyOf<'translation.tasks'>;
+
+/** A task in reports. */
+export type ReportedTask = TaskPage['items'][number];
+
+/** Filters that compare a column with a value. */
+const EXACT_FILTERS = [
+  'task_id',
+  'release_id',
+  'archive_entry',
+  'status',
+  'worker_status',
+  'parse_status',
+  'format',
+] as const;
+
+/**
+ * Reads a page of tasks in the order in which they were made, superseded ones last, and counts all tasks that the filters select.
+ */
+export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
+  const { offset, limit } = query;
+  const { sql, values } = conditionOf(query);
+  const counts: Record<string, number> = {};
+  let total = 0;
+  for (const row of database
+    .prepare(`SELECT status, count(*) AS count FROM task WHERE ${sql} GROUP BY status ORDER BY status`)
+    .iterate(...values)) {
+    counts[String(row['status'])] = Number(row['count']);
+    total += Number(row['count']);
+  }
+  const items = database
+    .prepare(`SELECT * FROM task WHERE ${sql} ORDER BY status = 'superseded', task_seq LIMIT ? OFFSET ?`)
+    .all(...values, limit, offset)
+    .map(taskFields);
+  return { total, offset, limit, counts, items };
+}
+
+/** Counts the tasks that are in reports by their status. */
+export function countTasks(database: Database): Record<string, number> {
+  const rows = database.prepare(
+    'SELECT status, count(*) AS count FROM task WHERE is_visible = 1 GROUP BY status',
+  );
+  return Object.fromEntries(rows.all().map((row) => [String(row['status']), Number(row['count'])]));
+}
+
+function conditionOf(query: TaskQuery): { readonly sql: string; readonly values: SQLInputValue[] } {
+  const given = EXACT_FILTERS.filter((name) => query[name] !== undefined);
+  const parts = ['is_visible = 1', ...given.map((name) => `${name} = ?`)];
+  const values = given.map((name): SQLInputValue => query[name] ?? null);
+  if (query.destination !== undefined) {
+    const isPattern = /[*?]/.test(query.destination);
+    parts.push(isPattern ? 'destination GLOB ?' : 'destination = ?');
+    // Only `*` and `?` are special for people, as in the globs of the configuration.
+    values.push(isPattern ? query.destination.replaceAll('[', '[[]') : query.destination);
+  }
+  if (query.unit_state !== undefined) parts.push(hasUnits(query.unit_state));
+  if (query.has_reason !== undefined) parts.push(hasText('reason', query.has_reason));
+  if (query.has_failure_reason !== undefined) parts.push(hasText('failure_reason', query.has_failure_reason));
+  return { sql: parts.join(' AND '), values };
+}
+
+/** @param states names of states with commas between them; one that does not exist selects nothing */
+function hasUnits(states: string): string {
+  const named = states.split(',');
+  const given = UNIT_STATES.filter((state) => named.includes(state));
+  return `(${given.map((state) => `${state} > 0`).join(' OR ') || '0'})`;
+}
+
+function hasText(column: string, wanted: boolean): string {
+  return wanted ? `${column} <> ''` : `coalesce(${column}, '') = ''`;
+}
+
+/** The fields of a task in reports. */
+export function taskFields(row: Row): ReportedTask {
+  const textOf = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
+  const timeOf = (name: string): number | null => (typeof row[name] === 'number' ? row[name] : null);
+  const counts = UNIT_STATES.map((state) => [state, Number(row[state])] as const);
+  return {
+    task_id: String(row['task_id']),
+    release_id: String(row['release_id']),
+    destination: String(row['destination']),
+    archive_entry: textOf('archive_entry'),
+    format: String(row['format']),
+    status: row['status'] as ReportedTask['status'],
+    worker_status: row['worker_status'] as ReportedTask['worker_status'],
+    parse_status: row['parse_status'] as ReportedTask['parse_status'],
+    reason: textOf('reason'),
+    failure_reason: textOf('failure_reason'),
+    attempt: Number(row['attempt']),
+    max_attempts: Number(row['max_attempts']),
+    lease_owner: textOf('lease_owner'),
+    lease_expires_at: timeOf('lease_expires_at'),
+    next_attempt_at: timeOf('next_attempt_at'),
+    provider: textOf('provider'),
+    provider_run_id: textOf('provider_run_id'),
+    unit_counts: Object.fromEntries(counts.filter(([, count]) => count > 0)),
+    updated_at: Number(row['updated_at']),
+  };
+}

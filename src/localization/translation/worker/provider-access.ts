@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
+import { findBelowRoot } from '../../../platform/files/below-root.ts';
+import { createHttpClient } from '../../../platform/http/http-client.ts';
+import { TaskError } from '../../../engine/tasks/task.ts';
+import { EVALUATING_KINDS } from '../providers/evaluation.ts';
+import { FixtureFileError } from '../providers/fixture-file.ts';
+import { providerNamed, type ProviderConfiguration } from '../providers/provider-config.ts';
+import type { ProviderWorld } from '../providers/provider-http.ts';
+import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
+import type { TranslationProvider } from '../providers/provider.ts';
+import type { WorkerConfiguration } from './worker-config.ts';
+
+/** A provider as a caller names it, and the caps of the run. */
+export interface ProviderArguments {
+  /** Default: the configured one. */
+  readonly provider?: string | undefined;
+  readonly fixture_path?: string | undefined;
+  readonly max_tokens?: number | undefined;
+  readonly max_cost?: number | undefined;
+}
+
+/** The provider of a run, and where the run stops. */
+export interface ChosenProvider {
+  readonly provider: string;
+  /** The file of prepared translations; `null` for providers without one. */
+  readonly fixturePath: string | null;
+  readonly maxTokens: number | null;
+  readonly maxCost: number | null;
+}
+
+/** The providers of the current configuration. Runs of every kind that use the same one share its rate limit. */
+export interface ProviderAccess {
+  /** The kind of a provider, of the configured one without a name; `null` when there is none. */
+  kindOf(name: string | undefined): ProviderConfiguration['kind'] | null;
+  /**
+   * Checks what a caller names.
+   *
+   * @throws ServiceError `provider_not_configured`, `invalid_request`, `invalid_path`, `file_not_found`
+   */
+  choose(args: ProviderArguments, use: 'translation' | 'evaluation'): Promise<ChosenProvider>;
+  /** @throws TaskError `fixture_invalid`, `provider_not_configured`; the signal's reason */
+  open(chosen: ChosenProvider, signal: AbortSignal): Promise<TranslationProvider>;
+}
+
+interface ProviderAccessOptions extends Omit<ProviderWorld, 'client'> {
+  readonly dataDirectory: string;
+  readonly configuration: () => WorkerConfiguration;
+}
+
+/** Connections to one provider at a time. */
+const CONNECTIONS = 64;
+
+/** Creates the access; nothing is opened yet. */
+export function createProviderAccess(options: ProviderAccessOptions): ProviderAccess {
+  const { configuration, dataDirectory } = options;
+  const current = createCurrentSet(options);
+  return {
+    kindOf: (name) => {
+      const { provider = '', providers } = configuration();
+      return providerNamed(providers, name ?? provider)?.kind ?? null;
+    },
+    choose: async (args, use) => {
+      const { provider: defaultProvider, providers, maxTokens, maxCost, fixtureRoot } = configuration();
+      const name = args.provider ?? defaultProvider ?? null;
+      const known = name === null ? null : providerNamed(providers, name);
+      if (name === null || known === null) throw notConfigured(name, Object.keys(providers));
+      if (use === 'evaluation' && !EVALUATING_KINDS.has(known.kind)) throw cannotEvaluate(name, known);
+      const chosen = {
+        provider: name,
+        fixturePath: await fixtureOf(fixtureRoot ?? join(dataDirectory, 'fixtures'), known, args),
+        maxTokens: args.max_tokens ?? maxTokens ?? null,
+        maxCost: args.max_cost ?? maxCost ?? null,
+      };
+      requirePrices(chosen, known);
+      return chosen;
+    },
+    open: async ({ provider: name, fixturePath }, signal) => {
+      try {
+        const provider = await current().open({ name, fixturePath, signal });
+        if (provider !== null) return provider;
+      } catch (error) {
+        if (!(error instanceof FixtureFileError)) throw error;
+        throw new TaskError('fixture_invalid', `the file of prepared translations: ${error.message}`, {
+          cause: error,
+        });
+      }
+      throw new TaskError('provider_not_configured', `the provider "${name}" is no longer configured`);
+    },
+  };
+}
+
+/** The set of the current configuration. It is made again when the providers change. */
+function createCurrentSet(options: ProviderAccessOptions): () => ProviderSet {
+  const client = createHttpClient({ connections: CONNECTIONS, keepAlive: true });
+  let last: { readonly providers: WorkerConfiguration['providers']; readonly set: ProviderSet } | null = null;
+  return () => {
+    const { providers } = options.configuration();
+    if (last?.providers !== providers) {
+      last = { providers, set: createProviderSet(providers, { ...options, client }) };
+    }
+    return last.set;
+  };
+}
+
+function notConfigured(provider: string | null, names: readonly string[]): ServiceError {
+  const configured = [...names, 'fixture', 'memory-only'].join(', ');
+  const detail =
+    provider === null
+      ? `the run names no provider, and translation.provider is not configured; name one of ${configured}`
+      : `no provider has the name "${provider.slice(0, 64)}"; there are ${configured}`;
+  return new ServiceError('provider_not_configured', detail);
+}
+
+/** A provider whose answers are texts only. */
+function cannotEvaluate(name: string, { kind }: ProviderConfiguration): ServiceError {
+  return new ServiceError(
+    'provider_not_configured',
+    `the provider "${name}" cannot evaluate translations: its kind is "${kind}"; name one of the kind ${[...EVALUATING_KINDS].join(' or ')}`,
+  );
+}
+
+async function fixtureOf(
+  root: string,
+  { kind }: ProviderConfiguration,
+  { fixture_path: path }: ProviderArguments,
+): Promise<string | null> {
+  if (kind !== 'fixture') return null;
+  if (path === undefined) {
+    throw new ServiceError('invalid_request', 'a provider of the kind "fixture" needs fixture_path', {
+      errors: [{ pointer: '/fixture_path', message: 'is required with a provider of the kind "fixture"' }],
+    });
+  }
+  const found = await findBelowRoot(root, path);
+  if (found !== null) return found;
+  throw new ServiceError(
+    'file_not_found',
+    `there is no file "${path}" in the folder translation.fixtureRoot`,
+  );
+}
+
+/** A cap on costs would never be reached without prices. */
+function requirePrices({ maxCost, provider }: ChosenProvider, { prices, url }: ProviderConfiguration): void {
+  if (maxCost === null || url === undefined || Object.values(prices).some((price) => price > 0)) return;
+  throw new ServiceError(
+    'invalid_request',
+    `max_cost needs translation.providers.${provider}.prices; configure them, or use max_tokens`,
+    { errors: [{ pointer: '/args', message: 'max_cost needs the prices of the provider' }] },
+  );
+}

@@ -1,0 +1,121 @@
+import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
+
+/** The outcome of a unit. A unit counts once. */
+export type UnitOutcome =
+  /** Taken from the Translation Memory. */
+  | 'reused'
+  /** Translated by the provider. */
+  | 'translated'
+  /** Translated by the provider, and again because of its findings. */
+  | 'repaired'
+  /** Has the translation of an equal unit, or gets it from the job `propagate`. */
+  | 'propagated'
+  /** Stored with findings that block it. */
+  | 'blocked'
+  /** The provider gave no usable translation. */
+  | 'failed'
+  /** Somebody changed or held the unit meanwhile. */
+  | 'skipped';
+
+const OUTCOMES: readonly UnitOutcome[] = [
+  'reused',
+  'translated',
+  'repaired',
+  'propagated',
+  'blocked',
+  'failed',
+  'skipped',
+];
+
+type ChunkCount = 'done' | 'left' | 'retried' | 'failed' | 'cancelled' | 'lost';
+
+/** Counts what a run does. */
+export interface RunTally {
+  unit(taskId: string, outcome: UnitOutcome, count?: number): void;
+  failure(code: string): void;
+  chunk(kind: ChunkCount): void;
+  usage(taskId: string, used: Usage): void;
+  /**
+   * As the result of the run shows it.
+   *
+   * @param total open units at the start; those that are not settled and get no target of an equal unit are `left`
+   * @param repeated those of them that got, or will get, a target from the job `propagate`; they count as `propagated`
+   */
+  report(total: number, repeated: number): Readonly<Record<string, unknown>>;
+}
+
+interface TaskTally {
+  units: number;
+  usage: Usage;
+}
+
+/** Most tasks that the result names: those with units that were settled, or with requests. */
+const NAMED_TASKS = 50;
+
+/** Creates a tally. */
+export function createRunTally(): RunTally {
+  const units = new Map<UnitOutcome, number>();
+  const chunks = new Map<ChunkCount, number>();
+  const failures = new Map<string, number>();
+  const tasks = new Map<string, TaskTally>();
+  let usage = NO_USAGE;
+  let settled = 0;
+  const taskOf = (taskId: string): TaskTally => {
+    const tally = tasks.get(taskId) ?? { units: 0, usage: NO_USAGE };
+    tasks.set(taskId, tally);
+    return tally;
+  };
+  return {
+    unit: (taskId, outcome, count = 1) => {
+      if (count === 0) return;
+      add(units, outcome, count);
+      settled += count;
+      taskOf(taskId).units += count;
+    },
+    failure: (code) => {
+      add(failures, code, 1);
+    },
+    chunk: (kind) => {
+      add(chunks, kind, 1);
+    },
+    usage: (taskId, used) => {
+      usage = addUsage(usage, used);
+      const tally = taskOf(taskId);
+      tally.usage = addUsage(tally.usage, used);
+    },
+    report: (total, repeated) => ({
+      units: {
+        ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, units.get(outcome) ?? 0])),
+        propagated: (units.get('propagated') ?? 0) + repeated,
+        left: Math.max(0, total - settled - repeated),
+      },
+      chunks: Object.fromEntries(chunks),
+      failures: Object.fromEntries(failures),
+      usage: reportedUsage(usage),
+      tasks: tasks.size,
+      per_task: [...tasks]
+        .filter(([, { units, usage }]) => units > 0 || usage.requests > 0)
+        .slice(0, NAMED_TASKS)
+        .map(([taskId, tally]) => ({
+          task_id: taskId,
+          units: tally.units,
+          usage: reportedUsage(tally.usage),
+        })),
+    }),
+  };
+}
+
+/** A usage in the result of a run. */
+export function reportedUsage({ requests, promptTokens, answerTokens, characters, cost }: Usage): object {
+  return {
+    requests,
+    prompt_tokens: promptTokens,
+    answer_tokens: answerTokens,
+    characters,
+    cost: Math.round(cost * 1_000_000) / 1_000_000,
+  };
+}
+
+function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + count);
+}

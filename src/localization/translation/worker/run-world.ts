@@ -1,0 +1,38 @@
+import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import type { Logger } from '../../../platform/logging/logging.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
+import type { GlossaryPort } from '../../glossary/glossary.ts';
+import type { TranslationMemory } from '../../memory/translation-memory.ts';
+import type { TargetOffers } from '../judge/offer-targets.ts';
+import type { TargetJudge } from '../judge/target-judge.ts';
+import type { UnitSource } from '../judge/unit-source.ts';
+import type { CharacterSheet } from '../providers/character-sheet.ts';
+import type { TranslationProvider } from '../providers/provider.ts';
+import type { Spending } from '../providers/spending.ts';
+import type { TranslationThread } from '../work/translation-worker.ts';
+import type { RunSettings } from './run-settings.ts';
+import type { RunTally } from './run-tally.ts';
+
+/** The other parts that runs use. */
+export interface RunPorts {
+  readonly thread: TranslationThread;
+  readonly units: UnitSource;
+  readonly judge: TargetJudge;
+  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse'>;
+  readonly offers: TargetOffers;
+  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  readonly languages: () => LanguagePair;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Everything that the chunks of one run share. */
+export interface RunWorld extends RunPorts {
+  readonly settings: RunSettings;
+  readonly provider: TranslationProvider;
+  readonly characters: CharacterSheet;
+  readonly spending: Spending;
+  readonly tally: RunTally;
+}

@@ -1,0 +1,154 @@
+import type { Lease } from '../work/leases/free-chunks.ts';
+import type { FailedUnit } from '../providers/provider-failure.ts';
+import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
+import type { ChunkUnit, Repetition } from './chunk-units.ts';
+import {
+  errorCount,
+  judgeProposals,
+  mendableFindings,
+  type JudgedProposal,
+  type Proposal,
+} from './judge-proposals.ts';
+import type { RunWorld } from './run-world.ts';
+import { charactersAround, usesContext, writeUnits } from './write-requests.ts';
+
+/** The translations of a batch, the copies for repetitions among them, and the units without one. */
+interface TranslatedBatch {
+  readonly proposals: readonly JudgedProposal[];
+  readonly failures: readonly BatchFailure[];
+}
+
+/** Why a group of repetitions has no translation. */
+export interface BatchFailure extends Pick<FailedUnit, 'code' | 'message' | 'retryAfterMs'> {
+  readonly repetition: Repetition;
+}
+
+/** The signals of the work on a chunk. */
+export interface ChunkSignals {
+  /** Aborted when the run is cancelled or the lease is lost. */
+  readonly work: AbortSignal;
+  /** Aborted when the lease is lost. Finished translations are stored until then. */
+  readonly lost: AbortSignal;
+}
+
+/**
+ * Translates a batch: asks the provider, judges, asks once more about findings that it may mend, and gives repetitions the same text.
+ *
+ * @param chunk all units of the chunk, for the characters of the scene
+ * @throws the reason of a signal; the errors of the Glossary
+ */
+export async function translateBatch(
+  world: RunWorld,
+  lease: Lease,
+  batch: readonly Repetition[],
+  chunk: readonly ChunkUnit[],
+  signals: ChunkSignals,
+): Promise<TranslatedBatch> {
+  const { wasProofread } = lease;
+  const leaders = batch.map(({ leader }) => leader);
+  const asked = await writeUnits(world, leaders, wasProofread, signals.work);
+  const ask = createAsk(world, lease, leaders, chunk, signals.work);
+  const outcome = await ask(asked);
+  const byKey = new Map(batch.map((repetition) => [repetition.leader.key, repetition]));
+  const first = proposalsOf(outcome, byKey, false);
+  const judged = await judgeProposals(world, first, wasProofread, signals.lost);
+  const mended = usesContext(world.provider) ? await mend(judged, asked, ask, signals) : [];
+  const repaired = await judgeProposals(
+    world,
+    proposalsOf({ results: mended }, byKey, true),
+    wasProofread,
+    signals.lost,
+  );
+  const chosen = better(judged, repaired);
+  const copies = chosen.flatMap((proposal) => copiesOf(proposal, byKey));
+  const judgedCopies = await judgeProposals(world, copies, wasProofread, signals.lost);
+  return {
+    proposals: [...chosen, ...judgedCopies],
+    failures: outcome.failures.flatMap(({ unitId, code, message, retryAfterMs }) => {
+      const repetition = byKey.get(unitId);
+      return repetition === undefined ? [] : [{ repetition, code, message, retryAfterMs }];
+    }),
+  };
+}
+
+type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
+
+function createAsk(
+  { provider, languages, spending, tally, ...world }: RunWorld,
+  { taskId }: Lease,
+  leaders: readonly ChunkUnit[],
+  chunk: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Ask {
+  const { sourceLanguage, targetLanguage } = languages();
+  const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
+  return async (units) => {
+    const request = { sourceLanguage, targetLanguage, characters, spending, signal };
+    const outcome = await provider.translateBatch({ ...request, units });
+    tally.usage(taskId, outcome.usage);
+    return outcome;
+  };
+}
+
+/** Asks once more about translations with errors. When that fails, the first translations stay. */
+async function mend(
+  judged: readonly JudgedProposal[],
+  asked: readonly UnitToTranslate[],
+  ask: Ask,
+  { work, lost }: ChunkSignals,
+): Promise<TranslationOutcome['results']> {
+  const findings = new Map(judged.map((proposal) => [proposal.unit.key, mendableFindings(proposal)]));
+  const again = asked.flatMap((unit) => {
+    const wrong = findings.get(unit.unitId) ?? [];
+    return wrong.length === 0 ? [] : [{ ...unit, findings: wrong }];
+  });
+  if (again.length === 0) return [];
+  try {
+    const { results } = await ask(again);
+    return results;
+  } catch (error) {
+    lost.throwIfAborted();
+    // A cancelled run keeps what it has.
+    if (work.aborted) return [];
+    throw error;
+  }
+}
+
+function proposalsOf(
+  { results }: Pick<TranslationOutcome, 'results'>,
+  byKey: ReadonlyMap<string, Repetition>,
+  isRepaired: boolean,
+): readonly Proposal[] {
+  return results.flatMap(({ unitId, translatedText, providerRunId }) => {
+    const repetition = byKey.get(unitId);
+    if (repetition === undefined) return [];
+    return {
+      unit: repetition.leader,
+      text: translatedText,
+      author: 'machine',
+      tokenId: null,
+      providerRunId,
+      recordId: null,
+      copiedFrom: null,
+      isRepaired,
+    };
+  });
+}
+
+/** Of two translations of a unit the one with fewer errors; the first one when they are equal. */
+function better(
+  first: readonly JudgedProposal[],
+  second: readonly JudgedProposal[],
+): readonly JudgedProposal[] {
+  const byKey = new Map(second.map((proposal) => [proposal.unit.key, proposal]));
+  return first.map((proposal) => {
+    const other = byKey.get(proposal.unit.key);
+    return other !== undefined && errorCount(other) < errorCount(proposal) ? other : proposal;
+  });
+}
+
+function copiesOf(proposal: JudgedProposal, byKey: ReadonlyMap<string, Repetition>): readonly Proposal[] {
+  const { judgement: _judgement, judgedBy: _judgedBy, ...translation } = proposal;
+  const { followers = [], leader = proposal.unit } = byKey.get(proposal.unit.key) ?? {};
+  return followers.map((unit) => ({ ...translation, unit, copiedFrom: leader }));
+}

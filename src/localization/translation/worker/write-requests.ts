@@ -1,0 +1,146 @@
+import type { MemoryLookup } from '../../memory/store/memory-lookup.ts';
+import { memoryContext } from '../judge/offer-targets.ts';
+import { contextOf } from '../judge/text-place.ts';
+import { charactersOfScene } from '../providers/character-sheet.ts';
+import type {
+  Character,
+  MemoryExample,
+  TermConstraint,
+  TranslationProvider,
+  UnitToTranslate,
+} from '../providers/provider.ts';
+import type { ChunkUnit } from './chunk-units.ts';
+import type { RunWorld } from './run-world.ts';
+
+const MAX_EXAMPLES = 3;
+
+type RequestWorld = Pick<RunWorld, 'provider' | 'glossary' | 'memory' | 'languages' | 'settings' | 'logger'>;
+
+/** Whether a provider reads more than the text: a prompt has terms, examples, neighbours, speakers and findings. */
+export function usesContext({ promptDigest }: Pick<TranslationProvider, 'promptDigest'>): boolean {
+  return promptDigest !== null;
+}
+
+/** Writes what a provider is asked. Terms and examples are looked up only for providers that use them. */
+export async function writeUnits(
+  world: RequestWorld,
+  units: readonly ChunkUnit[],
+  wasProofread: boolean,
+  signal: AbortSignal,
+): Promise<readonly UnitToTranslate[]> {
+  const isRich = usesContext(world.provider);
+  const terms = isRich ? await termsOf(world, units, wasProofread, signal) : [];
+  const examples = isRich ? await examplesOf(world, units, signal) : [];
+  return units.map(({ key, source: { unit, before, after } }, index) => ({
+    unitId: key,
+    sourceText: unit.sourceText,
+    speaker: unit.speaker,
+    before: isRich ? before.map(({ sourceText }) => sourceText) : [],
+    after: isRich ? after.map(({ sourceText }) => sourceText) : [],
+    constraints: terms[index] ?? [],
+    examples: examples[index] ?? [],
+    maxLength: null,
+    findings: [],
+  }));
+}
+
+/** Everyone who speaks in the scenes of some units, as far as the chunk and the neighbours show them. */
+export function charactersAround(
+  { characters }: Pick<RunWorld, 'characters'>,
+  asked: readonly ChunkUnit[],
+  chunk: readonly ChunkUnit[],
+): readonly Character[] {
+  if (characters.size === 0) return [];
+  const scenes = new Set(asked.map(({ source }) => source.unit.scene));
+  const speakers = [...asked, ...chunk].flatMap(({ source: { unit, before, after } }) =>
+    [...before, unit, ...after].flatMap(({ scene, speaker }) =>
+      speaker !== null && scenes.has(scene) ? [speaker] : [],
+    ),
+  );
+  return charactersOfScene(characters, speakers);
+}
+
+async function termsOf(
+  { glossary, settings, languages }: RequestWorld,
+  units: readonly ChunkUnit[],
+  wasProofread: boolean,
+  signal: AbortSignal,
+): Promise<readonly (readonly TermConstraint[])[]> {
+  const { diagnoses } = await glossary.diagnose(
+    {
+      languages: languages(),
+      ...(settings.glossaryPath === undefined ? {} : { glossaryPath: settings.glossaryPath }),
+      units: units.map(({ source: { unit } }) => ({
+        sourceText: unit.sourceText,
+        translatedText: null,
+        context: contextOf(unit),
+        wasProofread,
+      })),
+    },
+    signal,
+  );
+  return diagnoses.map(({ constraints }) => mergeConstraints(constraints));
+}
+
+interface ReportedConstraint {
+  readonly matched_text: string;
+  readonly recommended_translation: string;
+  readonly allowed_translations: readonly string[];
+  readonly requirement: 'must' | 'should' | 'forbidden';
+}
+
+/** The constraints of one text by the words that they are for; each once, with the wording that must not be used. */
+function mergeConstraints(constraints: readonly ReportedConstraint[]): readonly TermConstraint[] {
+  const forbidden = constraints.filter(({ requirement }) => requirement === 'forbidden');
+  const merged = new Map<string, TermConstraint>();
+  for (const { matched_text: source, requirement, ...wording } of constraints) {
+    if (requirement === 'forbidden' || merged.has(source)) continue;
+    merged.set(source, {
+      source,
+      recommended: wording.recommended_translation,
+      allowed: wording.allowed_translations,
+      forbidden: forbidden
+        .filter(({ matched_text: text }) => text === source)
+        .map(({ recommended_translation: text }) => text),
+    });
+  }
+  return [...merged.values()];
+}
+
+/** Similar translations of the memory. A memory that cannot be used only makes the request poorer. */
+async function examplesOf(
+  { memory, settings, languages, logger }: RequestWorld,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<readonly (readonly MemoryExample[])[]> {
+  try {
+    const answers = await memory.lookUp(
+      units.map((unit) => lookUpOf(unit, languages(), 'all', MAX_EXAMPLES)),
+      { path: settings.memoryPath, signal },
+    );
+    return answers.map(({ matches }) =>
+      matches.map(({ record, proposed_text: target }) => ({ source: record.source_text, target })),
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.warn({ err: error }, 'the Translation Memory gives no examples');
+    return [];
+  }
+}
+
+/** A look-up of a unit in the memory. */
+export function lookUpOf(
+  { source }: ChunkUnit,
+  languages: { readonly sourceLanguage: string; readonly targetLanguage: string },
+  depth: MemoryLookup['depth'],
+  limit: number,
+): MemoryLookup {
+  return {
+    source_language: languages.sourceLanguage,
+    target_language: languages.targetLanguage,
+    source_text: source.unit.sourceText,
+    context: memoryContext(source),
+    depth,
+    limit,
+  };
+}

@@ -1,0 +1,261 @@
+import type { Statement } from '../../engine/database/checked-rows.ts';
+import { foldDestination } from '../../domain/release/destination.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import { TaskError } from '../../engine/tasks/task.ts';
+import type { UpstreamEntry } from '../../upstream/upstream.ts';
+import { manifestEntryOf, type CatalogEntryRow, type KnownEntryRow } from '../records/entry-row.ts';
+import { allRows, oneRow, PAGE_ROWS, prepareAll, type SqlDatabase } from '../records/sql.ts';
+import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+export interface Unresolved {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly unknownSizes: number;
+}
+
+/** The entries of catalogs, written in batches and read in pages, so that no whole catalog is ever in memory. */
+export interface CatalogEntries {
+  /** Adds a batch in one transaction. Throws TaskError `destination_duplicate`. */
+  add(revisionId: number, entries: readonly UpstreamEntry[]): void;
+  /** Adds a batch of entries whose objects are known. Throws TaskError `destination_duplicate`. */
+  addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
+  /**
+   * Copies all entries to a revision that has none, a page at a time.
+   *
+   * @param to `withObjects: false` leaves out which objects are known
+   * @returns the entries of each page
+   */
+  copyRows(
+    revisionId: number,
+    to: { readonly revisionId: number; readonly withObjects: boolean },
+  ): AsyncGenerator<number>;
+  replaceRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
+  entry(revisionId: number, destination: string): CatalogEntryRow | null;
+  /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
+  pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
+  /** All entries in manifest order with the facts of their objects, a page at a time. */
+  knownPages(revisionId: number): AsyncGenerator<readonly KnownEntryRow[]>;
+  rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
+  resolve(revisionId: number, destination: string, blake3: Blake3Hex | null): void;
+  unresolved(revisionId: number): Unresolved;
+  /** Groups of destinations that a case-insensitive file system cannot keep apart, at most `limit`. */
+  caseConflicts(revisionId: number, limit: number): readonly string[];
+  dropEntries(revisionId: number): Promise<void>;
+}
+
+const COPIED_COLUMNS = `destination, source, media_type, stated_size, stated_blake3, stated_sha256, stated_md5,
+  stated_crc32, locator`;
+const ENTRY_COLUMNS = `${COPIED_COLUMNS}, blake3`;
+
+export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
+  const statements = prepareAll(database, SQL);
+
+  const addRows = (revisionId: number, rows: readonly CatalogEntryRow[]): void => {
+    database.transaction(() => {
+      let bytes = 0;
+      for (const row of rows) {
+        const folded = foldDestination(row.destination);
+        const { changes } = statements.insertEntry.run({
+          ...row,
+          revision_id: revisionId,
+          folded: folded === row.destination ? null : folded,
+        });
+        if (Number(changes) === 0) {
+          throw new TaskError(
+            'destination_duplicate',
+            `the catalog lists the destination ${JSON.stringify(row.destination)} more than once; correct it upstream`,
+            { details: { destination: row.destination } },
+          );
+        }
+        bytes = Math.min(bytes + (row.stated_size ?? 0), Number.MAX_SAFE_INTEGER);
+      }
+      statements.count.run({ revision_id: revisionId, entries: rows.length, bytes });
+    });
+  };
+
+  async function* pagesOf<Row extends Pick<CatalogEntryRow, 'destination'>>(
+    statement: Statement,
+    revisionId: number,
+  ): AsyncGenerator<readonly Row[]> {
+    let after = '';
+    for (;;) {
+      const page = allRows<Row>(statement, { revision_id: revisionId, after, limit: PAGE_ROWS });
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      after = last.destination;
+      await nextTurn();
+    }
+  }
+  const pages: CatalogEntries['pages'] = (revisionId, which) =>
+    pagesOf(which === 'all' ? statements.pageAll : statements.pageUnresolved, revisionId);
+
+  return {
+    ...createCopying(database),
+    add: (revisionId, entries) => {
+      addRows(revisionId, entries.map(rowOf));
+    },
+    addRows,
+    entry: (revisionId, destination) => oneRow(statements.entry, { revision_id: revisionId, destination }),
+    pages,
+    knownPages: (revisionId) => pagesOf(statements.pageKnown, revisionId),
+    rows: async function* rows(revisionId, which) {
+      for await (const page of pages(revisionId, which)) yield* page;
+    },
+    resolve: (revisionId, destination, blake3) => {
+      statements.resolve.run({ revision_id: revisionId, destination, blake3 });
+    },
+    unresolved: (revisionId) =>
+      oneRow<Unresolved>(statements.unresolved, { revision_id: revisionId }) ?? {
+        entries: 0,
+        bytes: 0,
+        unknownSizes: 0,
+      },
+    caseConflicts: (revisionId, limit) =>
+      allRows<{ names: string }>(statements.caseConflicts, { revision_id: revisionId, limit }).map(
+        (row) => row.names,
+      ),
+    dropEntries: async (revisionId) => {
+      for (;;) {
+        const { changes } = statements.drop.run({ revision_id: revisionId, limit: PAGE_ROWS });
+        if (Number(changes) === 0) return;
+        await nextTurn();
+      }
+    },
+  };
+}
+
+/** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */
+function createCopying(database: SqlDatabase): Pick<CatalogEntries, 'copyRows' | 'replaceRows'> {
+  const statements = prepareAll(database, COPY_SQL);
+  return {
+    copyRows: async function* copyRows(from, { revisionId: to, withObjects }) {
+      let after = '';
+      for (;;) {
+        const query = { from, after, limit: PAGE_ROWS };
+        const page = oneRow<CopiedPage>(statements.page, query);
+        const last = page?.last ?? null;
+        if (page === null || last === null) return;
+        const { entries, bytes } = page;
+        // Nobody reads a revision before it is complete, and that is written durably.
+        database.transaction(
+          () => {
+            statements.copy.run({ from, after, last, to, with_objects: Number(withObjects) });
+            statements.count.run({ revision_id: to, entries, bytes });
+          },
+          { durable: false },
+        );
+        yield entries;
+        after = last;
+        await nextTurn();
+      }
+    },
+    replaceRows: (revisionId, rows) => {
+      // As for copied pages.
+      database.transaction(
+        () => {
+          for (const { media_type: _type, ...row } of rows) {
+            const place = { revision_id: revisionId, destination: row.destination };
+            const before = oneRow<{ stated_size: number | null }>(statements.size, place);
+            statements.replace.run({ ...row, revision_id: revisionId });
+            const bytes = (row.stated_size ?? 0) - (before?.stated_size ?? 0);
+            statements.count.run({ revision_id: revisionId, entries: 0, bytes });
+          }
+        },
+        { durable: false },
+      );
+    },
+  };
+}
+
+interface CopiedPage {
+  readonly last: string | null;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+function rowOf(entry: UpstreamEntry): CatalogEntryRow {
+  return {
+    destination: entry.destination,
+    source: 'official',
+    media_type: null,
+    stated_size: entry.size,
+    stated_blake3: entry.digests.blake3 ?? null,
+    stated_sha256: entry.digests.sha256 ?? null,
+    stated_md5: entry.digests.md5 ?? null,
+    stated_crc32: entry.digests.crc32 ?? null,
+    locator: entry.locator,
+    blake3: null,
+  };
+}
+
+// Sizes that upstream states may have a sum that JavaScript cannot hold.
+const COUNT = `UPDATE catalog_revision SET entry_count = entry_count + :entries,
+    stated_bytes = min(stated_bytes + :bytes, ${Number.MAX_SAFE_INTEGER})
+    WHERE revision_id = :revision_id`;
+
+const COPY_SQL = {
+  page: `SELECT max(destination) AS last, count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes FROM
+    (SELECT destination, stated_size FROM catalog_entry WHERE revision_id = :from AND destination > :after
+      ORDER BY destination LIMIT :limit)`,
+  copy: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
+    SELECT :to, folded, ${COPIED_COLUMNS}, iif(:with_objects, blake3, NULL) FROM catalog_entry
+    WHERE revision_id = :from AND destination > :after AND destination <= :last ORDER BY destination`,
+  size: 'SELECT stated_size FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination',
+  replace: `UPDATE catalog_entry SET source = :source, stated_size = :stated_size, stated_blake3 = :stated_blake3,
+      stated_sha256 = :stated_sha256, stated_md5 = :stated_md5, stated_crc32 = :stated_crc32, locator = :locator,
+      blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination`,
+  count: COUNT,
+} as const;
+
+const SQL = {
+  insertEntry: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
+    VALUES (:revision_id, :folded, :destination, :source, :media_type, :stated_size, :stated_blake3, :stated_sha256,
+      :stated_md5, :stated_crc32, :locator, :blake3)
+    ON CONFLICT DO NOTHING`,
+  count: COUNT,
+  entry: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination`,
+  pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
+    ORDER BY destination LIMIT :limit`,
+  pageKnown: `SELECT destination, source, media_type, o.blake3, size, crc64, blocks, verified_at
+    FROM catalog_entry LEFT JOIN known_object o USING (blake3) WHERE revision_id = :revision_id AND destination > :after
+    ORDER BY destination LIMIT :limit`,
+  pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
+      AND blake3 IS NULL ORDER BY destination LIMIT :limit`,
+  resolve:
+    'UPDATE catalog_entry SET blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination',
+  unresolved: `SELECT count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes,
+      count(*) - count(stated_size) AS unknownSizes
+    FROM catalog_entry WHERE revision_id = :revision_id AND blake3 IS NULL`,
+  caseConflicts: `SELECT group_concat(destination, ', ') AS names FROM catalog_entry WHERE revision_id = :revision_id
+    GROUP BY coalesce(folded, destination) HAVING count(*) > 1 LIMIT :limit`,
+  drop: `DELETE FROM catalog_entry WHERE revision_id = :revision_id AND destination IN
+    (SELECT destination FROM catalog_entry WHERE revision_id = :revision_id LIMIT :limit)`,
+} as const;
+
+/**
+ * The manifest entries of a revision, in manifest order, built from the objects that the database knows.
+ *
+ * @param onVerifiedAt called for every entry with the time of the last hash of its object, Unix seconds
+ * @throws TaskError `release_incomplete` (retryable) at the first entry whose object is not known
+ */
+export async function* manifestEntries(
+  catalogs: CatalogEntries,
+  revisionId: number,
+  onVerifiedAt: (seconds: number) => void = () => undefined,
+): AsyncGenerator<ManifestEntry> {
+  for await (const page of catalogs.knownPages(revisionId)) {
+    for (const row of page) {
+      if (row.blake3 === null) {
+        throw new TaskError(
+          'release_incomplete',
+          `the object of ${JSON.stringify(row.destination)} is not known; run sync to fetch it`,
+          { retryable: true, details: { destination: row.destination } },
+        );
+      }
+      onVerifiedAt(row.verified_at);
+      yield manifestEntryOf(row);
+    }
+  }
+}

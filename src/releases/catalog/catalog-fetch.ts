@@ -1,0 +1,149 @@
+import type { TaskParts } from '../release-parts.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { countText } from '../../domain/count-text.ts';
+import { TaskError, type TaskContext } from '../../engine/tasks/task.ts';
+import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upstream/upstream.ts';
+import type { RevisionRow } from './catalog-store.ts';
+import { PAGE_ROWS } from '../records/sql.ts';
+
+/** Maximum number of case conflicts named in a task log. */
+const CASE_CONFLICTS_LOGGED = 20;
+
+/**
+ * Fetches the current catalog from upstream and stores it as a revision. When the catalog is already stored (same
+ * validator or same fingerprint), the result is the stored revision with its known objects, so that an interrupted sync
+ * resumes where it stopped.
+ *
+ * @param force reads the catalog even when upstream says that it has not changed
+ * @returns the complete revision
+ * @throws UpstreamError; TaskError `destination_duplicate`, `catalog_empty`
+ */
+export async function fetchCatalog(
+  parts: TaskParts,
+  adapter: UpstreamAdapter,
+  context: TaskContext,
+  force: boolean,
+): Promise<RevisionRow> {
+  const { catalogs, clock } = parts;
+  const now = (): number => unixSeconds(clock);
+  const held = catalogs.newest(adapter.label);
+  const usable = held !== null && (!force || held.task_id === context.taskId) ? held : null;
+  let catalog: UpstreamCatalog | null;
+  try {
+    catalog = await adapter.fetchCatalog(usable?.etag ?? null, context.signal);
+    parts.probes.record({
+      label: adapter.label,
+      ok: true,
+      message: 'the catalog was fetched',
+      checkedAt: now(),
+    });
+  } catch (error) {
+    if (!context.signal.aborted) {
+      parts.probes.record({ label: adapter.label, ok: false, message: messageOf(error), checkedAt: now() });
+    }
+    throw error;
+  }
+  if (catalog === null) {
+    if (usable === null) {
+      throw new TaskError(
+        'catalog_invalid',
+        `${adapter.label} answered "not modified" to an unconditional request`,
+      );
+    }
+    catalogs.touch(usable.revision_id, usable.etag, now());
+    context.log('info', 'the catalog has not changed', { release_id: usable.upstream_release_id });
+    return catalogs.get(usable.revision_id) ?? usable;
+  }
+  const revisionId = await importCatalog(parts, adapter, catalog, context);
+  const known = catalogs.find({
+    upstreamLabel: adapter.label,
+    fingerprint: catalog.fingerprint(),
+    upstreamReleaseId: catalog.releaseId,
+  });
+  if (known !== null) {
+    await catalogs.drop(revisionId);
+    catalogs.touch(known.revision_id, catalog.etag, now());
+    return catalogs.get(known.revision_id) ?? known;
+  }
+  return catalogs.complete(revisionId, catalog.fingerprint());
+}
+
+/**
+ * Checks that upstream still has the catalog of a revision.
+ *
+ * @throws UpstreamError; TaskError `catalog_changed` (retryable) when upstream has a different one
+ */
+export async function confirmCatalog(
+  adapter: UpstreamAdapter,
+  revision: RevisionRow,
+  signal: AbortSignal,
+): Promise<void> {
+  const catalog = await adapter.fetchCatalog(revision.etag, signal);
+  if (catalog === null) return;
+  let entries = 0;
+  // The fingerprint is known only after the last entry; nothing is stored.
+  for await (const _ of catalog.entries(signal)) entries += 1;
+  if (catalog.fingerprint() === revision.fingerprint && catalog.releaseId === revision.upstream_release_id)
+    return;
+  throw new TaskError(
+    'catalog_changed',
+    `upstream published another catalog (release ${catalog.releaseId}, ${countText(entries, 'entry', 'entries')}) while release ` +
+      `${revision.upstream_release_id} was fetched; the next attempt fetches the new one`,
+    { retryable: true },
+  );
+}
+
+async function importCatalog(
+  parts: TaskParts,
+  adapter: UpstreamAdapter,
+  catalog: UpstreamCatalog,
+  context: TaskContext,
+): Promise<number> {
+  const { catalogs, clock } = parts;
+  const revisionId = catalogs.begin({
+    channel: 'official',
+    upstreamLabel: adapter.label,
+    upstreamReleaseId: catalog.releaseId,
+    etag: catalog.etag,
+    taskId: context.taskId,
+    appVersion: catalog.appVersion,
+    serverInfo: catalog.serverInfo,
+    fetchedAt: unixSeconds(clock),
+  });
+  try {
+    let entries = 0;
+    let batch: UpstreamEntry[] = [];
+    const flush = (): void => {
+      catalogs.add(revisionId, batch);
+      entries += batch.length;
+      batch = [];
+      context.progress(entries, null, 'entries', 'catalog');
+    };
+    for await (const entry of catalog.entries(context.signal)) {
+      batch.push(entry);
+      if (batch.length >= PAGE_ROWS) flush();
+    }
+    if (batch.length > 0) flush();
+    if (entries === 0) {
+      throw new TaskError(
+        'catalog_empty',
+        `the catalog of release ${catalog.releaseId} has no entries; the current release stays`,
+      );
+    }
+    for (const names of catalogs.caseConflicts(revisionId, CASE_CONFLICTS_LOGGED)) {
+      context.log(
+        'warn',
+        'destinations differ only in case; case-insensitive file systems cannot store both',
+        {
+          destinations: names,
+        },
+      );
+    }
+    context.log('info', 'the catalog was read', { release_id: catalog.releaseId, entries });
+    return revisionId;
+  } catch (error) {
+    await catalogs.drop(revisionId);
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import type { TaskParts } from '../release-parts.ts';
+import type { Channel } from '../../domain/release/channel.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
+import type { TaskContext } from '../../engine/tasks/task.ts';
+import type { RevisionRow } from '../catalog/catalog-store.ts';
+import { describe, isSound } from '../checks/release-check.ts';
+import { commitDownloaded } from '../download/download-run.ts';
+import { stageBytes } from '../download/object-restore.ts';
+import type { ReleaseDraft } from '../records/release-record-of.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
+import { SYNC_STAGING_PREFIX } from './staging.ts';
+import { join } from 'node:path';
+
+/**
+ * The current release of a channel, after a look at its manifest, its record and the presence of its objects. Damage is recorded and
+ * attested, and the sync then fetches the missing objects.
+ */
+export async function checkCurrent(
+  parts: TaskParts,
+  channel: Channel,
+  context: TaskContext,
+): Promise<ReleaseRow | null> {
+  const { releases, check, attestor } = parts;
+  const current = releases.current(channel);
+  if (current?.state !== 'current') return current;
+  const findings = await check.quick(current, context.signal);
+  if (isSound(findings)) return current;
+  const { release_id } = current;
+  context.log('error', `the current release is damaged: ${describe(findings)}`, { channel, release_id });
+  await context.commit(() => check.record(current, findings, { bytes: false, finder: 'sync' }));
+  await attestor.issue('sync: damage');
+  return releases.current(channel);
+}
+
+/** Removes the staged files and the unreferenced catalogs; after a success there is nothing to resume. */
+export async function tidy(parts: TaskParts, taskId: string): Promise<void> {
+  for (const name of await parts.writer.listStaging()) {
+    if (name === taskId || name.startsWith(SYNC_STAGING_PREFIX)) await parts.writer.removeStaging(name);
+  }
+  for (const revisionId of parts.catalogs.unreferenced()) await parts.catalogs.drop(revisionId);
+}
+
+/**
+ * Chooses the revision to work on. A revision that a release refers to is never changed, because a repair of that
+ * release reads its rows: the task works on a copy. A forced sync starts once without known objects.
+ */
+export async function workingRevision(
+  parts: TaskParts,
+  fetched: RevisionRow,
+  force: boolean,
+  taskId: string,
+): Promise<RevisionRow> {
+  const own = fetched.task_id === taskId;
+  if (!parts.catalogs.isReferenced(fetched.revision_id) && (own || !force)) return fetched;
+  return await parts.catalogs.copy(fetched, taskId, force);
+}
+
+/** Puts the server-info document of a revision into the store; `null` when it has none. */
+export async function commitServerInfo(
+  parts: TaskParts,
+  revisionId: number,
+  staging: string,
+  context: TaskContext,
+): Promise<ReleaseDraft['serverInfo']> {
+  const bytes = parts.catalogs.serverInfo(revisionId);
+  if (bytes === null) return null;
+  const stagedPath = join(staging, 'server-info');
+  const digests = await stageBytes(parts.pool, stagedPath, bytes, context.signal);
+  const object = await commitDownloaded(parts, stagedPath, digests, context.taskId);
+  parts.objects.record(object, unixSeconds(parts.clock));
+  return { blake3: object.blake3, size: object.size };
+}

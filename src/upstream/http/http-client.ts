@@ -1,0 +1,200 @@
+import { setMaxListeners } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from 'undici';
+import type { Clock } from '../../platform/process/clock.ts';
+import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
+import { createGuardedConnector } from './guarded-connector.ts';
+import type { UpstreamConfiguration } from '../upstream-config.ts';
+import { redactUrl, type UpstreamLocation } from '../upstream-location.ts';
+import { UpstreamError } from '../upstream.ts';
+import { receiveBody, type BodyLimits } from '../../platform/http/receive-body.ts';
+import type { Readable } from 'node:stream';
+
+const MAX_REDIRECTS = 5;
+const MAX_HEADER_BYTES = 32 * 1024;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+interface UpstreamRequest {
+  readonly method: 'GET' | 'HEAD';
+  /** Absolute http(s) URL without userinfo. */
+  readonly url: string;
+  /** An `accept-encoding` names one coding, which the caller decodes; without it, the bytes come as they are. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses that are an answer, not a failure. */
+  readonly accept: readonly number[];
+}
+
+/** The head of an answer, and its body. One of `chunks` and `discard` must be used, or the connection stays taken. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The URL that answered, after redirects. */
+  readonly url: string;
+  readonly contentLength: number | null;
+  /** The body; throws UpstreamError on a stall, a reset or a truncated body. Iterate once. */
+  chunks(): AsyncIterable<Uint8Array>;
+  /** Drops the body (and the connection, unless the body was empty). */
+  discard(): void;
+}
+
+export interface UpstreamHttpClient {
+  /**
+   * Sends a request and follows redirects.
+   *
+   * @throws UpstreamError for every status that `request.accept` does not list, and the signal's reason when aborted
+   */
+  send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
+  close(): Promise<void>;
+}
+
+interface UpstreamHttpOptions {
+  readonly configuration: UpstreamConfiguration;
+  /** Credentials go to this origin alone, and it alone may have any address. */
+  readonly location: UpstreamLocation;
+  readonly allowOtherOrigins: boolean;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates the HTTP client of one upstream: bounded connections, explicit timeouts, no content codings but those that the request asks for, redirects under
+ * the origin rule, credentials only to the configured origin, and no private addresses of other origins.
+ */
+export function createUpstreamHttpClient(options: UpstreamHttpOptions): UpstreamHttpClient {
+  const { configuration, location, clock } = options;
+  const agent = new Agent({
+    // One more than files are fetched, so that a catalog still being read cannot starve its own files.
+    connections: configuration.concurrency + 1,
+    pipelining: 1,
+    headersTimeout: configuration.headersTimeoutMs,
+    bodyTimeout: 0,
+    connect: createGuardedConnector({
+      timeoutMs: configuration.connectTimeoutMs,
+      origin: location.origin,
+      allowedRanges: configuration.allowedPrivateRanges,
+    }),
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+
+  const exchange = async (
+    asked: UpstreamRequest,
+    url: string,
+    mayAuthorize: boolean,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof request>>> => {
+    const headers: Record<string, string> = {
+      'user-agent': 'slipway',
+      'accept-encoding': 'identity',
+      ...asked.headers,
+    };
+    if (mayAuthorize && location.authorization !== null) headers['authorization'] = location.authorization;
+    try {
+      return await request(url, { dispatcher: agent, method: asked.method, headers, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOfTransport(error, url, false);
+    }
+  };
+
+  return {
+    async send(asked, signal) {
+      signal.throwIfAborted();
+      // Many requests share one task's signal; each adds a listener while it runs.
+      setMaxListeners(0, signal);
+      let url = asked.url;
+      let isAtHome = true;
+      for (let hop = 0; ; hop += 1) {
+        // Once a request has left the origin, no answer of another one leads credentials back to a path of its choice.
+        isAtHome &&= new URL(url).origin === location.origin;
+        const response = await exchange(asked, url, isAtHome, signal);
+        const { statusCode: status, headers, body } = response;
+        body.on('error', () => undefined); // the reader gets the same error from the iterator
+        if (asked.accept.includes(status)) {
+          const coding = headerOf(headers, 'content-encoding');
+          const asks = asked.headers?.['accept-encoding'] ?? 'identity';
+          if (coding !== null && !['identity', asks].includes(coding.toLowerCase())) {
+            body.destroy();
+            throw refuse(`${redactUrl(url)} answered with Content-Encoding although ${asks} was requested`);
+          }
+          const finalUrl = url;
+          return {
+            status,
+            headers,
+            url: finalUrl,
+            contentLength: parseLength(headerOf(headers, 'content-length')),
+            chunks: () => receiveUpstreamBody(body, { configuration, clock, signal, url: finalUrl }),
+            discard: () => body.destroy(),
+          };
+        }
+        body.destroy();
+        const target = headerOf(headers, 'location');
+        if (!REDIRECTS.has(status) || target === null)
+          throw failureOfStatus(status, headers, url, clock.now());
+        if (hop === MAX_REDIRECTS)
+          throw refuse(`${redactUrl(asked.url)} redirects more than ${MAX_REDIRECTS} times`);
+        url = redirectTarget(url, target, options.allowOtherOrigins);
+      }
+    },
+    async close() {
+      await agent.destroy();
+    },
+  };
+}
+
+function redirectTarget(from: string, target: string, allowOtherOrigins: boolean): string {
+  const shown = redactUrl(from);
+  if (!URL.canParse(target, from)) throw refuse(`${shown} redirects to something that is not a URL`);
+  const next = new URL(target, from);
+  const previous = new URL(from);
+  if (next.protocol !== 'http:' && next.protocol !== 'https:') {
+    throw refuse(`${shown} redirects to ${next.protocol}, only http and https are followed`);
+  }
+  if (previous.protocol === 'https:' && next.protocol === 'http:') {
+    throw refuse(`${shown} redirects from https to http, which is not followed`);
+  }
+  if (next.origin !== previous.origin && !allowOtherOrigins) {
+    throw refuse(`${shown} redirects to ${next.origin}; set allowOtherOrigins to follow it`);
+  }
+  next.username = '';
+  next.password = '';
+  next.hash = '';
+  return next.href;
+}
+
+function parseLength(text: string | null): number | null {
+  if (text === null || !/^[0-9]{1,16}$/.test(text)) return null;
+  const length = Number(text);
+  return Number.isSafeInteger(length) ? length : null;
+}
+
+function refuse(message: string): UpstreamError {
+  return new UpstreamError('upstream_status', message);
+}
+
+interface BodyRules {
+  readonly configuration: BodyLimits;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly url: string;
+}
+
+/**
+ * Iterates over the body of an answer of upstream, see {@link receiveBody}.
+ *
+ * @throws UpstreamError (`upstream_timeout`, `upstream_truncated`, `upstream_unreachable`), or the signal's reason
+ */
+function receiveUpstreamBody(
+  body: Readable,
+  { configuration, clock, signal, url }: BodyRules,
+): AsyncGenerator<Uint8Array, void> {
+  return receiveBody(body, {
+    limits: configuration,
+    clock,
+    stalled: (what) =>
+      new UpstreamError('upstream_timeout', `${redactUrl(url)} ${what}`, { retryable: true }),
+    failed: (error) => {
+      signal.throwIfAborted();
+      return failureOfTransport(error, url, true);
+    },
+  });
+}

@@ -1,0 +1,57 @@
+import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
+import { parseSmallJson, readSmallDocument } from '../catalog-readers/catalog-document.ts';
+import { isRecord } from '../entry-rules.ts';
+import type { UpstreamHttpClient } from './http-client.ts';
+import { redactUrl } from '../upstream-location.ts';
+import { UpstreamError, type UpstreamHealth } from '../upstream.ts';
+
+/**
+ * Fetches a server-info document.
+ *
+ * @returns its bytes as sent, known to be a JSON object
+ * @throws UpstreamError
+ */
+export async function fetchServerInfo(
+  client: UpstreamHttpClient,
+  url: string,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const answer = await client.send({ method: 'GET', url, accept: [200] }, signal);
+  const label = redactUrl(url);
+  const bytes = await readSmallDocument(answer.chunks(), label, SERVER_INFO_MAX_BYTES);
+  checkServerInfo(bytes, label);
+  return bytes;
+}
+
+/**
+ * Checks that bytes are a server-info document as far as every kind of upstream needs it: a JSON object.
+ *
+ * @returns the parsed object
+ * @throws UpstreamError `catalog_invalid`
+ */
+export function checkServerInfo(bytes: Uint8Array, label: string): Readonly<Record<string, unknown>> {
+  const value = parseSmallJson(bytes, label);
+  if (!isRecord(value)) {
+    throw new UpstreamError('catalog_invalid', `${label} must be a JSON object (a server-info document)`);
+  }
+  return value;
+}
+
+/** Checks with one `HEAD` whether a document answers. Never throws. */
+export async function probeUrl(
+  client: UpstreamHttpClient,
+  url: string,
+  signal: AbortSignal,
+): Promise<UpstreamHealth> {
+  try {
+    // Servers that do not support HEAD answer 405 or 501: the document may exist anyway.
+    const answer = await client.send({ method: 'HEAD', url, accept: [200, 204, 405, 501] }, signal);
+    answer.discard();
+    return { ok: true, message: `${redactUrl(url)} answers` };
+  } catch (error) {
+    return {
+      ok: false,
+      message: error instanceof Error ? error.message : `${redactUrl(url)} cannot be reached`,
+    };
+  }
+}

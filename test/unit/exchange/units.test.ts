@@ -1,0 +1,493 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../../demo/game/seeded-random.ts';
+import { withGuard, withoutGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
+import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
+import { endingOf, writeEntries } from '../../../src/exchange/file-codec.ts';
+import {
+  readUnits,
+  UNIT_FORMATS,
+  unitFormatOfName,
+  type UnitFormatName,
+} from '../../../src/exchange/units/unit-formats.ts';
+import type { ReadUnit } from '../../../src/exchange/units/unit-record.ts';
+import {
+  fileOf,
+  LANGUAGES,
+  readFile,
+  sampleUnit,
+  UNIT_FORMAT_NAMES,
+  unitRecords,
+} from '../../support/exchange-units.ts';
+import { campaignSize } from '../../support/long.ts';
+import { mutations } from '../../support/mutate.ts';
+
+describe('the ending of a file', () => {
+  describe('endingOf', () => {
+    it.each([
+      ['memory.tmx', 'tmx'],
+      ['folder.d/Terms.CSV', 'csv'],
+      ['units.2026.jsonl', 'jsonl'],
+      ['csv', ''],
+      ['units.', ''],
+    ])('of %s is "%s"', (name, ending) => {
+      expect(endingOf(name)).toBe(ending);
+    });
+  });
+
+  describe('unitFormatOfName', () => {
+    it.each([
+      ['units.xlf', 'xliff-1.2'],
+      ['units.XLIFF', 'xliff-1.2'],
+      ['units.csv', 'csv'],
+      ['units.jsonl', 'jsonl'],
+      ['units.txt', null],
+      ['jsonl', null],
+    ])('of %s is %s', (name, format) => {
+      expect(unitFormatOfName(name)).toBe(format);
+    });
+  });
+});
+
+/** The units of a file in which every unit can be used. */
+function unitsOf(format: UnitFormatName, file: string | Uint8Array, pieceBytes?: number): ReadUnit[] {
+  return readFile(format, typeof file === 'string' ? Buffer.from(file) : file, pieceBytes).map((result) => {
+    if (result.kind !== 'unit') throw new Error(result.message);
+    return result.unit;
+  });
+}
+
+function problemsOf(format: UnitFormatName, file: string): unknown[] {
+  return readFile(format, Buffer.from(file)).map((result) =>
+    result.kind === 'problem' ? [result.line, result.unit_id, result.reason] : 'unit',
+  );
+}
+
+function refusal(format: UnitFormatName, file: string | Uint8Array): string {
+  try {
+    unitsOf(format, file);
+  } catch (error) {
+    if (!(error instanceof ExchangeFileError)) throw error;
+    return `${error.reason}: ${error.message}`;
+  }
+  return 'accepted';
+}
+
+function one(unit: string): string {
+  return `<?xml version="1.0"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a.json" source-language="ja" target-language="zh" datatype="plaintext"><header><note>n</note></header><body><group>\n${unit}</group></body></file></xliff>`;
+}
+
+function two(unit: string): string {
+  return `<?xml version="1.0"?>\n<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="ja" trgLang="zh"><file id="f" original="a.json"><notes><note>n</note></notes><group id="g">\n${unit}</group></file></xliff>`;
+}
+
+describe('files of units', () => {
+  describe.each(UNIT_FORMAT_NAMES)('a file of units as %s', (format) => {
+    it('gives every unit back as it was written, in any pieces', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          unitRecords(format),
+          fc.integer({ min: 1, max: 50 }),
+          async (records, pieceBytes) => {
+            const file = fileOf(format, records);
+            expect(unitsOf(format, file, pieceBytes)).toEqual(records);
+          },
+        ),
+        { numRuns: 150 },
+      );
+    });
+
+    it('is refused when it is cut off within a unit', async () => {
+      const file = fileOf(format, [sampleUnit(), sampleUnit({ unit_id: 'tu1_b', previous_target: 'a' })]);
+      const text = file.toString();
+      for (let end = text.indexOf('tu1_mz'); end < text.indexOf('tu1_b') + 100; end += 1) {
+        const reason = refusal(format, Buffer.from(text.slice(0, end)));
+        // A table says nothing about the number of its rows.
+        if (format === 'csv' && text.slice(0, end).endsWith('\n')) continue;
+        if (format === 'csv' && text.slice(0, end).endsWith('"\r')) continue;
+        if (format === 'csv' && text[end] === '\r') continue;
+        expect(`${reason} ${JSON.stringify(text.slice(end - 20, end))}`).toMatch(
+          /^(?:syntax|structure)_invalid: line \d+: /,
+        );
+      }
+    });
+
+    it('is streamed', async () => {
+      const parts: Buffer[] = [];
+      const refused: string[] = [];
+      const records = [
+        sampleUnit(),
+        sampleUnit({ unit_id: 'tu1_b', note: '\ud800' }),
+        sampleUnit({ unit_id: 'tu1_c' }),
+      ];
+      const written = writeEntries(UNIT_FORMATS[format].createWriter(LANGUAGES), records, {
+        written: () => undefined,
+        refused: ({ unit_id: id }, message) => refused.push(`${id}: ${message}`),
+      });
+      for await (const part of written) parts.push(Buffer.from(part));
+      const ids: (string | null)[] = [];
+      for await (const result of readUnits(
+        format,
+        (async function* () {
+          yield* parts;
+        })(),
+      )) {
+        ids.push(result.kind === 'unit' ? result.unit.unit_id : result.message);
+      }
+      if (format === 'jsonl') expect([ids.length, refused]).toEqual([3, []]);
+      else {
+        expect(ids).toEqual(['tu1_mzxw6ytboi2dgnbvgy3tqojqga', 'tu1_c']);
+        expect(refused).toEqual([
+          expect.stringMatching(/^tu1_b: unit tu1_b: \w+ cannot carry .*(?:U\+D800|the column note)/),
+        ]);
+      }
+    });
+  });
+
+  describe('the languages of a file', () => {
+    it.each(['xliff-1.2', 'xliff-2.1', 'jsonl'] as const)('are read from %s', async (format) => {
+      const reader = UNIT_FORMATS[format].createReader();
+      reader.write(fileOf(format, [sampleUnit()]));
+      expect(reader.languages()).toEqual(LANGUAGES);
+    });
+  });
+
+  describe('XLIFF of other tools', () => {
+    it.each([
+      ['<trans-unit id="1"><source>a</source></trans-unit>', null, null],
+      ['<trans-unit id="1"><source>a</source><target/></trans-unit>', null, null],
+      ['<trans-unit id="1"><source>a</source><target>b</target></trans-unit>', 'b', 'translated'],
+      [
+        '<trans-unit id="1" approved="yes"><source>a</source><target>b</target></trans-unit>',
+        'b',
+        'proofread',
+      ],
+      ['<trans-unit id="1"><source>a</source><target state="new">b</target></trans-unit>', 'b', 'translated'],
+      [
+        '<trans-unit id="1"><source>a</source><target state="x-mine">b</target></trans-unit>',
+        'b',
+        'translated',
+      ],
+      [
+        '<trans-unit id="1"><source>a</source><target state="needs-l10n">b</target></trans-unit>',
+        'b',
+        'translated',
+      ],
+      [
+        '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="0">a</mrk></seg-source><target state="final"><mrk mtype="seg" mid="0">b</mrk></target><alt-trans><source>x</source><target>y</target></alt-trans></trans-unit>',
+        'b',
+        'published',
+      ],
+    ])('1.2: %s', (unit, target, state) => {
+      const found = unitsOf('xliff-1.2', one(unit));
+      expect(found.map(({ source_text, target_text, state }) => [source_text, target_text, state])).toEqual([
+        ['a', target, state],
+      ]);
+    });
+
+    it.each([
+      ['<unit id="1"><segment><source>a</source></segment></unit>', 'a', null, 'untranslated'],
+      [
+        '<unit id="1"><segment state="initial"><source>a</source><target>b</target></segment></unit>',
+        'a',
+        'b',
+        'translated',
+      ],
+      [
+        '<unit id="1"><segment state="reviewed" subState="acme:x"><source>a</source><target>b</target></segment></unit>',
+        'a',
+        'b',
+        'proofread',
+      ],
+      [
+        '<unit id="1"><segment state="final"><source>a。</source><target>b。</target></segment><ignorable><source> </source></ignorable><segment state="translated"><source>c</source><target><mrk id="m" type="term">d</mrk></target></segment></unit>',
+        'a。 c',
+        'b。 d',
+        'translated',
+      ],
+      [
+        '<unit id="1" xmlns:m="urn:oasis:names:tc:xliff:matches:2.0"><m:matches><m:match ref="#a"><source>x</source><target>y</target></m:match></m:matches><segment><source>a</source></segment></unit>',
+        'a',
+        null,
+        'untranslated',
+      ],
+    ])('2: %s', (unit, source, target, state) => {
+      const found = unitsOf('xliff-2.1', two(unit));
+      expect(found.map(({ source_text, target_text, state }) => [source_text, target_text, state])).toEqual([
+        [source, target, state],
+      ]);
+    });
+
+    it('keeps notes of people', () => {
+      const [unit] = unitsOf(
+        'xliff-2.1',
+        two(
+          '<unit id="1"><notes><note>一</note><note category="x">二</note></notes><segment><source>a</source></segment></unit>',
+        ),
+      );
+      expect(unit?.note).toBe('一\n二');
+    });
+
+    it.each([
+      [
+        'xliff-1.2',
+        one('<trans-unit id="1"><source>a<g id="1">b</g></source></trans-unit>'),
+        'inline_element_unsupported',
+      ],
+      [
+        'xliff-1.2',
+        one('<trans-unit id="1"><source>a</source><target state="done">b</target></trans-unit>'),
+        'state_unknown',
+      ],
+      ['xliff-1.2', one('<trans-unit id="1"><target>b</target></trans-unit>'), 'value_invalid'],
+      [
+        'xliff-1.2',
+        one('<trans-unit id="1"><source>a</source><note from="x-slipway-revision">-1</note></trans-unit>'),
+        'value_invalid',
+      ],
+      [
+        'xliff-2.1',
+        two('<unit id="1"><segment><source>a<ph id="1"/></source></segment></unit>'),
+        'inline_element_unsupported',
+      ],
+      [
+        'xliff-2.1',
+        two('<unit id="1"><segment state="done"><source>a</source></segment></unit>'),
+        'state_unknown',
+      ],
+      [
+        'xliff-2.1',
+        two(
+          '<unit id="1"><segment><source>a</source><target>b</target></segment><segment><source>c</source></segment></unit>',
+        ),
+        'segments_unsupported',
+      ],
+      [
+        'xliff-2.1',
+        two('<unit id="1"><segment><source>a</source><target order="2">b</target></segment></unit>'),
+        'segments_unsupported',
+      ],
+    ] as const)('%s names the unit that it cannot use: %s', (format, file, reason) => {
+      expect(problemsOf(format, file)).toEqual([[3, '1', reason]]);
+    });
+
+    it.each([
+      ['<a/>', /^structure_invalid: line 1: the document is "a", not xliff/],
+      ['<xliff/>', /^structure_invalid: line 1: the document is neither/],
+      [two('<unit id="1"><unit id="2"/></unit>'), /^structure_invalid: line 3: a unit is within a unit/],
+      [two('<segment/>'), /^structure_invalid: line 3: a segment is outside/],
+      [
+        two('<unit id="1"><segment><source><cp hex="110000"/></source></segment></unit>'),
+        /^structure_invalid: line 3: "110000"/,
+      ],
+      [two('<unit id="1"><segment>\n<source>&#1;</source></segment></unit>'), /^syntax_invalid: line 4: /],
+      [
+        two(`<unit id="1"><segment><source>${'x'.repeat(2 ** 20 + 1)}</source></segment></unit>`),
+        /^limit_exceeded: line 3: a text has more than 1048576/,
+      ],
+    ])('is refused with line and reason', (file, expected) => {
+      expect(refusal('xliff-2.1', file)).toMatch(expected);
+    });
+  });
+
+  describe('a table', () => {
+    it.each([
+      ['semicolons', 'unit_id;source_text;target_text\r\n1;a,b;"c;d"\r\n'],
+      ['tabs and LF', 'unit_id\tsource_text\ttarget_text\n1\ta,b\tc;d'],
+      ['other names, order and columns', '\ufeffTarget, mine ,SOURCE,id\r"c;d",x,"a,b",1\r\r'],
+    ])('is read with %s', (_, file) => {
+      const found = unitsOf('csv', file);
+      expect(
+        found.map(({ unit_id, source_text, target_text }) => [unit_id, source_text, target_text]),
+      ).toEqual([['1', 'a,b', 'c;d']]);
+    });
+
+    it('is read in UTF-16, as spreadsheets save it', () => {
+      const file = Buffer.from('\ufeffid\tsource\ttarget\r\n1\t漢\t汉\r\n', 'utf16le');
+      expect(unitsOf('csv', file, 3)[0]?.target_text).toBe('汉');
+    });
+
+    it.each([
+      ['', /^structure_invalid: line 1: the table has no row of names/],
+      ['id,source\n', /^structure_invalid: line 1: .*target_text 0 times/],
+      ['source,target,translation\n', /^structure_invalid: line 1: .*target_text 2 times/],
+      ['id,source,target\n1,a\n', /^structure_invalid: line 2: the row has 2 cells instead of 3/],
+      ['id,source,target\n1,"a\nb"x,c\n', /^syntax_invalid: line 3: a cell continues/],
+      ['id,source,target\n1,"a\n\n', /^syntax_invalid: line 2: a quote is not closed/],
+      [`id,source,target\n1,${'x'.repeat(2 ** 20 + 17)},b\n`, /^limit_exceeded: line 2: a cell has more/],
+      [Buffer.from([0x69, 0x64, 0x0a, 0x93]), /^encoding_invalid: line 2: /],
+    ])('is refused with line and reason', (file, expected) => {
+      expect(refusal('csv', file)).toMatch(expected);
+    });
+
+    it('names the units that it cannot use', () => {
+      const file =
+        'id,source,target,state,context,destination,field_path\n,a,b,,,,\n1,a,b,done,,,\n2,a,b,,[],,\n3,a,b,Draft,"{""speaker"":1}",,\n,a,b,,,d,f\n';
+      expect(problemsOf('csv', file)).toEqual([
+        'unit',
+        [3, '1', 'state_unknown'],
+        [4, '2', 'value_invalid'],
+        [5, '3', 'value_invalid'],
+        'unit',
+      ]);
+    });
+  });
+
+  describe('the guard of spreadsheets', () => {
+    it.each([
+      '=1+1',
+      '+1',
+      '-5',
+      '@x',
+      '\tx',
+      '＝1',
+      '007',
+      '1/2',
+      '3月4日',
+      '1e5',
+      '-7245034128462131467',
+      'TRUE',
+      'Mar 1',
+      '1-Apr',
+      "'=1",
+    ])('stands before %j', (cell) => {
+      expect(withGuard(cell)).toBe(`'${cell}`);
+    });
+
+    it.each(['', 'a=1', "it's", "'quoted'", '3つの剣', '漢字', 'March on'])('leaves %j alone', (cell) => {
+      expect(withGuard(cell)).toBe(cell);
+      expect(withoutGuard(cell)).toBe(cell);
+    });
+
+    it('is undone exactly', () => {
+      const cell = fc
+        .array(fc.constantFrom("'", '=', '-', '1', '/', ' ', 'a', '月'), { maxLength: 6 })
+        .map((each) => each.join(''));
+      fc.assert(
+        fc.property(cell, (text) => {
+          expect(withoutGuard(withGuard(text))).toBe(text);
+        }),
+      );
+    });
+  });
+
+  describe('JSON lines', () => {
+    it('may lack the first and the last line', () => {
+      expect(
+        unitsOf('jsonl', '{"unit_id":"1","source_text":"a","target_text":"b","more":1}\r\n\n')[0],
+      ).toMatchObject({
+        unit_id: '1',
+        target_text: 'b',
+        state: null,
+        locator: null,
+      });
+    });
+
+    it.each([
+      ['{"unit_id":"1"}\n[]\n', /^syntax_invalid: line 2: /],
+      ['{"unit_id":"1"}\n{"unit_', /^syntax_invalid: line 2: .*cut off/],
+      [
+        '{"format":"slipway-units-1"}\n{"unit_id":"1","source_text":"a"}\n',
+        /^structure_invalid: line 2: the last line is missing/,
+      ],
+      [
+        '{"format":"slipway-units-1"}\n{"end":true,"units":1}\n',
+        /^structure_invalid: line 2: the file has 0 units/,
+      ],
+      ['{"end":true,"units":0}\n{}\n', /^structure_invalid: line 2: the file continues/],
+      ['{"unit_id":"1"}\n{"format":"slipway-units-1"}\n', /^structure_invalid: line 2: a second file/],
+    ])('%j is refused with line and reason', (file, expected) => {
+      expect(refusal('jsonl', file)).toMatch(expected);
+    });
+
+    it('is refused when a line is longer than any unit, without waiting for its end', () => {
+      const reader = UNIT_FORMATS.jsonl.createReader();
+      const piece = Buffer.alloc(2 ** 20, 'x');
+      expect(() => {
+        for (let at = 0; at < 30; at += 1) reader.write(piece);
+      }).toThrow('line 1: the line is too long');
+    });
+
+    it('names the units that it cannot use', () => {
+      const lines = [
+        '{"unit_id":"1"}',
+        '{"source_text":"a"}',
+        '{"unit_id":1,"source_text":"a"}',
+        '{"unit_id":"1","source_text":"a","state":"x"}',
+        '{"unit_id":"1","source_text":"a","revision":1.5}',
+      ];
+      expect(problemsOf('jsonl', lines.join('\n'))).toEqual([
+        [1, '1', 'value_invalid'],
+        'unit',
+        [3, null, 'value_invalid'],
+        [4, '1', 'state_unknown'],
+        [5, '1', 'value_invalid'],
+      ]);
+    });
+  });
+});
+
+const FILES = campaignSize(600, 20_000);
+/** Parts that attack readers of XML and tables. */
+const HOSTILE: readonly Buffer[] = [
+  '<!DOCTYPE x [<!ENTITY a "&b;&b;&b;"><!ENTITY b "bbbbbbbbbb">]>',
+  '<!DOCTYPE x SYSTEM "file:///etc/passwd">',
+  '<!ENTITY % p SYSTEM "http://127.0.0.1/">',
+  '&a;&#0;&#xD800;&#x110000;',
+  '<cp hex="D800"/><cp hex=""/>',
+  '<![CDATA[',
+  ']]>',
+  '<!--',
+  '<?xml version="1.1" encoding="Shift_JIS"?>',
+  '<unit id="1">',
+  '<source>',
+  '</target>',
+  '"',
+  '\u0000',
+  '\ufeff',
+  '\r',
+  '{"end":true,"units":1}\n',
+  '['.repeat(2000),
+  '<a>'.repeat(50),
+].map((text) => Buffer.from(text));
+
+describe(`${FILES} mutated files of units`, () => {
+  it.each(UNIT_FORMAT_NAMES)(
+    'as %s are read or refused with line and reason, and never end a program',
+    async (format) => {
+      const original = fileOf(format, [
+        sampleUnit(),
+        sampleUnit({
+          unit_id: 'tu1_b',
+          source_text: 'と\u0003',
+          note: '注',
+          previous_source: 'お',
+          previous_target: '您',
+        }),
+        sampleUnit({ unit_id: 'tu1_c', target_text: null, state: 'untranslated', context: {} }),
+      ]);
+      const random = createRandom(15);
+      const count = FILES / UNIT_FORMAT_NAMES.length;
+      let refused = 0;
+      for (const copy of mutations(original, { seed: 15, count })) {
+        const at = random.below(copy.length + 1);
+        const isHostile = random.below(2) === 0;
+        const parts = [copy.subarray(0, at), random.pick(HOSTILE), copy.subarray(at)];
+        try {
+          const bytes = isHostile ? Buffer.concat(parts) : copy;
+          for (const result of readFile(format, bytes, 1 + random.below(200))) {
+            if (result.kind === 'unit') expect(typeof result.unit.source_text).toBe('string');
+            else expect(result.message).not.toBe('');
+          }
+        } catch (error) {
+          refused += 1;
+          expect(error).toBeInstanceOf(ExchangeFileError);
+          expect((error as ExchangeFileError).message).toMatch(/^line \d+: ./);
+        }
+      }
+      // A mutation that a reader accepts changes a text, and one that it refuses changes the structure.
+      expect(refused).toBeGreaterThan(count / 10);
+      expect(refused).toBeLessThan(count);
+    },
+  );
+});

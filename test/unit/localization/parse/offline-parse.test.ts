@@ -1,0 +1,209 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
+import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
+import { parseFiles } from '../../../../src/localization/parse/offline/parse-files.ts';
+import { listReleaseFiles } from '../../../../src/localization/parse/offline/release-files.ts';
+import { runParse } from '../../../../src/localization/parse/offline/run-parse.ts';
+import type { ContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
+import { systemClock } from '../../../../src/platform/process/clock.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const NEVER = new AbortController().signal;
+
+async function parse(argv: readonly string[], signal = new AbortController().signal) {
+  let [out, err] = ['', ''];
+  const code = await runParse(argv, {
+    stdout: {
+      write: (text, done) => {
+        out += text;
+        done?.();
+      },
+    },
+    stderr: { write: (text) => void (err += text) },
+    clock: systemClock,
+    signal,
+  });
+  return { code, out, err };
+}
+
+describe('slipway parse offline', () => {
+  describe('the command line of slipway parse', () => {
+    it.each([
+      [[], 'name exactly one file or folder'],
+      [['a', 'b'], 'name exactly one file or folder'],
+      [['a', '--limit=-1'], '--limit: must be a whole number from 0 to 999999999 (got "-1")'],
+      [['a', '--limit=1.5'], '--limit: must be a whole number from 0 to 999999999 (got "1.5")'],
+      [
+        ['a', '--rule', 'x'],
+        'there is no option --rule; did you mean "--rules"?\nFor help: slipway parse --help\n',
+      ],
+      [['/nonexistent/file'], '/nonexistent/file cannot be read: ENOENT'],
+      [['a', '--rules', '/nonexistent/rules'], 'config file /nonexistent/rules: cannot be read: ENOENT'],
+    ])('%j is refused', async (argv, problem) => {
+      const { code, out, err } = await parse(argv);
+      expect([code, out]).toEqual([2, '']);
+      expect(err.startsWith(`slipway parse: ${problem}`)).toBe(true);
+    });
+
+    it('shows its help', async () => {
+      const { code, out } = await parse(['--help']);
+      expect(code).toBe(0);
+      expect(out).toContain('Usage: slipway parse FILE|DIR');
+    });
+  });
+
+  describe('slipway parse', () => {
+    it('shortens long texts, and shows what a terminal would act upon as escapes', async () => {
+      const path = join(await temporaryDirectory(), 'a.json');
+      await writeFile(path, JSON.stringify({ long: '𠮟'.repeat(100), evil: 'あ\u001B[2J' }));
+      const { code, out } = await parse([path]);
+      expect(code).toBe(0);
+      expect(out).toContain(`  ${'𠮟'.repeat(39)}…\n`);
+      expect(out).toContain(String.raw`あ\x1b[2J`);
+    });
+
+    it('prints the key path of a text as a list for programs', async () => {
+      const path = join(await temporaryDirectory(), 'a.json');
+      await writeFile(path, JSON.stringify([{ Id: 7, Text: 'あ' }]));
+      const { out } = await parse([path, '--json']);
+      expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({
+        field_path: '/0/Text',
+        key_path: ['', '', '/Id=7/Text'],
+      });
+    });
+
+    it('reports an empty folder', async () => {
+      const { code, out } = await parse([await temporaryDirectory()]);
+      expect(code).toBe(0);
+      expect(out).toMatch(/^\n0 containers, 0 units, 0 errors, /);
+    });
+
+    it('ends when it is interrupted', async () => {
+      const { code, err } = await parse([await temporaryDirectory()], AbortSignal.abort(new Error('SIGINT')));
+      expect([code, err]).toEqual([130, 'slipway parse: interrupted\n']);
+    });
+  });
+});
+
+const OUTCOME = { status: 'parsed', format: 'json', issues: [], skipped: {}, seconds: 0 } as const;
+const unit = (sourceText: string): ParsedUnit => ({ sourceText }) as ParsedUnit;
+const filesOf = (...names: string[]) => names.map((name) => ({ path: name, destination: name }));
+
+describe('parsing files', () => {
+  it('hands over containers in their order, also when a later one is ready first', async () => {
+    const seen: string[] = [];
+    const second = Promise.withResolvers<void>();
+    const worker: ContainerParser = {
+      parse: async ({ destination }, onUnits) => {
+        if (destination === 'b') second.resolve();
+        // The first container has its units after the second one has offered its own.
+        if (destination === 'a') await second.promise;
+        await onUnits([unit(`${destination}1`)]);
+        await onUnits([unit(`${destination}2`)]);
+        return OUTCOME;
+      },
+      close: () => undefined,
+    };
+    const files = filesOf('a', 'b', 'c');
+    const keys = destinationKeys(() => ['a', 'b', 'c'], []);
+    await parseFiles(
+      { files, keys, parser: worker, processes: 2 },
+      {
+        units: async (_destination, units) => void seen.push(...units.map(({ sourceText }) => sourceText)),
+        outcome: async (destination) => void seen.push(`end of ${destination}`),
+      },
+      NEVER,
+    );
+    expect(seen).toEqual(['a1', 'a2', 'end of a', 'b1', 'b2', 'end of b', 'c1', 'c2', 'end of c']);
+  });
+
+  it('ends with the error of the output, without waiting for the containers behind it', async () => {
+    const worker: ContainerParser = {
+      parse: async (_job, onUnits, signal) => {
+        await onUnits([unit('x')]);
+        signal.throwIfAborted();
+        return OUTCOME;
+      },
+      close: () => undefined,
+    };
+    const sink = {
+      units: async (destination: string): Promise<void> => {
+        throw new Error(`disk full at ${destination}`);
+      },
+      outcome: async (): Promise<void> => undefined,
+    };
+    const keys = destinationKeys(() => ['a', 'b'], []);
+    const run = parseFiles({ files: filesOf('a', 'b'), keys, parser: worker, processes: 2 }, sink, NEVER);
+    await expect(run).rejects.toThrow('disk full at a');
+  });
+
+  it('names containers without their hashes, and says which ones share a name', async () => {
+    const names = ['x_0f3cab12e9d84c7b.b', 'y_0f3cab12e9d84c7b.b', 'y_1f3cab12e9d84c7b.b'];
+    const given: string[] = [];
+    const codes: string[][] = [];
+    const worker: ContainerParser = {
+      parse: async ({ destinationKey }) => {
+        given.push(destinationKey);
+        return OUTCOME;
+      },
+      close: () => undefined,
+    };
+    await parseFiles(
+      {
+        files: filesOf(...names),
+        keys: destinationKeys(() => names, []),
+        parser: worker,
+        processes: 1,
+      },
+      {
+        units: async () => undefined,
+        outcome: async (_destination, { issues }) => void codes.push(issues.map(({ code }) => code)),
+      },
+      NEVER,
+    );
+    expect(given).toEqual(['x_*.b', names[1], names[2]]);
+    expect(codes).toEqual([[], ['duplicate_unit_key'], ['duplicate_unit_key']]);
+  });
+});
+
+describe('the files to parse', () => {
+  it('are those of a folder in the order of destinations, without following links', async () => {
+    const root = await temporaryDirectory();
+    await mkdir(join(root, 'b/empty'), { recursive: true });
+    const decomposed = 'か\u3099.txt';
+    for (const name of ['b/1.json', 'a.json', 'b.json', decomposed]) await writeFile(join(root, name), '');
+    await symlink(root, join(root, 'loop'));
+    const found = await listReleaseFiles(root, null, NEVER);
+    expect(found.ok && found.value).toEqual([
+      { path: join(root, 'a.json'), destination: 'a.json' },
+      { path: join(root, 'b.json'), destination: 'b.json' },
+      { path: join(root, 'b/1.json'), destination: 'b/1.json' },
+      { path: join(root, 'loop'), destination: 'loop' },
+      { path: join(root, decomposed), destination: 'が.txt' },
+    ]);
+  });
+
+  it('are one file, also behind a link, under the destination that is given', async () => {
+    const root = await temporaryDirectory();
+    await writeFile(join(root, 'real.json'), '');
+    await symlink('real.json', join(root, 'link.json'));
+    const path = join(root, 'real.json');
+    const named = await listReleaseFiles(join(root, 'link.json'), null, NEVER);
+    expect(named).toEqual({ ok: true, value: [{ path, destination: 'link.json' }] });
+    const given = await listReleaseFiles(path, 'a/b.json', NEVER);
+    expect(given).toEqual({ ok: true, value: [{ path, destination: 'a/b.json' }] });
+  });
+
+  it.each([
+    ['missing', null, /missing cannot be read: ENOENT/],
+    ['a.json', '/a', /must not begin with "\/"; give one with --as/],
+    ['.', 'a', /^--as: is only for a file/],
+  ])('are refused for %s under %s', async (name, destination, problem) => {
+    const root = await temporaryDirectory();
+    await writeFile(join(root, 'a.json'), '');
+    const found = await listReleaseFiles(join(root, name), destination, NEVER);
+    expect(found).toEqual({ ok: false, error: expect.stringMatching(problem) as string });
+  });
+});

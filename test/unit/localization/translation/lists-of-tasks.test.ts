@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { TranslationTasksReport } from '../../../../src/contract/reports/report-translation.ts';
+import {
+  countTasks,
+  readTaskPage,
+  type TaskQuery,
+} from '../../../../src/localization/translation/work/store/task-page.ts';
+import { indexRelease } from '../../../support/index-release.ts';
+import { buildTasks, openTestWork, type TestWork } from '../../../support/translation-work.ts';
+
+/** Five tasks of the current release, and two of the previous one. */
+function open(): TestWork {
+  const work = openTestWork();
+  const file = (destination: string, archiveEntry: string | null, format: string) => ({
+    destination,
+    leaves: [{ archiveEntry, format, units: [[destination + String(archiveEntry), 'text']] as const }],
+  });
+  indexRelease(work.index, 'r1', [file('a.json', null, 'json'), file('b.zip', 'x', 'json')]);
+  buildTasks(work, 10);
+  const two = file('c.zip', 'x', 'csv');
+  indexRelease(work.index, 'r2', [
+    file('a.json', null, 'json'),
+    file('b.zip', 'x', 'json'),
+    { ...two, leaves: [...two.leaves, ...file('c.zip', 'y', 'csv').leaves] },
+    file('d.json', null, 'json'),
+  ]);
+  buildTasks(work, 20);
+  const change = (destination: string, set: string): void => {
+    work.database
+      .prepare(`UPDATE task SET ${set} WHERE destination = ? AND release_id = 'r2'`)
+      .run(destination);
+  };
+  change('a.json', `status = 'skipped', reason = 'no text for players'`);
+  change('b.zip', `status = 'failed', worker_status = 'failed', failure_reason = 'http 500'`);
+  change('c.zip', 'untranslated = 0, draft = 1, translated = 2');
+  change('d.json', `parse_status = 'partial', reason = ''`);
+  return work;
+}
+
+const page = ({ database }: TestWork, query: Partial<TaskQuery>) =>
+  readTaskPage(database, { offset: 0, limit: 100, ...query });
+
+const places = (work: TestWork, query: Partial<TaskQuery>): string[] =>
+  page(work, query).items.map((task) => `${task.release_id}/${task.destination}/${task.archive_entry ?? ''}`);
+
+describe('translation.tasks', () => {
+  it('lists tasks in their order, superseded ones last, as the contract says', () => {
+    const work = open();
+    const body = page(work, {});
+    expect(TranslationTasksReport.body.parse(body)).toEqual(body);
+    expect(body).toMatchObject({ total: 7, counts: { failed: 1, pending: 3, skipped: 1, superseded: 2 } });
+    expect(places(work, { release_id: 'r2' })).toEqual([
+      'r2/a.json/',
+      'r2/b.zip/x',
+      'r2/c.zip/x',
+      'r2/c.zip/y',
+      'r2/d.json/',
+    ]);
+    expect(places(work, {}).slice(5)).toEqual(['r1/a.json/', 'r1/b.zip/x']);
+    expect(body.items[0]?.unit_counts).toEqual({ untranslated: 1 });
+    expect(countTasks(work.database)).toEqual(body.counts);
+  });
+
+  it.each<[Partial<TaskQuery>, number]>([
+    [{ release_id: 'r1' }, 2],
+    [{ release_id: 'r3' }, 0],
+    [{ destination: 'c.zip' }, 2],
+    [{ destination: '*.zip' }, 4],
+    [{ destination: '?.json' }, 3],
+    [{ destination: '*[a]*' }, 0],
+    [{ archive_entry: 'x' }, 3],
+    [{ archive_entry: 'x', destination: 'c.zip' }, 1],
+    [{ status: 'superseded' }, 2],
+    [{ status: 'no such status' }, 0],
+    [{ unit_state: 'translated' }, 2],
+    [{ unit_state: 'untranslated' }, 5],
+    [{ unit_state: 'untranslated,draft', release_id: 'r2' }, 5],
+    [{ unit_state: 'stale,no such state' }, 0],
+    [{ unit_state: '' }, 0],
+    [{ worker_status: 'failed' }, 1],
+    [{ parse_status: 'partial' }, 1],
+    [{ format: 'csv' }, 2],
+    [{ has_reason: true }, 1],
+    [{ has_reason: false }, 6],
+    [{ has_failure_reason: true }, 1],
+    [{ has_failure_reason: false, release_id: 'r2' }, 4],
+  ])('selects by %j', (query, expected) => {
+    const work = open();
+    const { total, items, counts } = page(work, query);
+    expect([total, items.length]).toEqual([expected, expected]);
+    expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected);
+  });
+
+  it('selects one task by its id', () => {
+    const work = open();
+    const [first] = page(work, { destination: 'd.json' }).items;
+    expect(page(work, { task_id: first!.task_id }).items).toEqual([first]);
+  });
+
+  it('gives every task once over all pages, and counts over all of them', () => {
+    const work = open();
+    const pages = [0, 3, 6, 9].map((offset) => page(work, { offset, limit: 3 }));
+    expect(pages.flatMap(({ items }) => items)).toEqual(page(work, {}).items);
+    for (const { total, counts } of pages) expect([total, counts]).toEqual([7, page(work, {}).counts]);
+  });
+
+  it.each([
+    'release_id',
+    'destination',
+    'archive_entry',
+    'status',
+    'worker_status',
+    'parse_status',
+    'format',
+  ])('has an index for the filter %s', (column) => {
+    const { database } = open();
+    const plan = database.prepare(
+      `EXPLAIN QUERY PLAN SELECT count(*) FROM task WHERE is_visible = 1 AND ${column} = ?`,
+    );
+    expect(
+      plan
+        .all('x')
+        .map((row) => String(row['detail']))
+        .join(),
+    ).toMatch(/USING (COVERING )?INDEX task_/);
+  });
+});

@@ -1,0 +1,442 @@
+import { describe, expect, it } from 'vitest';
+import { TaskError } from '../../../../src/engine/tasks/task.ts';
+import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
+import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-order.ts';
+import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
+import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
+import { openWorkerWorld } from '../../../support/worker-world.ts';
+
+const texts = (count: number, prefix = 'text'): string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix} ${at}`);
+
+const targets = ({ database }: TestWork): Record<string, unknown>[] =>
+  rowsOf(
+    database,
+    'SELECT target_text, state, author_kind, token_id, provider_run_id FROM target ORDER BY source_text',
+  );
+
+const chunks = ({ database }: TestWork): Record<string, unknown>[] =>
+  rowsOf(database, 'SELECT state, attempt, lease_token, failure_reason FROM chunk ORDER BY task_seq, number');
+
+/** Does the work of the job `propagate` that waits. */
+const propagateOnce = (work: TestWork): void => {
+  const { builtFor, items, done } = work.at(1).repetitionPage(null);
+  const judged = items.map((item) => ({
+    ...item,
+    sourceText: 'same',
+    findings: [],
+    qaIdentity: 'gqa1_x',
+    judgedBy: { key: 'rules', generation: 7 },
+  }));
+  work.storeRepetitions({ builtFor, items: judged, done });
+};
+
+describe('a run of workers', () => {
+  it('stores drafts with their provenance, offers them to the memory, and asks for 20 units at a time', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(45) });
+    const result = await world.run();
+    expect(result).toMatchObject({
+      provider: 'scripted',
+      model: 'model-1',
+      worker_id: 'w1',
+      stopped: null,
+      units: { translated: 45, left: 0 },
+      chunks: { done: 1 },
+      usage: { requests: 3, prompt_tokens: 45 },
+      tasks: 1,
+      per_task: [{ units: 45, usage: { requests: 3 } }],
+    });
+    expect(world.requests.map(({ units }) => units.length)).toEqual([20, 20, 5]);
+    expect(world.offered).toHaveLength(45);
+    expect(
+      rowsOf(
+        world.work.database,
+        'SELECT DISTINCT model, prompt_digest, glossary_generation, author_kind, state FROM target_history',
+      ),
+    ).toEqual([
+      {
+        model: 'model-1',
+        prompt_digest: 'digest-1',
+        glossary_generation: 7,
+        author_kind: 'machine',
+        state: 'draft',
+      },
+    ]);
+    expect(chunks(world.work)).toEqual([
+      { state: 'succeeded', attempt: 0, lease_token: null, failure_reason: null },
+    ]);
+  });
+
+  it('does not record the generation of a Glossary that is not the main one', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    await world.run({ settings: { glossaryPath: 'other.db' } });
+    expect(rowsOf(world.work.database, 'SELECT glossary_generation FROM target_history')).toEqual([
+      { glossary_generation: null },
+    ]);
+  });
+
+  it('counts the equal units of other chunks and tasks, which get their target without it, and ends its progress', async () => {
+    // Units are equal when their place in the file and their text are.
+    const first = ['known', ...texts(300)];
+    const world = openWorkerWorld(
+      { 'a.json': first, 'b.json': ['known', 'x'], 'c.json': ['known', 'known'] },
+      { known: 'K' },
+    );
+    const memoryOnly = { kind: 'memory-only' as const, stepSize: { units: 1000, characters: 1e6 } };
+    const seen: unknown[][] = [];
+    const result = await world.run({
+      script: () => ({ code: 'memory_only' }),
+      provider: memoryOnly,
+      progress: (...progress) => seen.push(progress),
+    });
+    expect(result).toMatchObject({ units: { reused: 2, propagated: 2, left: 301 } });
+    expect(seen.at(-1)).toEqual([305, 305, 'units', 'translating']);
+  });
+
+  it('does not count equal units of tasks beyond its own', async () => {
+    const world = openWorkerWorld(
+      { 'a.json': ['known', 'open'], 'b.json': ['known'], 'c.json': ['known'] },
+      { known: 'K' },
+    );
+    const result = await world.run({
+      script: () => ({ code: 'memory_only' }),
+      settings: { maxTasks: 1 },
+    });
+    expect(result).toMatchObject({ units: { reused: 1, propagated: 0, left: 1 } });
+  });
+
+  it.each([
+    ['waits', { translated: 4, propagated: 2 }],
+    ['works meanwhile', { translated: 3, propagated: 3 }],
+  ])('counts each unit of a text in concurrent chunks once when `propagate` %s', async (when, units) => {
+    const begun = Promise.withResolvers<undefined>();
+    const stored = Promise.withResolvers<undefined>();
+    const offer = (): Promise<boolean> => {
+      stored.resolve(undefined);
+      return Promise.resolve(true);
+    };
+    const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
+    const world = openWorkerWorld(files, {}, { offers: { offer } });
+    const result = await world.run({
+      settings: { concurrency: 2 },
+      script: async ({ sourceText }) => {
+        if (sourceText === 'x') await begun.promise;
+        if (sourceText === 'y') {
+          begun.resolve(undefined);
+          await stored.promise;
+          if (when !== 'waits') propagateOnce(world.work);
+        }
+        return sourceText === 'z' ? { code: 'memory_only' } : `T ${sourceText}`;
+      },
+    });
+    // 7 units together.
+    expect(result).toMatchObject({ units: { ...units, skipped: 0, left: 1 } });
+  });
+
+  it('takes a known translation without a call, unless it is blocked for this text', async () => {
+    const known = { 'text 0': 'known', 'text 1': 'BAD' };
+    const world = openWorkerWorld({ 'a.json': texts(3) }, known);
+    expect(await world.run()).toMatchObject({ units: { reused: 1, translated: 2, blocked: 0 } });
+    expect(world.requests.flatMap(({ units }) => units.map(({ sourceText }) => sourceText))).toEqual([
+      'text 1',
+      'text 2',
+    ]);
+    expect(targets(world.work)[0]).toEqual({
+      target_text: 'known',
+      state: 'draft',
+      author_kind: 'memory',
+      token_id: 'ann',
+      provider_run_id: null,
+    });
+    expect(world.used).toEqual(['tm_text 0']);
+    expect(world.offered).toEqual(['T text 1', 'T text 2']);
+  });
+
+  it('continues without a memory that cannot be used', async () => {
+    const failing = () => Promise.reject(new Error('no such file'));
+    const memory = { lookUp: failing, soleTokens: failing, countUse: failing };
+    const world = openWorkerWorld({ 'a.json': texts(2) }, {}, { memory });
+    expect(await world.run()).toMatchObject({ units: { translated: 2 } });
+  });
+
+  it('translates repetitions once', async () => {
+    const world = openWorkerWorld({ 'a.json': ['same', 'other', 'same', 'same'] });
+    // The class of a field keeps the rows of a table together; these fields differ, so they are made one.
+    world.work.database.prepare(`UPDATE task_unit SET repetition = x'01' WHERE ordinal IN (0, 2, 3)`).run();
+    expect(await world.run()).toMatchObject({ units: { translated: 2, propagated: 2 } });
+    expect(world.requests[0]?.units.map(({ sourceText }) => sourceText)).toEqual(['same', 'other']);
+    const copies = rowsOf(world.work.database, 'SELECT 1 FROM target WHERE propagated_from IS NOT NULL');
+    expect(copies).toHaveLength(2);
+  });
+
+  it('gives the provider terms, neighbours, and the characters of the scene', async () => {
+    const world = openWorkerWorld({ 'a.json': ['「先生」', 'お茶', 'はい'] });
+    const arona = { name: 'アロナ', gender: 'f', tone: 'bright', addressForms: '先生' };
+    await world.run({ characters: new Map([['アロナ', arona]]) });
+    const [request] = world.requests;
+    expect(request?.characters).toEqual([arona]);
+    expect(request?.units[0]).toMatchObject({
+      speaker: 'アロナ',
+      before: [],
+      after: ['お茶', 'はい'],
+      constraints: [{ source: '先生', recommended: '老师', allowed: ['sensei'], forbidden: [] }],
+    });
+  });
+
+  it('asks once more about findings, and keeps the translation with fewer of them', async () => {
+    const world = openWorkerWorld({ 'a.json': ['good', 'mended', 'spoilt', 'kept'] });
+    const answers: Readonly<Record<string, readonly string[]>> = {
+      good: ['fine'],
+      mended: ['BAD', 'better'],
+      spoilt: ['BAD first', 'BAD WORSE second'],
+      kept: ['WORSE', 'BAD'],
+    };
+    const result = await world.run({
+      script: ({ sourceText, findings }) => answers[sourceText]?.[findings.length === 0 ? 0 : 1] ?? '',
+    });
+    expect(result).toMatchObject({
+      units: { translated: 1, repaired: 1, blocked: 2 },
+      usage: { requests: 2 },
+    });
+    expect(world.requests[1]?.units.map(({ sourceText, findings }) => [sourceText, findings])).toEqual([
+      ['mended', ['it is bad']],
+      ['spoilt', ['it is bad']],
+      ['kept', ['it is bad', 'it is worse']],
+    ]);
+    expect(targets(world.work).map(({ target_text: text, state }) => [text, state])).toEqual([
+      ['fine', 'draft'],
+      ['BAD', 'blocked'],
+      ['better', 'draft'],
+      ['BAD first', 'blocked'],
+    ]);
+    expect(world.offered).toEqual(['fine', 'better']);
+  });
+
+  it('keeps the good units of a chunk whose others fail, and fails them after the last attempt', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const result = await world.run({
+      script: ({ sourceText }) => (sourceText === 'text 1' ? { code: 'answer_refused' } : `T ${sourceText}`),
+    });
+    expect(result).toMatchObject({
+      units: { translated: 2, failed: 1, left: 0 },
+      failures: { answer_refused: 3 },
+      chunks: { retried: 2, failed: 1 },
+    });
+    expect(chunks(world.work)).toMatchObject([
+      { state: 'failed', attempt: 3, failure_reason: 'answer_refused: 1 unit; failed as answer_refused' },
+    ]);
+    expect(await world.run()).toMatchObject({ units: { translated: 0 } });
+    expect(await world.run({ settings: { force: true } })).toMatchObject({ units: { translated: 1 } });
+  });
+
+  it('waits before it retries a provider in trouble, as long as that asks for', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    const begin = world.clock.now();
+    const seen: number[] = [];
+    const run = world.run({
+      settings: { retryBackoffSeconds: 10 },
+      script: ({ sourceText }) => {
+        seen.push((world.clock.now() - begin) / 1000);
+        if (seen.length === 1) return { code: 'provider_error' };
+        return seen.length === 2 ? { code: 'provider_throttled', retryAfterMs: 90_000 } : `T ${sourceText}`;
+      },
+    });
+    await world.clock.advance(120_000);
+    expect(await run).toMatchObject({ units: { translated: 1 }, chunks: { retried: 2, done: 1 } });
+    expect(seen).toEqual([0, 5, 95]);
+  });
+
+  it('leaves a chunk whose retry is far away to the next run', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    const script = () => ({ code: 'provider_throttled', retryAfterMs: 3_000_000 }) as const;
+    expect(await world.run({ script })).toMatchObject({ units: { left: 1 }, chunks: { retried: 1 } });
+    expect(chunks(world.work)).toMatchObject([{ state: 'retry_wait' }]);
+  });
+
+  it('stops, and counts no attempt, when the credentials are refused', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(450) });
+    const failed = await world
+      .run({ script: () => ({ code: 'provider_credentials' }) })
+      .catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(TaskError);
+    expect(failed).toMatchObject({
+      code: 'provider_credentials',
+      retryable: false,
+      details: { stopped: 'provider_credentials', units: { left: 450 }, chunks: { cancelled: 1 } },
+    });
+    expect(world.requests).toHaveLength(1);
+    expect(chunks(world.work)[0]).toMatchObject({ state: 'cancelled', attempt: 0 });
+  });
+
+  it('ends cleanly at a cap, with its finished units', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(60) });
+    const result = await world.run({
+      script: ({ sourceText }, call) => (call <= 2 ? `T ${sourceText}` : { code: 'cap_reached' }),
+    });
+    expect(result).toMatchObject({ stopped: 'cap_reached', units: { translated: 40, left: 20 } });
+    expect(chunks(world.work)).toMatchObject([{ state: 'idle', attempt: 0 }]);
+  });
+
+  it('gives up when chunk after chunk meets trouble of the provider', async () => {
+    const world = openWorkerWorld(Object.fromEntries(texts(30, 'f').map((name) => [name, ['text']])));
+    const failed = world.run({
+      script: () => ({ code: 'provider_unreachable' }),
+      settings: { retryBackoffSeconds: 60 },
+    });
+    await expect(failed).rejects.toMatchObject({
+      code: 'provider_unreachable',
+      details: { chunks: { retried: 10 } },
+    });
+  });
+
+  it('leaves units open that the provider does not translate by its nature', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(2) }, { 'text 0': 'known' });
+    const result = await world.run({ script: () => ({ code: 'memory_only' }) });
+    expect(result).toMatchObject({ units: { reused: 1, left: 1, failed: 0 }, chunks: { left: 1 } });
+    expect(chunks(world.work)).toMatchObject([{ state: 'idle', attempt: 0 }]);
+  });
+
+  it('begins at most max_tasks tasks, in their order, or only the one that is named', async () => {
+    const files = Object.fromEntries(texts(5, 'f').map((name) => [name, texts(2, name)]));
+    const world = openWorkerWorld(files);
+    expect(await world.run({ settings: { maxTasks: 2, concurrency: 4 } })).toMatchObject({
+      tasks: 2,
+      units: { translated: 4, left: 0 },
+    });
+    const { task_id: last } =
+      rowsOf(world.work.database, 'SELECT task_id FROM task ORDER BY task_seq')[4] ?? {};
+    const result = await world.run({ settings: { taskId: String(last) } });
+    expect(result).toMatchObject({ units: { translated: 2 }, per_task: [{ task_id: last }] });
+  });
+
+  it('keeps its leases alive while the provider takes its time', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    const run = world.run({
+      settings: { leaseSeconds: 30 },
+      script: async ({ sourceText }) => {
+        await world.clock.sleep(600_000);
+        return `T ${sourceText}`;
+      },
+    });
+    await world.clock.advance(600_000);
+    expect(await run).toMatchObject({ units: { translated: 1 }, chunks: { done: 1 } });
+  });
+
+  it('writes nothing with a lease that it lost, and aborts its request', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1) });
+    let aborted = false;
+    const run = world.run({
+      settings: { leaseSeconds: 30 },
+      script: async ({ sourceText }, _call, { signal }) => {
+        // Another process took the lease.
+        world.work.database.prepare(`UPDATE chunk SET lease_token = 'another'`).run();
+        await world.clock.sleep(600_000, signal).catch(() => {
+          aborted = true;
+        });
+        signal.throwIfAborted();
+        return `T ${sourceText}`;
+      },
+    });
+    await world.clock.advance(20_000);
+    expect(await run).toMatchObject({ chunks: { lost: 1 }, units: { translated: 0, left: 1 } });
+    expect(aborted).toBe(true);
+    expect(targets(world.work)).toEqual([]);
+  });
+
+  it('loses against a person who changed a unit meanwhile', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(2) });
+    const result = await world.run({
+      script: ({ sourceText }) => {
+        world.work.database
+          .prepare(
+            `INSERT OR IGNORE INTO hold SELECT unit_id, 'zh-Hans', NULL, NULL, 1 FROM task_unit WHERE ordinal = 0`,
+          )
+          .run();
+        return `T ${sourceText}`;
+      },
+    });
+    expect(result).toMatchObject({ units: { translated: 1, skipped: 1 } });
+    expect(chunks(world.work)).toMatchObject([{ state: 'idle', lease_token: null }]);
+  });
+
+  it('keeps finished units when it is cancelled, and releases its leases', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(450) });
+    const cancel = new AbortController();
+    const run = world.run({
+      signal: cancel.signal,
+      settings: { concurrency: 2 },
+      script: async ({ sourceText }, call, { signal }) => {
+        if (call < 5) return `T ${sourceText}`;
+        cancel.abort(new Error('cancelled'));
+        await world.clock.sleep(1, signal);
+        return '';
+      },
+    });
+    await expect(run).rejects.toThrow('cancelled');
+    expect(targets(world.work).length).toBeGreaterThanOrEqual(60);
+    expect(chunks(world.work).map(({ state, lease_token }) => [state, lease_token])).toEqual([
+      ['cancelled', null],
+      ['cancelled', null],
+      ['idle', null],
+    ]);
+  });
+
+  it('releases the leases of all its workers when one of them fails', async () => {
+    const judge = { judge: () => Promise.reject(new Error('the Glossary is gone')) };
+    const world = openWorkerWorld({ 'a.json': texts(450) }, {}, { judge });
+    await expect(world.run({ settings: { concurrency: 3 } })).rejects.toThrow('the Glossary is gone');
+    expect(chunks(world.work).filter(({ lease_token }) => lease_token !== null)).toEqual([]);
+    expect(targets(world.work)).toEqual([]);
+  });
+});
+
+const SETTINGS = { owner: 'w1', leaseSeconds: 60, maxAttempts: 3, taskId: null };
+
+describe('the order of the chunks of a run', () => {
+  it('begins no more tasks than the run may, and takes every chunk of those', () => {
+    const order = createChunkOrder({ ...SETTINGS, maxTasks: 2 });
+    const requests = [
+      [4, 0],
+      [4, 1],
+      [7, 0],
+      [7, 3],
+    ].map(([taskSeq = 0, number = 0]) => {
+      const { after, untilTask } = order.next();
+      order.passed({ taskSeq, number });
+      return [after, untilTask];
+    });
+    expect(requests).toEqual([
+      [null, null],
+      [{ taskSeq: 4, number: 0 }, null],
+      [{ taskSeq: 4, number: 1 }, null],
+      [{ taskSeq: 7, number: 0 }, 7],
+    ]);
+    expect(order.next()).toEqual({ ...SETTINGS, after: { taskSeq: 7, number: 3 }, untilTask: 7 });
+  });
+
+  it('goes through more tasks than a call has room for arguments', () => {
+    const tasks = 200_000;
+    const order = createChunkOrder({ ...SETTINGS, maxTasks: tasks });
+    for (let taskSeq = 1; taskSeq <= tasks; taskSeq += 1) order.passed({ taskSeq, number: 0 });
+    expect(order.next()).toMatchObject({ untilTask: tasks });
+  });
+});
+
+describe('the result of a run', () => {
+  it('names only tasks with settled units or requests, and at most 50 of them', () => {
+    const tally = createRunTally();
+    for (let task = 0; task < 300; task += 1) tally.usage(`idle ${task}`, NO_USAGE);
+    tally.usage('asked', { ...NO_USAGE, requests: 1 });
+    for (let task = 0; task < 60; task += 1) tally.unit(`done ${task}`, 'reused');
+    const { tasks, per_task: named } = tally.report(400, 0) as {
+      tasks: number;
+      per_task: { task_id: string }[];
+    };
+    expect(tasks).toBe(361);
+    expect(named).toHaveLength(50);
+    expect(named.slice(0, 2)).toMatchObject([
+      { task_id: 'asked', units: 0 },
+      { task_id: 'done 0', units: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,324 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UpstreamError } from '../../../src/upstream/upstream.ts';
+import { act } from '../../support/actions.ts';
+import { until } from '../../support/until.ts';
+import { createSyncedWorld, createWorld, ended, type World } from '../../support/release-world.ts';
+
+const systemError = (code: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(`${code}: refused`), { code });
+
+describe('a failed sync leaves the served release unchanged', () => {
+  test.each([
+    [
+      'a file is not there',
+      'upstream_not_found',
+      (world: World) => {
+        world.upstream.sent.set('c', null);
+      },
+    ],
+    [
+      'upstream sends other bytes',
+      'digest_mismatch',
+      (world: World) => {
+        world.upstream.sent.set('c', 'xxxxx');
+      },
+    ],
+    [
+      'upstream is down',
+      'upstream_unreachable',
+      (world: World) => {
+        world.upstream.failure = new UpstreamError('upstream_unreachable', 'connection refused', {
+          retryable: true,
+        });
+      },
+    ],
+    [
+      'the catalog is empty',
+      'catalog_empty',
+      (world: World) => {
+        world.upstream.files.clear();
+      },
+    ],
+    [
+      'the catalog changes meanwhile',
+      'catalog_changed',
+      (world: World) => {
+        world.upstream.onOpen = () => {
+          world.upstream.files.set('d', 'late');
+        };
+      },
+    ],
+    [
+      'the volume is too small',
+      'no_space',
+      (world: World) => {
+        world.script.freeBytes = 4;
+      },
+    ],
+    [
+      'the volume is full',
+      'no_space',
+      (world: World) => {
+        world.script.broken.set('commitObject', systemError('ENOSPC'));
+      },
+    ],
+    [
+      'the volume is read-only',
+      'read_only',
+      (world: World) => {
+        world.script.broken.set('stagingDirectory', systemError('EROFS'));
+      },
+    ],
+    [
+      'the disk fails under the manifest',
+      'io_error',
+      (world: World) => {
+        world.script.broken.set('writeManifest', systemError('EIO'));
+      },
+    ],
+    [
+      'the attestation cannot be written',
+      'read_only',
+      (world: World) => {
+        world.script.broken.set('publishAttestation', systemError('EROFS'));
+      },
+    ],
+  ])('%s: %s', async (_, code, breakIt) => {
+    const world = await createSyncedWorld();
+    const before = await world.onVolume();
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c', 'three');
+    breakIt(world);
+    const failed = await world.act('sync');
+    expect(failed).toMatchObject({ status: 'failed', failure_code: code });
+    expect(failed.failure_reason).not.toBe('');
+    expect(await world.onVolume()).toEqual(before);
+    expect(world.attested()).toEqual(before);
+    expect(world.row('1.0')).toBe('current');
+    expect(world.releases.repository.current('official')?.release_id).toBe('1.0');
+    await world.contents(String(before?.official?.snapshot_id));
+  });
+
+  test('reports the needed and the free space', async () => {
+    const world = await createWorld({ reserveBytes: 100 });
+    world.upstream.files = new Map([['a', 'x'.repeat(50)]]);
+    world.script.freeBytes = 149;
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'no_space',
+      result: { needed_bytes: 50, reserve_bytes: 100, free_bytes: 149 },
+    });
+    expect(world.releases.syncState().missedBytes).toBe(150);
+    world.script.freeBytes = 150;
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.releases.syncState().missedBytes).toBeNull();
+  });
+});
+
+describe('a sync fetches', () => {
+  test('only the missing files after a failure', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+      ['c', 'three'],
+    ]);
+    world.upstream.stated = 'none';
+    world.upstream.sent.set('c', null);
+    expect((await world.act('sync')).failure_code).toBe('upstream_not_found');
+    world.upstream.sent.clear();
+    world.upstream.opened.length = 0;
+    await world.restart();
+    expect((await world.act('sync')).result).toMatchObject({ reused_entries: 2, downloaded_entries: 1 });
+    expect(world.upstream.opened).toEqual(['c']);
+  });
+
+  test.each([
+    ['blake3', ['b']],
+    ['sha256', ['b']],
+    ['md5', ['b']],
+    ['none', ['a', 'b']],
+  ] as const)('for a new release whose catalog states %s: %j', async (stated, fetched) => {
+    const world = await createWorld();
+    world.upstream.stated = stated;
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    await world.act('sync');
+    world.upstream.opened.length = 0;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('b', 'TWO');
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened.sort()).toEqual(fetched);
+  });
+
+  test('a missing object again even though the catalog is known', async () => {
+    const world = await createSyncedWorld();
+    await world.damage('one', null);
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 1 });
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened).toEqual(['a']);
+    expect(world.row('1.0')).toBe('current');
+    expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+  });
+
+  test('a damaged object of the right size again', async () => {
+    const world = await createSyncedWorld();
+    await world.damage('one', 'onE');
+    await world.act('verify');
+    expect(world.attested().official?.result).toBe('FAILED');
+    expect((await world.act('sync')).status).toBe('succeeded');
+    expect(world.upstream.opened).toEqual(['a']);
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+  });
+
+  test('everything again when forced and no digest is stated; the release stays the same', async () => {
+    const world = await createWorld();
+    world.upstream.stated = 'none';
+    world.upstream.files = new Map([['a', 'one']]);
+    const first = await world.act('sync');
+    world.upstream.opened.length = 0;
+    const forced = await world.act('sync', { force: true });
+    expect(world.upstream.opened).toEqual(['a']);
+    expect(forced.result).toMatchObject({
+      unchanged: true,
+      release_id: '1.0',
+      snapshot_id: first.result?.['snapshot_id'],
+    });
+    expect(world.releases.repository.list(null, 10)).toHaveLength(1);
+  });
+});
+
+describe('names of releases', () => {
+  test('other content under the same name gets another name, and the first keeps its bytes', async () => {
+    const world = await createSyncedWorld();
+    const first = world.attested().official;
+    world.upstream.files.set('a', 'other');
+    expect((await world.act('sync')).result).toMatchObject({
+      release_id: '1.0-2',
+      upstream_release_id: '1.0',
+    });
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0-2' },
+      retained: [{ release_id: '1.0', snapshot_id: first?.snapshot_id }],
+    });
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true, release_id: '1.0-2' });
+    expect((await world.contents(String(first?.snapshot_id))).get('a')?.size).toBe(3);
+  });
+
+  test('upstream goes back: the earlier release becomes current again under its name', async () => {
+    const world = await createSyncedWorld();
+    const first = world.attested().official;
+    world.upstream.releaseId = '2.0';
+    world.upstream.files.set('c', 'three');
+    await world.act('sync');
+    world.upstream.releaseId = '1.0';
+    world.upstream.files.delete('c');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0', previous_release_id: '2.0' });
+    expect(world.attested()).toMatchObject({
+      official: { release_id: '1.0', snapshot_id: first?.snapshot_id, created_at: first?.created_at },
+      retained: [{ release_id: '2.0' }],
+    });
+    expect(world.upstream.opened).toEqual(['c']);
+  });
+
+  test('a name whose release was deleted is not given to other bytes', async () => {
+    const world = await createSyncedWorld();
+    for (const id of ['2.0', '3.0']) {
+      world.upstream.releaseId = id;
+      world.upstream.files.set('a', id);
+      await world.act('sync');
+    }
+    expect((await world.act('release-cleanup', { id: '1.0', force: true })).status).toBe('succeeded');
+    world.upstream.releaseId = '1.0';
+    world.upstream.files.set('a', 'not what it was');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
+    world.upstream.files.set('a', 'one');
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
+  });
+});
+
+test('destinations that differ only in case are synced, with a warning', async () => {
+  const world = await createSyncedWorld({ 'A.txt': 'x', 'a.txt': 'y' });
+  const task = world.engine.list(1)[0];
+  const warnings = world.engine.logs(task!.task_id)?.lines.filter((line) => line.level === 'warn');
+  expect(warnings).toEqual([expect.objectContaining({ fields: { destinations: 'A.txt, a.txt' } })]);
+});
+
+test('a sync that upstream asks to wait says so once, although all its downloads wait', async () => {
+  const world = await createWorld({ downloadAttempts: 2 });
+  world.upstream.files = new Map([
+    ['a', 'one'],
+    ['b', 'two'],
+  ]);
+  const refused = new Set<string>();
+  world.upstream.onOpen = (destination) => {
+    if (refused.has(destination)) return;
+    refused.add(destination);
+    throw new UpstreamError('upstream_throttled', 'busy', { retryable: true, retryAfterMs: 20_000 });
+  };
+  const startedAt = world.clock.now();
+  const { task } = await act(world.actions, 'sync');
+  const warnings = (): readonly unknown[] =>
+    world.engine.logs(task.task_id)?.lines.filter(({ level }) => level === 'warn') ?? [];
+  await until(() => refused.size === 2 && warnings().length > 0);
+  expect(warnings()).toEqual([
+    expect.objectContaining({
+      message: `upstream is asked again at ${new Date(startedAt + 20_000).toISOString()}: busy`,
+      fields: { wait_ms: 20_000 },
+    }),
+  ]);
+  const done = ended(world.engine, task.task_id);
+  await until(async () => {
+    await world.clock.advance(20_000);
+    return world.engine.get(task.task_id)?.finished_at !== null;
+  });
+  expect((await done).status).toBe('succeeded');
+});
+
+test('the app version travels in the manifest, the server-info document beside it', async () => {
+  const world = await createSyncedWorld();
+  const row = world.releases.repository.current('official');
+  expect(row).toMatchObject({ app_version: '1.0.0', server_info_size: 23 });
+  world.upstream.appVersion = '1.0.1';
+  expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0-2' });
+});
+
+describe('a sync of an unchanged upstream', () => {
+  test.each<[string, (world: World) => Promise<void>]>([
+    ['a missing manifest', async (world) => await rm(join(world.root, 'manifests'), { recursive: true })],
+    ['missing objects', async (world) => await rm(join(world.root, 'objects'), { recursive: true })],
+    ['a missing release record', async (world) => await rm(join(world.root, 'releases/official/1.0.json'))],
+  ])('repairs %s instead of answering "unchanged"', async (_name, lose) => {
+    const world = await createSyncedWorld();
+    await lose(world);
+    const task = await world.act('sync');
+    expect(task).toMatchObject({ status: 'succeeded', result: { unchanged: false } });
+    expect(world.attested().official?.result).toBe('PASSED');
+    expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true });
+  });
+
+  test('fails with a code when upstream does not have the missing bytes', async () => {
+    const world = await createSyncedWorld();
+    await world.damage('two', null);
+    world.upstream.sent.set('b', null);
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'upstream_not_found' });
+    expect(world.attested().official).toMatchObject({
+      result: 'FAILED',
+      failure: { reason: 'EntryMissing', examples: ['b'] },
+    });
+  });
+
+  test('withdraws nothing when the volume is not there', async () => {
+    const world = await createSyncedWorld();
+    await rename(world.root, `${world.root}-away`);
+    expect(await world.act('sync')).toMatchObject({ status: 'failed', failure_code: 'store_unavailable' });
+    expect(await world.act('verify')).toMatchObject({ status: 'failed', failure_code: 'store_unavailable' });
+    expect(world.row('1.0')).toBe('current');
+    await rename(`${world.root}-away`, world.root);
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true });
+  });
+});
