@@ -146,17 +146,27 @@ function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
   return found?.since ?? null;
 }
 
-/** The lease is renewed every few seconds, so it tells that the volume refuses writes before the doctor looks. */
-function unwritableVolumes({ doctor, lease }: FactSources): ConditionFacts['unwritable'] {
+/** Failure codes of writes that a volume refuses for another cause than its space. */
+const UNWRITABLE: ReadonlySet<string | undefined> = new Set(['read_only', 'io_error']);
+
+/**
+ * A volume is unwritable when a check says so, and until it holds an attestation that it refused: the attestor retries at another
+ * time than the doctor checks. The lease is renewed every few seconds, so it may notice first.
+ */
+function unwritableVolumes({ doctor, lease, attestor }: FactSources): ConditionFacts['unwritable'] {
   const refused = (id: string): RefusingVolume | null => {
     const failure = failureOf(doctor, id);
     // Lack of space is another condition.
     return failure === null || failure.lacksSpace === true ? null : { since: failure.since };
   };
   const { state, replacedBy } = lease.status();
-  const since = refused('store.writable')?.since ?? null;
+  const store = refused('store.writable');
+  const refusedAttestation = UNWRITABLE.has(storageFailureOf(attestor.volumeError())?.code)
+    ? { since: null }
+    : null;
   return {
-    snapshot: state === 'held' ? refused('store.writable') : { since, why: replacedBy },
+    snapshot:
+      state === 'held' ? (store ?? refusedAttestation) : { since: store?.since ?? null, why: replacedBy },
     data: refused('data.writable'),
   };
 }

@@ -106,6 +106,20 @@ describe('the facts of conditions', () => {
       expect(toldWith({ id: 'store.writable', status: 'failing', since: 7, lacksSpace })).toContain(code);
     });
 
+    it.each([
+      ['EROFS', ['volume_unwritable']],
+      ['EIO', ['volume_unwritable']],
+      ['ENOSPC', ['volume_full']],
+      ['ELEASE', []],
+    ])('is told until it holds the attestation that it refused with %s', (code, expected) => {
+      const volumeError = (): Error => Object.assign(new Error(code), { code });
+      const attestor = { status: () => ({ status: 'degraded' }), volumeError };
+      const doctor = { latest: () => [{ id: 'store.writable', status: 'ok', since: 7, seenAt: 7 }] };
+      const sources = { ...sourcesOf('l2', 'l2', 'running'), attestor, doctor };
+      const told = conditionsOf(collectFacts(sources as unknown as FactSources)).map((one) => one.code);
+      expect(told.filter((one) => one.startsWith('volume_'))).toEqual(expected);
+    });
+
     it('says what is there instead of the store', () => {
       const status = {
         state: 'unconfirmed',
