@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** An address that stays while the server behind it is started again, and that can be cut off. */
+export class Front {
+  /** The port of the server; `null` while none runs. */
+  target: number | null = null;
+  isCut = false;
+  readonly #sockets = new Set<Socket>();
+  readonly #listener = createServer((client) => {
+    this.#pass(client);
+  });
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  async open(): Promise<void> {
+    this.#listener.listen(0, '127.0.0.1');
+    await once(this.#listener, 'listening');
+  }
+
+  /** Breaks every connection. */
+  drop(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.drop();
+    this.#listener.close();
+    await once(this.#listener, 'close');
+  }
+
+  #pass(client: Socket): void {
+    if (this.target === null || this.isCut) {
+      client.destroy();
+      return;
+    }
+    const server = connect(this.target, '127.0.0.1');
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        this.#sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  }
+}

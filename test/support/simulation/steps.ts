@@ -1,0 +1,171 @@
+import { chmodSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
+import { RELEASE_FAILPOINTS } from '../../../src/releases/jobs/release-failpoints.ts';
+import { SNAPSHOT_FAILPOINTS } from '../../../src/snapshot/volume/snapshot-failpoints.ts';
+import { flipBit } from './disk-faults.ts';
+import type { Site } from './site.ts';
+import type { World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const FAILPOINTS = [...RELEASE_FAILPOINTS, ...SNAPSHOT_FAILPOINTS];
+const MAX_FILES = 8;
+const MAX_FILE_BYTES = 200_000;
+
+/**
+ * One step of a run. Its numbers choose among what the world has when it is played, so that it still means something when
+ * steps before it are left out.
+ */
+export interface Step {
+  readonly kind: StepKind;
+  readonly numbers: readonly [number, number, number];
+}
+
+export type StepKind = keyof typeof STEPS;
+
+/** What a step does, and how often it is drawn beside the others. */
+interface StepDefinition {
+  readonly weight: number;
+  readonly play: (world: World, numbers: Step['numbers']) => Promise<void>;
+}
+
+/** Every kind of step. */
+export const STEPS = {
+  /** Upstream has a new release, and the origin copies it. */
+  release: {
+    weight: 6,
+    play: async (world, [seed]) => {
+      await world.publishUpstream(changeFiles(world, createRandom(seed + 1)));
+      await world.call('sync');
+    },
+  },
+  /** Upstream has a new release that the origin finds by its schedule. */
+  'release unseen': {
+    weight: 2,
+    play: async (world, [seed]) => await world.publishUpstream(changeFiles(world, createRandom(seed + 1))),
+  },
+  sync: { weight: 2, play: async (world) => await world.call('sync') },
+  verify: { weight: 2, play: async (world) => await world.call('verify') },
+  repair: { weight: 2, play: async (world) => await world.call('repair') },
+  cleanup: { weight: 1, play: async (world) => await world.call('release-cleanup') },
+  refresh: { weight: 1, play: async (world) => await world.call('refresh') },
+  /** A call is repeated with its key, as by a client that did not see the answer. */
+  repeat: { weight: 2, play: async (world, [pick]) => await world.repeatCall(pick) },
+  wait: { weight: 4, play: async (world, [pick]) => await world.pass((1 + (pick % 3)) * MINUTE_MS) },
+  /** A disk changes one bit; the file keeps its times. */
+  'bit rot': {
+    weight: 4,
+    play: async (world, [pick, place, bit]) => {
+      const file = world.fileToDamage(siteOf(world, pick), place);
+      if (file !== null) flipBit(file, place, bit);
+    },
+  },
+  truncate: {
+    weight: 1,
+    play: async (world, [pick, place]) => {
+      const file = world.fileToDamage(siteOf(world, pick), place);
+      if (file === null) return;
+      chmodSync(file, 0o644);
+      truncateSync(file, place % (statSync(file).size + 1));
+    },
+  },
+  'delete a file': {
+    weight: 1,
+    play: async (world, [pick, place]) => {
+      const file = world.fileToDamage(siteOf(world, pick), place);
+      if (file !== null) rmSync(file);
+    },
+  },
+  /** The daemon is killed inside of the next write. */
+  kill: {
+    weight: 6,
+    play: async (world, [pick, seed, times]) => {
+      const site = siteOf(world, pick);
+      site.killAt(FAILPOINTS[seed % FAILPOINTS.length] ?? '', 1 + (times % 4));
+      await world.publishUpstream(changeFiles(world, createRandom(seed + 1)));
+      await world.call('sync');
+      await world.quiet();
+      await world.pass(MINUTE_MS / 4);
+    },
+  },
+  'restart the daemon': {
+    weight: 2,
+    play: async (world, [pick]) => {
+      const site = siteOf(world, pick);
+      await site.stopDaemon();
+      await site.startDaemon();
+    },
+  },
+  'restart the server': {
+    weight: 2,
+    play: async (world, [pick]) => {
+      const site = siteOf(world, pick);
+      await site.stopServer();
+      await site.startServer();
+    },
+  },
+  /** The daemon is away for a while. */
+  'daemon away': {
+    weight: 1,
+    play: async (world, [pick, minutes]) => {
+      const site = siteOf(world, pick);
+      await site.stopDaemon();
+      await world.pass((1 + (minutes % 3)) * MINUTE_MS);
+      await world.check();
+      await site.startDaemon();
+    },
+  },
+  'clock jumps': {
+    weight: 1,
+    play: async (world, [pick, amount, sign]) => {
+      world.setClock(siteOf(world, pick), (amount % (2 * DAY_MS)) * (sign % 2 === 0 ? 1 : -1));
+    },
+  },
+  /** The edge does not reach the origin, or reaches it again. */
+  partition: { weight: 2, play: async (world) => world.cut() },
+  'rotate keys': { weight: 1, play: async (world) => await world.rotateKeys() },
+  /** Another volume is mounted in place of that of a site. */
+  'mount another volume': {
+    weight: 1,
+    play: async (world, [pick, other]) => world.mountOther(siteOf(world, pick), other % 2 === 0),
+  },
+  'restore the store': {
+    weight: 1,
+    play: async (world, [pick]) => await world.restoreStore(siteOf(world, pick)),
+  },
+  'copy the store': { weight: 1, play: async (world, [pick]) => world.copyStore(siteOf(world, pick)) },
+  'volume full': { weight: 1, play: async (world, [pick]) => world.fill(siteOf(world, pick)) },
+  /** Every fault ends; then the newest release must be served everywhere. */
+  heal: { weight: 3, play: async (world) => await world.heal() },
+} as const satisfies Readonly<Record<string, StepDefinition>>;
+
+const DRAWN = Object.entries(STEPS).flatMap(([kind, { weight }]) =>
+  Array.from({ length: weight }, () => kind as StepKind),
+);
+
+/** The last step of every run. */
+export const HEAL: Step = { kind: 'heal', numbers: [0, 0, 0] };
+
+/** Draws the steps of a run; the last one heals. */
+export function drawSteps(random: Random, count: number): Step[] {
+  const steps = Array.from({ length: count - 1 }, (): Step => {
+    const number = (): number => random.below(2 ** 31);
+    return { kind: random.pick(DRAWN), numbers: [number(), number(), number()] };
+  });
+  return [...steps, HEAL];
+}
+
+function siteOf(world: World, pick: number): Site {
+  return pick % 3 === 0 ? world.edge : world.origin;
+}
+
+/** The files of the newest release, with one to three of them changed, added or removed. */
+function changeFiles(world: World, random: Random): Map<string, Buffer> {
+  const files = new Map(world.releases.get(world.latest));
+  for (let change = 1 + random.below(3); change > 0; change -= 1) {
+    const name = `files/${random.below(MAX_FILES)}.bin`;
+    if (files.has(name) && files.size > 1 && random.below(4) === 0) files.delete(name);
+    else files.set(name, random.bytes(random.below(MAX_FILE_BYTES)));
+  }
+  return files;
+}
