@@ -236,6 +236,7 @@ export class World {
   /** Ends every fault. @throws Error when the newest release is not served everywhere some hours later */
   async heal(): Promise<void> {
     this.origin.isCut = false;
+    await this.#align();
     for (const site of this.sites) {
       rmSync(join(site.disk, 'filler'), { force: true });
       const away = `${site.volume}.away`;
@@ -283,6 +284,7 @@ export class World {
    * @throws Error when that does not happen
    */
   async quiet(): Promise<void> {
+    await this.#align();
     const end = performance.now() + PATIENCE_MS;
     let last = '';
     for (let reads = 1; performance.now() < end; reads += 1) {
@@ -296,6 +298,17 @@ export class World {
       if (reads % READS_PER_MOVE === 0) for (const site of this.sites) await site.clock.skip(MOVE_MS);
     }
     throw new Error(`nothing came to rest: ${last}`);
+  }
+
+  /** The stop of a program takes time at its own site only. */
+  async #align(): Promise<void> {
+    const newest = Math.max(...this.sites.map((site) => site.clock.monotonic()));
+    for (const site of this.sites) {
+      while (site.clock.monotonic() < newest) {
+        await site.clock.skip(Math.min(TICK_MS, newest - site.clock.monotonic()));
+        await turn();
+      }
+    }
   }
 
   async #checkTask(action: string, task: string): Promise<void> {
