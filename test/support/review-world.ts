@@ -25,9 +25,10 @@ import {
   type Finding,
 } from '../../src/localization/translation/work/store/target-rows.ts';
 import type { ReportedTask } from '../../src/localization/translation/work/store/task-page.ts';
+import { openWork } from '../../src/localization/translation/work/store/work.ts';
 import { openWorkDatabase } from '../../src/localization/translation/work/store/work-database.ts';
-import { createTaskCounts } from '../../src/localization/translation/work/store/task-counts.ts';
-import { createTargetStore } from '../../src/localization/translation/work/store/target-store.ts';
+import { refreshTasks } from '../../src/localization/translation/work/store/task-counts.ts';
+import { putTarget } from '../../src/localization/translation/work/store/target-store.ts';
 import {
   createStore,
   type TranslationStore,
@@ -251,15 +252,15 @@ export async function openReviewWorld(
   /** Stores targets as a translator does, past the action. */
   const store = (destination: string, targets: readonly (StoredForTest | null)[]): void => {
     const database = openWorkDatabase(path);
-    const counts = createTaskCounts(database, 'zh-Hans');
-    const store = createTargetStore(database, 'zh-Hans', counts);
     const now = unixSeconds(clock);
+    const work = openWork(database, { targetLanguage: 'zh-Hans', createId: () => 'id', now: () => now });
     for (const [at, target] of targets.entries()) {
       if (target === null) continue;
       const sourceText = REVIEW_SOURCES[destination]?.[at] ?? '';
       const { text, authorKind = 'person', tokenId = 'translator', state = 'translated' } = target;
       const { propagatedFrom = null } = target;
-      store.put(
+      putTarget(
+        work,
         {
           unitId: unitIdOf(destination, `k${at}`),
           text,
@@ -279,7 +280,7 @@ export async function openReviewWorld(
         NO_PROVENANCE,
       );
     }
-    counts.refresh(now);
+    refreshTasks(work);
     database.close();
   };
   const act = async (body: object, caller: Caller = { tokenId: 'reviewer', allow: null }) => {

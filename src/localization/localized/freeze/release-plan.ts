@@ -1,5 +1,7 @@
-import type { PublishableContainer } from '../../translation/work/publication/publishable-containers.ts';
-import type { PublishedBefore } from '../../translation/work/publication/published-before.ts';
+import type {
+  PublishableContainer,
+  PublishedBefore,
+} from '../../translation/work/publication/publishable-targets.ts';
 import type { TargetMoment } from '../../translation/publishing/publishing.ts';
 
 interface PlannedFile {

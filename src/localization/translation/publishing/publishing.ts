@@ -4,13 +4,13 @@ import { judgingTaskError } from '../judge/judging-failure.ts';
 import { requalifyTargets } from '../requalify/requalify-targets.ts';
 import {
   SHOWN_DIFFERENCES,
-  type ComparedPublications,
   type DifferencesPage,
   type DifferencesQuery,
   type PublicationDifferences,
   type TextChange,
 } from '../work/publication/publication-differences.ts';
 import type {
+  ComparedPublications,
   NewPublication,
   PublishedContainer,
   PublishedText,
@@ -19,7 +19,7 @@ import type {
 import type {
   PublishableContainers,
   PublishableContainersQuery,
-} from '../work/publication/publishable-containers.ts';
+} from '../work/publication/publishable-targets.ts';
 import type { PublishableQuery, PublishableTarget } from '../work/publication/publishable-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import { openTargetFile, type TargetFile, type TargetFilePorts } from './target-file.ts';

@@ -7,7 +7,7 @@ import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import type { TextEvent } from '../../text-events.ts';
 import type { Judging } from '../judge/judging.ts';
 import { PROPAGATE_JOB } from '../translation-jobs.ts';
-import type { BuiltFor } from '../work/store/task-update.ts';
+import type { BuiltFor } from '../work/store/builds.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import { followRules } from './follow-rules.ts';
 import { propagateTargets } from './propagate.ts';

@@ -11,7 +11,7 @@ import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/read/
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import type { ExportedTarget } from '../work/read/export-targets.ts';
+import type { ExportedTarget } from '../work/read/exported-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { HANDOFF_EXPORT_JOB } from './review-jobs.ts';
 

@@ -1,5 +1,6 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import type { ChunkPlace, Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
+import type { ChunkPlace } from '../work/leases/free-chunks.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import { createChunkOrder } from './chunk-order.ts';
 import type { RunSettings } from './run-settings.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 
 /** A lease was lost: another worker may have the chunk, and nothing more is written. */

@@ -1,4 +1,4 @@
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { ChunkUnit } from './chunk-units.ts';
 import { errorCount, judgeProposals, type JudgedProposal, type Proposal } from './judge-proposals.ts';
 import type { RunWorld } from './run-world.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import { isWritten, type WorkerResult } from '../work/leases/lease-results.ts';
 import { NO_PROVENANCE } from '../work/store/target-rows.ts';
 import type { JudgedProposal } from './judge-proposals.ts';

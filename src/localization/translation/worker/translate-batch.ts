@@ -1,4 +1,4 @@
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { FailedUnit } from '../providers/provider-failure.ts';
 import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';

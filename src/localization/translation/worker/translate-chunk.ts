@@ -1,7 +1,7 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import { decideEnd, type ChunkFailure, type DecidedEnd } from './chunk-end.ts';
 import { groupRepetitions, readChunk } from './chunk-units.ts';
 import { findKnown } from './reuse-known.ts';

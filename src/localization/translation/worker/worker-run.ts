@@ -1,5 +1,5 @@
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
 import type { DecidedEnd, StopReason } from './chunk-end.ts';
 import { holdLease, LeaseLostError } from './held-lease.ts';

@@ -12,7 +12,8 @@ import type {
   TranslationThread,
 } from '../../../../src/localization/translation/work/translation-worker.ts';
 import { aroundCalls } from '../../../support/caller-in-process.ts';
-import { createTaskReasons } from '../../../../src/localization/translation/work/repetition/requalified-reason.ts';
+import { writeReason } from '../../../../src/localization/translation/work/repetition/requalified-reason.ts';
+import { openWork } from '../../../../src/localization/translation/work/store/work.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
@@ -612,9 +613,11 @@ describe('the reason of a requalified task', () => {
     const statements: string[] = [];
     const prepare = (sql: string) => {
       statements.push(sql);
-      return database.prepare(sql);
+      // As if units were blocked.
+      return { ...database.prepare(sql), get: () => ({ count: 1 }) };
     };
-    createTaskReasons({ ...database, prepare }, 'zh-Hans');
+    const options = { targetLanguage: 'zh-Hans', createId: () => 'id', now: () => 1 };
+    writeReason(openWork({ ...database, prepare }, options), 1);
     const reads = statements.filter((sql) => sql.startsWith('SELECT'));
     expect(reads).toHaveLength(2);
     for (const read of reads) {

@@ -1,10 +1,10 @@
 import { stringifyJsonExact } from '../../../../contract/json/json-exact.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import type { UnitHistory } from '../../../parse/index/read/unit-translations.ts';
-import { createTargetHistory } from '../store/target-history.ts';
+import { entriesOf } from '../store/target-history.ts';
 import type { Row } from '../store/target-rows.ts';
+import type { Work } from '../store/work.ts';
 
 type HistoryEntry = UnitHistory['items'][number];
 
@@ -15,25 +15,19 @@ const MAX_BYTES = 512 * 1024;
 /** UTF-16 code units of a text; the page itself has the whole newest one. */
 const MAX_TEXT = 64 * 1024;
 
-/** Creates the reader of the history of one unit: its newest entries, the newest one last. */
-export function createHistoryReader(
-  database: Database,
-  targetLanguage: string,
-): (unitId: Uint8Array) => UnitHistory {
-  const history = createTargetHistory(database, targetLanguage);
-  return (unitId) => {
-    const items: HistoryEntry[] = [];
-    let bytes = 0;
-    for (const row of history.entriesOf(unitId)) {
-      const entry = entryOf(row);
-      bytes += Buffer.byteLength(stringifyJsonExact(entry));
-      if (items.length === MAX_ENTRIES || (items.length > 0 && bytes > MAX_BYTES)) {
-        return { items: items.toReversed(), is_cut: true };
-      }
-      items.push(entry);
+/** Reads the history of one unit: its newest entries, the newest one last. */
+export function readHistory(work: Work, unitId: Uint8Array): UnitHistory {
+  const items: HistoryEntry[] = [];
+  let bytes = 0;
+  for (const row of entriesOf(work, unitId)) {
+    const entry = entryOf(row);
+    bytes += Buffer.byteLength(stringifyJsonExact(entry));
+    if (items.length === MAX_ENTRIES || (items.length > 0 && bytes > MAX_BYTES)) {
+      return { items: items.toReversed(), is_cut: true };
     }
-    return { items: items.toReversed(), is_cut: false };
-  };
+    items.push(entry);
+  }
+  return { items: items.toReversed(), is_cut: false };
 }
 
 function entryOf(row: Row): HistoryEntry {

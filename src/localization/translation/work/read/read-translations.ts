@@ -6,77 +6,65 @@ import type {
   TranslationsRequest,
   UnitTranslation,
 } from '../../../parse/index/read/unit-translations.ts';
-import { createUnitDecisions, type UnitDecisions } from './read-decisions.ts';
-import { createHistoryReader } from './read-history.ts';
+import { holdOn, overrideOf, returnOf, waiversOf } from './read-decisions.ts';
+import { readHistory } from './read-history.ts';
 import { CHUNK_UNITS } from '../store/task-counts.ts';
-import { sameBytes, type Row, type StoredTarget } from '../store/target-rows.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import { currentBuild } from '../store/builds.ts';
+import { sameBytes, type StoredTarget } from '../store/target-rows.ts';
+import { getTarget } from '../store/target-store.ts';
+import { claimOn } from '../store/withheld-units.ts';
+import type { Work } from '../store/work.ts';
 
 /** UTF-16 code units of a text in a report, as for source texts. */
 const MAX_TEXT = 256 * 1024;
 
-/** Creates the reader of the translations of the units of a page. A unit id that is not one has no translation. */
-export function createTranslationReader({
-  database,
-  targetLanguage,
-  targets,
-  now,
-}: WorkTools): (request: TranslationsRequest) => FoundTranslations {
-  const build = database.prepare(`SELECT build_id FROM build
-    WHERE target_language = ? AND state = 'current' AND release_id = ? AND generation = ?`);
-  const place = database.prepare(`SELECT task_id, tier, chunk.lease_owner, chunk.lease_expires_at
-    FROM task_unit JOIN task USING (task_seq) LEFT JOIN chunk ON chunk.task_seq = task_unit.task_seq
-    AND chunk.number = task_unit.number / ${CHUNK_UNITS} AND chunk.state = 'leased' AND chunk.lease_expires_at > :now
-    WHERE unit_id = :unit_id AND build_id = :build_id`);
-  const decisions = createUnitDecisions(database, targetLanguage);
-  const readHistory = createHistoryReader(database, targetLanguage);
-  return ({ releaseId, generation, units, withHistory, maxBytes }) => {
-    const found = build.get(targetLanguage, releaseId, generation);
-    const buildId = found === undefined ? null : Number(found['build_id']);
-    const items: UnitTranslation[] = [];
-    let bytes = 0;
-    for (const { unitId: text, sourceDigest } of units) {
-      const unitId = unitIdBytes(text) ?? new Uint8Array();
-      const item = translationOf({
-        unitId,
-        place: buildId === null ? undefined : place.get({ unit_id: unitId, build_id: buildId, now: now() }),
-        target: targets.get(unitId),
-        sourceDigest: Buffer.from(sourceDigest, 'hex'),
-        decisions: decisions(unitId, now()),
-      });
-      bytes += Buffer.byteLength(stringifyJsonExact(item));
-      if (items.length > 0 && bytes > maxBytes) break;
-      items.push(item);
-    }
-    const first = withHistory ? unitIdBytes(units[0]?.unitId ?? '') : null;
-    return {
-      targetLanguage,
-      isBuilt: buildId !== null,
-      items,
-      history: first === null ? null : readHistory(first),
-    };
+const PLACE = `SELECT task_id, tier, chunk.lease_owner, chunk.lease_expires_at
+  FROM task_unit JOIN task USING (task_seq) LEFT JOIN chunk ON chunk.task_seq = task_unit.task_seq
+  AND chunk.number = task_unit.number / ${CHUNK_UNITS} AND chunk.state = 'leased' AND chunk.lease_expires_at > :now
+  WHERE unit_id = :unit_id AND build_id = :build_id`;
+
+/** Reads the translations of the units of a page. A unit id that is not one has no translation. */
+export function translations(work: Work, request: TranslationsRequest): FoundTranslations {
+  const { units, withHistory, maxBytes } = request;
+  const buildId = currentBuild(work, request);
+  const items: UnitTranslation[] = [];
+  let bytes = 0;
+  for (const { unitId: text, sourceDigest } of units) {
+    const unitId = unitIdBytes(text) ?? new Uint8Array();
+    const item = translationOf(work, buildId, unitId, Buffer.from(sourceDigest, 'hex'));
+    bytes += Buffer.byteLength(stringifyJsonExact(item));
+    if (items.length > 0 && bytes > maxBytes) break;
+    items.push(item);
+  }
+  const first = withHistory ? unitIdBytes(units[0]?.unitId ?? '') : null;
+  return {
+    targetLanguage: work.targetLanguage,
+    isBuilt: buildId !== null,
+    items,
+    history: first === null ? null : readHistory(work, first),
   };
 }
 
-interface UnitFacts {
-  readonly unitId: Uint8Array;
-  readonly place: Row | undefined;
-  readonly target: StoredTarget | null;
-  /** Of the text that the page shows. */
-  readonly sourceDigest: Uint8Array;
-  readonly decisions: UnitDecisions;
-}
-
-function translationOf({ place, target, sourceDigest, decisions }: UnitFacts): UnitTranslation {
+/** @param sourceDigest of the text that the page shows */
+function translationOf(
+  work: Work,
+  buildId: number | null,
+  unitId: Uint8Array,
+  sourceDigest: Uint8Array,
+): UnitTranslation {
+  const place =
+    buildId === null
+      ? undefined
+      : work.sql(PLACE).get({ unit_id: unitId, build_id: buildId, now: work.now() });
+  const target = getTarget(work, unitId);
   const leaseOwner = place?.['lease_owner'] ?? null;
-  const { hold, claim } = decisions;
   return {
     task_id: (place?.['task_id'] ?? null) as string | null,
     carried_by: (place?.['tier'] ?? null) as UnitTranslation['carried_by'],
     ...textFields(target, sourceDigest),
-    ...(target === null ? NO_TARGET : targetFields(target, decisions)),
-    hold,
-    claim,
+    ...(target === null ? NO_TARGET : targetFields(work, target)),
+    hold: holdOn(work, unitId),
+    claim: claimOn(work, unitId) ?? null,
     lease:
       typeof leaseOwner === 'string'
         ? { owner: leaseOwner, expires_at: Number(place?.['lease_expires_at']) }
@@ -96,21 +84,16 @@ const NO_TARGET = {
   updated_at: null,
 };
 
-type TextFields = Pick<
-  UnitTranslation,
-  'state' | 'target_text' | 'previous_source' | 'previous_target' | 'is_cut'
->;
-
 /** A target for another text is stale, also before the tasks of the release are built. */
-function textFields(target: StoredTarget | null, sourceDigest: Uint8Array): TextFields {
+function textFields(target: StoredTarget | null, sourceDigest: Uint8Array) {
   const none = { target_text: null, previous_source: null, previous_target: null, is_cut: false };
-  if (target === null) return { state: 'untranslated', ...none };
+  if (target === null) return { state: 'untranslated' as const, ...none };
   const text = cutText(target.text, MAX_TEXT);
   const isStale = target.state === 'stale' || !sameBytes(target.sourceDigest, sourceDigest);
   if (!isStale) return { ...none, state: target.state, target_text: text.text, is_cut: text.isCut };
   const source = cutText(target.sourceText, MAX_TEXT);
   return {
-    state: 'stale',
+    state: 'stale' as const,
     target_text: null,
     previous_source: source.text,
     previous_target: text.text,
@@ -118,16 +101,16 @@ function textFields(target: StoredTarget | null, sourceDigest: Uint8Array): Text
   };
 }
 
-function targetFields(target: StoredTarget, decisions: UnitDecisions) {
+function targetFields(work: Work, target: StoredTarget) {
   const { authorKind, tokenId, provider, providerRunId, propagatedFrom } = target;
   return {
     revision: target.revision,
     author: { kind: authorKind, token_id: tokenId, provider, provider_run_id: providerRunId },
     findings: [...target.findings],
     qa_identity: target.qaIdentity,
-    glossary_override: decisions.overrideOf(target),
-    waivers: decisions.waiversOf(target),
-    returned: decisions.returnOf(target),
+    glossary_override: overrideOf(work, target),
+    waivers: waiversOf(work, target),
+    returned: returnOf(work, target),
     propagated_from: propagatedFrom === null ? null : unitIdText(propagatedFrom),
     updated_at: target.updatedAt,
   };

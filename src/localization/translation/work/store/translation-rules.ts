@@ -255,7 +255,7 @@ export const TRANSLATION_RULES: TableRules = {
     patch_key: DIGEST_BYTES,
     unit_id: UNIT_ID,
     target_digest: SHORT_DIGEST,
-    source_digest: bytes(0, 16),
+    source_digest: SHORT_DIGEST,
   },
   loose_patch_key: { patch_key: DIGEST_BYTES },
 };

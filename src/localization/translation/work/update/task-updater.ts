@@ -1,9 +1,15 @@
-import { createAcceptedFindings } from '../store/accepted-findings.ts';
-import { createUpdateExaminer } from './examine-update.ts';
-import { createResultStore, requireUsable } from './store-results.ts';
-import { createStatusStore } from './store-status.ts';
+import { freedState } from '../../../../domain/translation/requalify.ts';
+import { unitIdText } from '../../../unit-id-text.ts';
+import { blockingFindings, overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
+import { areCurrent, currentTasks } from '../store/builds.ts';
+import { wasProofread } from '../store/proofread-containers.ts';
+import type { Row } from '../store/target-rows.ts';
+import { getTarget, setTargetState, stateOf } from '../store/target-store.ts';
+import { targetsChanged } from '../store/targets-changed.ts';
+import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import { taskFields } from '../store/task-page.ts';
 import {
+  NAMED_UNITS,
   UpdateRefused,
   refuse,
   type ExaminedUpdate,
@@ -11,19 +17,12 @@ import {
   type UpdateDone,
   type UpdateRefusal,
 } from '../store/task-update.ts';
-import type { Row } from '../store/target-rows.ts';
-import type { WorkTools } from '../store/work-tools.ts';
-import { createUpdateDecisions } from './update-decisions.ts';
-import { createUpdateRules } from './update-rules.ts';
-import { createUnitFinder, type PlacedUnits } from './update-units.ts';
-
-/** Updates of translation tasks, all or nothing. */
-export interface TaskUpdater {
-  /** Says whether an update could be made now, its findings aside; changes nothing. */
-  examineUpdate(update: TaskUpdate): ExaminedUpdate | UpdateRefusal;
-  /** Makes an update. Everything is examined again, in one transaction with the change. */
-  applyUpdate(update: TaskUpdate): UpdateDone | UpdateRefusal;
-}
+import { holdUnit } from '../store/withheld-units.ts';
+import type { Work } from '../store/work.ts';
+import { requireUsable, writeResults } from './store-results.ts';
+import { writeStatus } from './store-status.ts';
+import { checkUpdate } from './update-rules.ts';
+import { placeUnits, unknownTask, visibleTask, type PlacedUnits } from './update-units.ts';
 
 /** The tasks were replaced between the two calls of an update, and its targets were judged in other places. */
 const TASKS_REPLACED = refuse(
@@ -31,95 +30,137 @@ const TASKS_REPLACED = refuse(
   'a newer release replaced the tasks meanwhile; nothing was changed, send the update again',
 );
 
-/** Creates the updates of one target language. */
-export function createTaskUpdater(tools: WorkTools): TaskUpdater {
-  const { database, targetLanguage, now } = tools;
-  const taskOf = database.prepare(
-    'SELECT * FROM task WHERE task_id = ? AND target_language = ? AND is_visible = 1',
-  );
-  const placeUnits = createUnitFinder(database);
-  const checkUpdate = createUpdateRules(tools);
-  const examine = createUpdateExaminer(tools);
-  const write = createWriter(tools);
-  const find = (update: TaskUpdate): { task: Row; units: PlacedUnits } | UpdateRefusal => {
-    const task = taskOf.get(update.taskId, targetLanguage);
-    if (task === undefined) {
-      return refuse(
-        'unknown_translation_task',
-        `no translation task has the id "${update.taskId.slice(0, 64)}"`,
-      );
-    }
-    const units = placeUnits(task, update);
-    if (units.isRefused) return units;
-    return checkUpdate(task, update, units) ?? { task, units };
-  };
+/** Whether an update could be made now, its findings aside, and where its units are, so that their targets can be judged. */
+export function examineUpdate(work: Work, update: TaskUpdate): ExaminedUpdate | UpdateRefusal {
+  const found = findUnits(work, update);
+  if ('isRefused' in found) return found;
+  const containers = new Map<
+    number,
+    ExaminedUpdate['containers'][number] & { units: { result: number; ordinal: number }[] }
+  >();
+  for (const [result, { unitId }] of update.results.entries()) {
+    const { taskSeq, ordinal } = found.units.at(unitId);
+    const task = taskRow(work, taskSeq) ?? {};
+    const container = containers.get(taskSeq) ?? {
+      indexPosition: Number(task['index_position']),
+      wasProofread: wasProofread(work, String(task['destination']), task['archive_entry'] as string | null),
+      units: [],
+    };
+    containers.set(taskSeq, container);
+    container.units.push({ result, ordinal });
+  }
+  return { isRefused: false, builtFor: currentTasks(work), containers: [...containers.values()] };
+}
+
+/** Makes an update, all or nothing. Everything is examined again, in one transaction with the change. */
+export function applyUpdate(work: Work, update: TaskUpdate): UpdateDone | UpdateRefusal {
+  const { isTrial, judgedFor } = update;
+  return transactionOf(work, isTrial, () => {
+    const found = findUnits(work, update);
+    if ('isRefused' in found) return found;
+    if (judgedFor !== null && !areCurrent(work, judgedFor)) return TASKS_REPLACED;
+    return writeUpdate(work, found.task, update, found.units);
+  });
+}
+
+/** Runs a change that can be refused after it has begun to write. A trial changes nothing. */
+export function transactionOf<Done>(
+  work: Work,
+  isTrial: boolean,
+  change: () => Done | UpdateRefusal,
+): Done | UpdateRefusal {
+  try {
+    return work.database.transaction(change, { isTrial });
+  } catch (error) {
+    if (error instanceof UpdateRefused) return error.refusal;
+    throw error;
+  } finally {
+    // What is left was rolled back.
+    work.touched.clear();
+  }
+}
+
+function findUnits(
+  work: Work,
+  update: TaskUpdate,
+): { readonly task: Row; readonly units: PlacedUnits } | UpdateRefusal {
+  const task = visibleTask(work, update.taskId);
+  if (task === undefined) return unknownTask(update.taskId);
+  const units = placeUnits(work, task, update);
+  if (units.isRefused) return units;
+  return checkUpdate(work, task, update, units) ?? { task, units };
+}
+
+function writeUpdate(work: Work, task: Row, update: TaskUpdate, units: PlacedUnits): UpdateDone {
+  applyOverride(work, update, units);
+  const { written, repeated } = writeResults(work, task, update, units);
+  waiveFindings(work, update, units);
+  for (const { unitId } of update.hold) holdUnit(work, units.at(unitId).unitId, update);
+  if (update.status === 'translated') requireUsable(work, update, units);
+  claimUnits(work, update, units);
+  for (const { unitId } of update.results) work.touched.add(units.at(unitId).taskSeq);
+  writeStatus(work, task, update);
+  const seq = Number(task['task_seq']);
+  work.touched.add(seq);
+  refreshTasks(work);
+  const appliedTo = new Set(update.results.map(({ unitId }) => units.at(unitId).taskId));
+  const judgedBy = update.results.map((result) => result.judgedBy);
   return {
-    examineUpdate: (update) => {
-      const found = find(update);
-      if ('isRefused' in found) return found;
-      return examine.places(update, found.units);
-    },
-    applyUpdate: (update) => {
-      try {
-        const done = database.transaction(
-          () => {
-            const found = find(update);
-            if ('isRefused' in found) return found;
-            if (!examine.isCurrent(update.judgedFor)) return TASKS_REPLACED;
-            return write(found.task, update, found.units, now());
-          },
-          { isTrial: update.isTrial },
-        );
-        if (update.isTrial) tools.counts.discard();
-        return done;
-      } catch (error) {
-        tools.counts.discard();
-        if (error instanceof UpdateRefused) return error.refusal;
-        throw error;
-      }
-    },
+    isRefused: false,
+    task: taskFields(taskRow(work, seq) ?? task),
+    appliedTo: task['stored_status'] === 'superseded' ? [...appliedTo] : [],
+    written: written.map((requestedId) => {
+      const { unitId } = units.at(requestedId);
+      const target = getTarget(work, unitId);
+      const [revision, state] = [target?.revision ?? 0, target?.state ?? 'untranslated'];
+      return { unitId, requestedId, revision, state };
+    }),
+    repeated,
+    event: update.isTrial ? null : targetsChanged(work, { judgedBy }),
   };
 }
 
-function createWriter(
-  tools: WorkTools,
-): (task: Row, update: TaskUpdate, units: PlacedUnits, now: number) => UpdateDone {
-  const { database, targetLanguage, counts, targets } = tools;
-  const accepted = createAcceptedFindings(database, targetLanguage);
-  const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  const storeResults = createResultStore(tools, accepted);
-  const storeStatus = createStatusStore(tools);
-  const decide = createUpdateDecisions(tools, accepted);
-  return (task, update, units, now) => {
-    decide.override(update, units, now);
-    const { written, repeated } = storeResults(task, update, units, now);
-    decide.waiveAndHold(update, units, now);
-    if (update.status === 'translated') requireUsable(update, units, targets);
-    decide.claim(update, units, now);
-    for (const { unitId } of update.results) counts.touch(units.at(unitId).taskSeq);
-    const seq = Number(task['task_seq']);
-    storeStatus(task, update, now);
-    counts.touch(seq);
-    counts.refresh(now);
-    const appliedTo = new Set(update.results.map(({ unitId }) => units.at(unitId).taskId));
-    return {
-      isRefused: false,
-      task: taskFields(taskOf.get(seq) ?? task),
-      appliedTo: task['stored_status'] === 'superseded' ? [...appliedTo] : [],
-      written: written.map((requestedId) => {
-        const { unitId } = units.at(requestedId);
-        const target = targets.get(unitId);
-        return {
-          unitId,
-          requestedId,
-          revision: target?.revision ?? 0,
-          state: target?.state ?? 'untranslated',
-        };
-      }),
-      repeated,
-      event: update.isTrial
-        ? null
-        : tools.eventOf({ judgedBy: update.results.map((result) => result.judgedBy) }),
-    };
-  };
+function applyOverride(work: Work, update: TaskUpdate, units: PlacedUnits): void {
+  const { override, results } = update;
+  if (override === null) return;
+  const covered = results.filter(({ qaIdentity }) => qaIdentity === override.qaIdentity);
+  if (covered.length === 0) {
+    const current = new Set(results.flatMap(({ qaIdentity }) => qaIdentity ?? []));
+    const known = [...current].slice(0, NAMED_UNITS).join(', ') || 'none';
+    throw new UpdateRefused(
+      refuse(
+        'override_stale',
+        `no result of this call has the qa_identity of the override; the current ones are: ${known}`,
+      ),
+    );
+  }
+  for (const { unitId } of covered) overrideGlossary(work, units.at(unitId).unitId, override, update);
+}
+
+function waiveFindings(work: Work, update: TaskUpdate, units: PlacedUnits): void {
+  for (const { unitId: named, check, pointer } of update.waive) {
+    const { unitId } = units.at(named);
+    const target = getTarget(work, unitId);
+    const isFound = target?.findings.some((each) => each.check === check && each.waivable) ?? false;
+    if (target === null || !isFound) {
+      const message = `${unitIdText(unitId)} has no finding "${check}" that can be waived`;
+      throw new UpdateRefused(refuse('invalid_request', message, [{ pointer, message }]));
+    }
+    waiveFinding(work, target, check, update);
+    const isFree = stateOf(work, unitId) === 'blocked' && blockingFindings(work, target).length === 0;
+    const otherwise = update.status === 'translated' ? 'translated' : 'draft';
+    if (isFree) setTargetState(work, unitId, freedState(target.stateBefore, otherwise), null);
+  }
+}
+
+function claimUnits(work: Work, update: TaskUpdate, units: PlacedUnits): void {
+  const { workerId, leaseSeconds, results, expect, hold } = update;
+  if (workerId === null || leaseSeconds === null) return;
+  const now = work.now();
+  work.sql('DELETE FROM claim WHERE target_language = ? AND expires_at <= ?').run(work.targetLanguage, now);
+  for (const { unitId } of [...results, ...expect, ...hold]) {
+    work
+      .sql('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?)')
+      .run(units.at(unitId).unitId, work.targetLanguage, workerId, now + leaseSeconds);
+  }
 }
