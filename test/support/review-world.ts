@@ -10,6 +10,7 @@ import {
   type TranslationMemory,
 } from '../../src/localization/memory/translation-memory.ts';
 import { unitIdText } from '../../src/localization/unit-id-text.ts';
+import type { Judging } from '../../src/localization/translation/judge/judging.ts';
 import type { UnitsAfterPort } from '../../src/localization/translation/judge/unit-source.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { JudgeOptions, TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
@@ -47,6 +48,7 @@ import { callerInProcess } from './caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+import { partOf } from './part-of.ts';
 
 /** The sources of two containers. */
 export const REVIEW_SOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -202,7 +204,6 @@ export async function openReviewWorld(
     createId: () => `M${String((ids += 1)).padStart(4, '0')}`,
     penaltyOf: () => 0,
   });
-  const settings = { fourEyes: overrides.fourEyes ?? false };
   const providers = createProviderAccess({
     configuration: () => PROVIDERS,
     dataDirectory: directory,
@@ -219,7 +220,7 @@ export async function openReviewWorld(
     unitsAfter,
     memory: overrides.memory ?? memory,
     languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
-    configuration: () => settings,
+    fourEyes: () => overrides.fourEyes ?? false,
     exchangeRoot: () => exchange,
     dataDirectory: directory,
     clock,
@@ -233,7 +234,11 @@ export async function openReviewWorld(
     judge,
     units,
     unitsAfter,
-    judging: { judge, units, judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }) },
+    judging: partOf<Judging>({
+      judge,
+      units,
+      judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }),
+    }),
     exchangeRoot: () => exchange,
     dataDirectory: directory,
   });

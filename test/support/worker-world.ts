@@ -1,3 +1,5 @@
+import type { GlossaryPort } from '../../src/localization/glossary/glossary.ts';
+import type { TranslationMemory } from '../../src/localization/memory/translation-memory.ts';
 import type { TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { CharacterSheet } from '../../src/localization/translation/providers/character-sheet.ts';
@@ -23,6 +25,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { indexRelease } from './index-release.ts';
 import { callerInProcess } from './caller-in-process.ts';
 import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
+import { partOf } from './part-of.ts';
 
 /** The answer of a scripted provider for one unit: a translation, or why there is none. */
 export type ScriptedAnswer = string | (Pick<FailedUnit, 'code'> & Partial<FailedUnit>);
@@ -177,7 +180,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
-    memory: {
+    memory: partOf<TranslationMemory>({
       lookUp: (lookups) =>
         Promise.resolve(
           lookups.map(({ source_text: source }) => {
@@ -190,8 +193,8 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
         ),
       soleTokens: (ids) => Promise.resolve(ids.map(() => 'ann')),
       countUse: () => Promise.resolve(),
-    },
-    glossary: {
+    }),
+    glossary: partOf<GlossaryPort>({
       diagnose: ({ units }) =>
         Promise.resolve({
           generation: 7,
@@ -216,7 +219,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
             qa_identity: 'gqa1_x',
           })),
         }),
-    },
+    }),
     languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
     clock,
     random: () => 0,

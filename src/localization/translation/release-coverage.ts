@@ -13,13 +13,10 @@ import type { WorkStatus } from './work/read/work-status.ts';
 
 type StatusBody = ReportBodyOf<'translation.status'>;
 
-/** The part of `translation.status` that follows from the units of the current official release. */
-type ReleaseCoverage = Pick<StatusBody, 'coverage' | 'publish_blockers'>;
-
 type Blocker = StatusBody['publish_blockers'][number];
 
 /**
- * Says how much of a release is translated, and what stands against its publication.
+ * How much of a release is translated, and what prevents its publication.
  *
  * @param releaseId the current official release; `null` when there is none
  * @param minState the lowest state of a translation that a localized release has
@@ -28,7 +25,7 @@ export function coverageOf(
   status: WorkStatus,
   releaseId: string | null,
   minState: UsableState,
-): ReleaseCoverage {
+): { readonly coverage: StatusBody['coverage']; readonly publish_blockers: Blocker[] } {
   const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
   const units = isBuilt ? status.units : noUnits();
   const skipped = isBuilt ? status.skippedUnits : noUnits();

@@ -1,14 +1,15 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { UsableState } from '../../domain/translation/unit-state.ts';
-import { fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
+import { createFileTest, fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
-import { markExcluded } from './left-out-units.ts';
 import { coverageOf } from './release-coverage.ts';
 import { translationServiceError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 
-export interface TranslationReportDependencies {
-  readonly thread: TranslationThread;
+type StatusBody = ReportBodyOf<'translation.status'>;
+
+/** The facts of other parts for reports. */
+export interface ReportOptions {
   /** Counts the conflicts of the Translation Memory; `null` when it cannot be used. */
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
@@ -16,23 +17,17 @@ export interface TranslationReportDependencies {
   /** Which files a localized release has, and the lowest state of its translations. */
   readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
   /** The part about localized releases. */
-  readonly localizedStatus: () => Pick<
-    ReportBodyOf<'translation.status'>,
-    'current' | 'mirrored_from' | 'automation' | 'history'
-  >;
+  readonly localizedStatus: () => Omit<StatusBody, 'coverage' | 'publish_blockers'>;
   /** The blockers of every publication, whatever the units are. */
-  readonly publishBlockers: () => Readonly<ReportBodyOf<'translation.status'>['publish_blockers']>;
+  readonly publishBlockers: () => Readonly<StatusBody['publish_blockers']>;
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
-export function createTranslationReports({
-  thread,
-  openConflicts,
-  officialReleaseId,
-  publishPolicy,
-  localizedStatus,
-  publishBlockers,
-}: TranslationReportDependencies): readonly DefinedReport[] {
+export function translationReports(
+  thread: TranslationThread,
+  options: ReportOptions,
+): readonly DefinedReport[] {
+  const { openConflicts, officialReleaseId, publishPolicy, localizedStatus, publishBlockers } = options;
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;
@@ -67,4 +62,20 @@ export function createTranslationReports({
       return { ...localized, coverage, publish_blockers: blockers };
     }),
   ];
+}
+
+type Releases = ReportBodyOf<'translation.handoff'>['releases'];
+
+/** Marks the listed units whose files are in no publication. @param files which files a localized release has */
+export function markExcluded(releases: Releases, files: GlobLists): Releases {
+  const isPublished = createFileTest(files);
+  return releases.map((release) => ({
+    ...release,
+    blocked: release.blocked.map((unit) =>
+      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
+    ),
+    held: release.held.map((unit) =>
+      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
+    ),
+  }));
 }

@@ -19,39 +19,28 @@ import type { Job } from '../../engine/tasks/job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
 import { createRequalification } from './requalify/requalification.ts';
-import { createReadTranslations } from './answer-translations.ts';
+import { readTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { createTaskBuild } from './task-build.ts';
-import { createTranslationChecks } from './translation-checks.ts';
+import { translationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
-import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { translationReports, type ReportOptions } from './translation-reports.ts';
 import { createPublishing, type Publishing } from './publishing/publishing.ts';
-import { createReview, type ReviewOptions } from './review/review.ts';
-import type { ReviewConfiguration } from './review/review-config.ts';
-import { createUpdateAction } from './update-action.ts';
+import { createReview } from './review/review.ts';
+import type { TranslationConfiguration } from './translation-config.ts';
+import { updateAction } from './update-action.ts';
 import { createProviderAccess } from './worker/provider-access.ts';
 import { createWorker } from './worker/worker.ts';
-import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationStore, TranslationStoreData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
 
-interface TranslationConfiguration extends WorkerConfiguration {
-  /** Whether the tasks of a release are built as soon as its text is indexed. */
-  readonly automatic: boolean;
-  readonly sourceLanguage: string;
-  /** The language of the targets; fixed while the daemon runs. */
-  readonly targetLanguage: string;
-  readonly review: ReviewConfiguration;
-}
-
-interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
+interface TranslationOptions extends ReportOptions {
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'replayed' | 'historyOf'>;
-  readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  readonly engine: TaskEngine;
+  readonly parse: Parse;
   readonly judging: Judging;
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse' | 'record'> &
-    ReviewOptions['memory'];
+  readonly memory: TranslationMemory;
   readonly glossary: GlossaryPort;
   /** Targets, terms and records that change. */
   readonly events: Events<TextEvent>;
@@ -98,7 +87,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   const { unitsAfter } = parse;
   const providers = createProviderAccess(options);
   const shared = { ...options, ...options.judging, thread, providers };
-  const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
+  const review = createReview({ ...shared, unitsAfter, fourEyes: () => configuration().review.fourEyes });
   let latest: WorkStatus | null = null;
   const refresh = async (): Promise<WorkStatus> => {
     try {
@@ -119,10 +108,10 @@ export function createTranslation(options: TranslationOptions): Translation {
   const worker = createWorker(shared);
   return {
     jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
-    reports: createTranslationReports({ ...options, thread }),
-    actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
+    reports: translationReports(thread, options),
+    actions: [...worker.actions, updateAction(shared), ...review.actions],
     checks: [
-      ...createTranslationChecks({
+      ...translationChecks({
         refresh,
         damage: async () => await thread.damage(),
         index: parse.latestStatus,
@@ -148,7 +137,8 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
+    readTranslations: async (request, signal) =>
+      await readTranslations(thread, configuration().sourceLanguage, request, signal),
     publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.calls.close().catch(() => undefined);

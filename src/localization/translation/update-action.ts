@@ -33,8 +33,8 @@ const NAMED_FINDINGS = 1000;
 const NAMED_FINDINGS_OF_UNIT = 5;
 const NAMED_CHARACTERS = 300;
 
-/** Creates the action `translation-task-update`. */
-export function createUpdateAction(options: UpdateActionOptions): DefinedAction {
+/** The action `translation-task-update`. */
+export function updateAction(options: UpdateActionOptions): DefinedAction {
   return defineAction(options.engine, 'translation-task-update', {
     needs: (body) => (waivesFindings(body) ? ['review'] : []),
     unused: unusedFields,

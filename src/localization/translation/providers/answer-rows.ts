@@ -34,7 +34,7 @@ export function answerSchema(lines: readonly AskedLine[]): object {
 
 /** The JSON Schema of an answer with a row for every line. @param members of a row beside the repeated beginning */
 export function rowsSchema(
-  lines: readonly Pick<AskedLine, 'id'>[],
+  lines: readonly { readonly id: string }[],
   members: Readonly<Record<string, object>>,
 ): object {
   const row = {

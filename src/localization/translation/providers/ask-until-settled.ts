@@ -106,7 +106,10 @@ export async function askUntilSettled<Unit extends { readonly unitId: string }, 
 export async function translateUntilSettled(
   batches: Iterable<readonly UnitToTranslate[]>,
   ask: AskOnce<UnitToTranslate, string>,
-): Promise<Omit<TranslationOutcome, 'usage'>> {
+): Promise<{
+  readonly results: TranslationOutcome['results'];
+  readonly failures: readonly FailedUnit[];
+}> {
   const { results, failures } = await askUntilSettled(batches, async (units) => {
     const answer = await ask(units);
     return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };

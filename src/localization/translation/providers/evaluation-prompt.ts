@@ -5,7 +5,7 @@ import {
   evaluationFinding,
   MOST_FINDINGS,
   type EvaluationFinding,
-  type EvaluationRequest,
+  type EvaluationSubject,
   type UnitToEvaluate,
 } from './evaluation.ts';
 import type { Prompt } from './prompt.ts';
@@ -26,7 +26,7 @@ const RULES = [
 
 /** Writes the prompt for some translations. */
 export function writeEvaluationPrompt(
-  { sourceLanguage, targetLanguage }: Pick<EvaluationRequest, 'sourceLanguage' | 'targetLanguage'>,
+  { sourceLanguage, targetLanguage }: EvaluationSubject,
   lines: readonly EvaluationLine[],
   instructions: string | null,
 ): Prompt {

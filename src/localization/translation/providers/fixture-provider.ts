@@ -10,7 +10,7 @@ import {
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
-import { LOCAL_STEP, type TranslationProvider, type UnitToTranslate } from './provider.ts';
+import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
 import { NO_USAGE, type Usage } from './spending.ts';
 
 const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailureCode>> = {
@@ -28,7 +28,10 @@ interface Script {
   left: number;
 }
 
-type Text = Pick<UnitToTranslate, 'unitId' | 'sourceText'>;
+interface Text {
+  readonly unitId: string;
+  readonly sourceText: string;
+}
 
 /** Items by unit and by source. */
 interface Lookup<Value> {

@@ -6,15 +6,14 @@ import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
 import { maskUnits } from './mask-units.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import {
-  createProviderHttp,
   memberOf,
   parsedOrTrouble,
+  postToProvider,
   rejected,
   type ProviderHttpOptions,
 } from './provider-http.ts';
 import type { TranslationProvider, TranslationRequest, UnitToTranslate } from './provider.ts';
-import { spend } from './spend.ts';
-import { addUsage, NO_USAGE, priced, type RequestEstimate, type Usage } from './spending.ts';
+import { addUsage, NO_USAGE, priced, type RequestEstimate, type Usage, spend } from './spending.ts';
 
 /**
  * Translates with a LibreTranslate server: arrays in, arrays out. It knows no glossary, no context and no length.
@@ -27,7 +26,6 @@ export function createLibreTranslateProvider(
 ): TranslationProvider {
   const { config, secrets } = options;
   const { limits, prices, mask: style } = config;
-  const http = createProviderHttp(options);
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
 
   const translate = async (
@@ -41,7 +39,7 @@ export function createLibreTranslateProvider(
       target: request.targetLanguage,
       format: 'text',
     };
-    const answer = await http.post({
+    const answer = await postToProvider(options, {
       path: 'translate',
       body: (key) => (key === null ? body : { ...body, api_key: key }),
       bearer: false,

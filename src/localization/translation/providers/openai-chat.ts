@@ -4,19 +4,29 @@ import type { Prompt } from './prompt.ts';
 import { ANSWER_FORMATS, type ProviderConfiguration } from './provider-config.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import {
-  createProviderHttp,
   memberOf,
   parsedOrTrouble,
+  postToProvider,
   rejected,
   type ProviderHttpOptions,
 } from './provider-http.ts';
-import { shownRunId } from './run-id.ts';
-import { spend } from './spend.ts';
-import { addUsage, NO_USAGE, priced, type RequestEstimate, type Spending, type Usage } from './spending.ts';
+import {
+  addUsage,
+  NO_USAGE,
+  priced,
+  type RequestEstimate,
+  type RequestSize,
+  type Spending,
+  type Usage,
+  spend,
+} from './spending.ts';
 
-interface ChatQuestion {
+interface ChatPrompt {
   readonly prompt: Prompt;
   readonly answer: { readonly name: string; readonly schema: object };
+}
+
+interface ChatQuestion extends ChatPrompt {
   readonly estimate: RequestEstimate;
 }
 
@@ -34,11 +44,11 @@ interface ChatAnswer {
 export interface OpenAiChat {
   /** The needs of a question. @param answerTokens of the expected answer */
   estimate(
-    question: Omit<ChatQuestion, 'estimate'>,
+    question: ChatPrompt,
     needs: { readonly answerTokens: number; readonly characters: number },
   ): RequestEstimate;
   /** The usage of several questions together, with its price. */
-  total(questions: Iterable<Pick<ChatQuestion, 'estimate'>>): Usage;
+  total(questions: Iterable<ChatQuestion>): Usage;
   /**
    * Asks one question within the caps of its run.
    *
@@ -50,6 +60,7 @@ export interface OpenAiChat {
 
 const TOKENS_PER_REQUEST = 20;
 const REFUSAL_CHARACTERS = 200;
+const RUN_ID_CHARACTERS = 200;
 
 /**
  * Creates the questions to one server. The format that it accepts is remembered.
@@ -59,7 +70,6 @@ const REFUSAL_CHARACTERS = 200;
 export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
   const { config, secrets } = options;
   const { prices, maxAnswerTokens } = config;
-  const http = createProviderHttp(options);
   let formatIndex = ANSWER_FORMATS.indexOf(config.answerFormat);
 
   /** Asks in the format that the server is known to accept, and in simpler ones when it refuses. */
@@ -72,7 +82,7 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
     for (let index = formatIndex; ; index += 1) {
       const body = requestBody(config, question, index, longestAnswer);
       const call = { path: 'chat/completions', bearer: true, characters, signal };
-      const answer = await http.post({ ...call, body: () => body });
+      const answer = await postToProvider(options, { ...call, body: () => body });
       if (answer.status < 300) {
         formatIndex = index;
         return answer;
@@ -139,7 +149,7 @@ interface Completion {
   readonly message: unknown;
   readonly finish: unknown;
   readonly providerRunId: string | null;
-  readonly used: Pick<RequestEstimate, 'promptTokens' | 'answerTokens' | 'characters'>;
+  readonly used: RequestSize;
 }
 
 /** Reads a chat completion. A server that reports no usage is charged with the estimate. */
@@ -188,4 +198,10 @@ function contentOf(message: unknown, finish: unknown, mask: (text: string) => st
 /** Whether a server says that the prompt does not fit the model; then a smaller one can. */
 function isTooLarge({ status, body }: BoundedAnswer): boolean {
   return status === 413 || body.includes('context_length_exceeded');
+}
+
+/** The id of an answer as records keep it; `null` for one that is missing, too long or not printable. */
+function shownRunId(id: unknown): string | null {
+  const isUsable = typeof id === 'string' && id.length <= RUN_ID_CHARACTERS && /^[\x21-\x7e]+$/.test(id);
+  return isUsable ? id : null;
 }

@@ -1,6 +1,6 @@
 import { splitIntoBatches, type BatchSize } from '../../../domain/translation/batches.ts';
 import { askUntilSettled } from './ask-until-settled.ts';
-import type { EvaluationRequest, Evaluator, UnitToEvaluate } from './evaluation.ts';
+import type { EvaluationSubject, Evaluator, UnitToEvaluate } from './evaluation.ts';
 import { evaluationSchema, readEvaluations, writeEvaluationPrompt } from './evaluation-prompt.ts';
 import type { OpenAiChat } from './openai-chat.ts';
 import { addUsage, NO_USAGE, type Usage } from './spending.ts';
@@ -8,28 +8,20 @@ import { addUsage, NO_USAGE, type Usage } from './spending.ts';
 /** Tokens of the answer about one translation: its id, the repeated beginning, and the findings of a poor one. */
 const TOKENS_PER_LINE = 120;
 
-interface OpenAiEvaluatorOptions {
-  /** Of one request. */
-  readonly size: BatchSize;
-  readonly instructions: string | null;
-}
-
-/** Evaluates translations with a language model. */
+/** Evaluates translations with a language model. @param size of one request */
 export function createOpenAiEvaluator(
   chat: OpenAiChat,
-  { size, instructions }: OpenAiEvaluatorOptions,
+  size: BatchSize,
+  instructions: string | null,
 ): Evaluator {
-  const prepare = (
-    languages: Pick<EvaluationRequest, 'sourceLanguage' | 'targetLanguage'>,
-    units: readonly UnitToEvaluate[],
-  ) => {
+  const prepare = (subject: EvaluationSubject, units: readonly UnitToEvaluate[]) => {
     const lines = units.map((unit, index) => ({
       id: `u${index + 1}`,
       unitId: unit.unitId,
       text: unit.sourceText,
       unit,
     }));
-    const prompt = writeEvaluationPrompt(languages, lines, instructions);
+    const prompt = writeEvaluationPrompt(subject, lines, instructions);
     const answer = { name: 'evaluations', schema: evaluationSchema(lines) };
     const estimate = chat.estimate(
       { prompt, answer },

@@ -5,9 +5,9 @@ import { translateUntilSettled } from './ask-until-settled.ts';
 import { maskUnits } from './mask-units.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
-import { promptDigest, writePrompt, type PromptSubject } from './prompt.ts';
+import { promptDigest, writePrompt } from './prompt.ts';
 import type { ProviderHttpOptions } from './provider-http.ts';
-import type { TranslationProvider, UnitToTranslate } from './provider.ts';
+import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
 import { addUsage, NO_USAGE, type Usage } from './spending.ts';
 
 /** Tokens around each line: its id, the repeated beginning, punctuation. */
@@ -20,7 +20,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
   const chat = createOpenAiChat(options);
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
 
-  const prepare = (subject: PromptSubject, units: readonly UnitToTranslate[]) => {
+  const prepare = (subject: TranslationSubject, units: readonly UnitToTranslate[]) => {
     const { sendable, failed } = maskUnits(units, style);
     const lines = sendable.map(({ unit, masked }, index) => ({
       id: `u${index + 1}`,
@@ -48,7 +48,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
     hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
-    evaluator: createOpenAiEvaluator(chat, { size, instructions }),
+    evaluator: createOpenAiEvaluator(chat, size, instructions),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
     translateBatch: async (request) => {

@@ -1,16 +1,13 @@
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { maskAlike, type MaskStyle } from '../../../domain/translation/placeholder-mask.ts';
 import { ECHO_CHARACTERS, type AskedLine } from './answer-rows.ts';
-import type { MemoryExample, TranslationRequest, UnitToTranslate } from './provider.ts';
+import type { MemoryExample, TranslationSubject, UnitToTranslate } from './provider.ts';
 
 /** The texts for a language model. */
 export interface Prompt {
   readonly system: string;
   readonly user: string;
 }
-
-/** The languages and the characters of a prompt. */
-export type PromptSubject = Pick<TranslationRequest, 'sourceLanguage' | 'targetLanguage' | 'characters'>;
 
 interface PromptLine extends AskedLine {
   readonly unit: UnitToTranslate;
@@ -37,7 +34,7 @@ const RULES = [
 
 /** Writes the prompt for some lines. */
 export function writePrompt(
-  subject: PromptSubject,
+  subject: TranslationSubject,
   lines: readonly PromptLine[],
   style: MaskStyle,
   instructions: string | null,

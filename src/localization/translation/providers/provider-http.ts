@@ -38,82 +38,75 @@ interface ProviderCall {
   readonly signal: AbortSignal;
 }
 
-/** Sends requests to a provider. */
-export interface ProviderHttp {
-  /**
-   * Sends a request at the rate of the provider, and again while the provider is busy or in trouble.
-   *
-   * @returns an answer with status 200 to 299, 400, 413 or 422
-   * @throws ProviderTrouble for everything else; the reason of the signal
-   */
-  post(call: ProviderCall): Promise<BoundedAnswer>;
-}
-
 const BACKOFF = { baseMs: 500, capMs: 10_000 } as const;
 /** Statuses whose meaning depends on the kind of provider. */
 const FOR_THE_CALLER: ReadonlySet<number> = new Set([400, 413, 422]);
 const SHOWN_CHARACTERS = 200;
 
-/** Connects a provider with the network. The configuration must have a URL. */
-export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
-  const { config, rateLimit, clock, random, secrets, client } = options;
-  const { limits, tokenFile = null, url: base = '' } = config;
-  const root = base.endsWith('/') ? base : `${base}/`;
-
-  const readKey = async (): Promise<string | null> => {
-    if (tokenFile === null) return null;
+/**
+ * Sends a request at the rate of the provider, and again while the provider is busy or in trouble. The configuration must have a URL.
+ *
+ * @returns an answer with status 200 to 299, 400, 413 or 422
+ * @throws ProviderTrouble for everything else; the reason of the signal
+ */
+export async function postToProvider(
+  options: ProviderHttpOptions,
+  call: ProviderCall,
+): Promise<BoundedAnswer> {
+  const { config, rateLimit, clock, random } = options;
+  const { attempts, longestWaitSeconds } = config.limits;
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      const key = await readTokenFile(tokenFile);
-      secrets.learn(key);
-      return key;
+      return await sendOnce(options, call);
     } catch (error) {
-      if (!(error instanceof TokenFileError)) throw error;
-      throw new ProviderTrouble('provider_credentials', error.message, { cause: error });
+      if (!(error instanceof ProviderTrouble)) throw error;
+      const { code, retryAfterMs } = error;
+      const wait = backoffMs(attempt, BACKOFF, random(), retryAfterMs);
+      if (code === 'provider_throttled') rateLimit.throttled(wait);
+      const isWorthIt = SENT_AGAIN.has(code) && attempt < attempts;
+      if (!isWorthIt || (retryAfterMs ?? 0) > longestWaitSeconds * 1000) throw error;
+      await clock.sleep(wait, call.signal);
     }
-  };
+  }
+}
 
-  const sendOnce = async (call: ProviderCall): Promise<BoundedAnswer> => {
-    await rateLimit.take(call.characters, call.signal);
-    const key = await readKey();
-    const answer = await client
-      .send({
-        url: new URL(call.path, root),
-        method: 'POST',
-        headers: { 'content-type': JSON_MEDIA_TYPE },
-        token: call.bearer ? key : null,
-        body: JSON.stringify(call.body(key)),
-        timeoutMs: limits.timeoutSeconds * 1000,
-        maxBytes: limits.answerBytes,
-        signal: call.signal,
-      })
-      .catch((error: unknown) => {
-        throw error instanceof HttpFailure ? troubleOfTransport(error) : error;
-      });
-    const { status } = answer;
-    if ((status >= 200 && status < 300) || FOR_THE_CALLER.has(status)) {
-      rateLimit.succeeded();
-      return answer;
-    }
-    throw troubleOfStatus(answer, secrets, clock.now());
-  };
+async function sendOnce(options: ProviderHttpOptions, call: ProviderCall): Promise<BoundedAnswer> {
+  const { config, rateLimit, clock, secrets, client } = options;
+  const { limits, url: base = '' } = config;
+  await rateLimit.take(call.characters, call.signal);
+  const key = await readKey(options);
+  const answer = await client
+    .send({
+      url: new URL(call.path, base.endsWith('/') ? base : `${base}/`),
+      method: 'POST',
+      headers: { 'content-type': JSON_MEDIA_TYPE },
+      token: call.bearer ? key : null,
+      body: JSON.stringify(call.body(key)),
+      timeoutMs: limits.timeoutSeconds * 1000,
+      maxBytes: limits.answerBytes,
+      signal: call.signal,
+    })
+    .catch((error: unknown) => {
+      throw error instanceof HttpFailure ? troubleOfTransport(error) : error;
+    });
+  const { status } = answer;
+  if ((status >= 200 && status < 300) || FOR_THE_CALLER.has(status)) {
+    rateLimit.succeeded();
+    return answer;
+  }
+  throw troubleOfStatus(answer, secrets, clock.now());
+}
 
-  return {
-    post: async (call) => {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await sendOnce(call);
-        } catch (error) {
-          if (!(error instanceof ProviderTrouble)) throw error;
-          const { code, retryAfterMs } = error;
-          const wait = backoffMs(attempt, BACKOFF, random(), retryAfterMs);
-          if (code === 'provider_throttled') rateLimit.throttled(wait);
-          const isWorthIt = SENT_AGAIN.has(code) && attempt < limits.attempts;
-          if (!isWorthIt || (retryAfterMs ?? 0) > limits.longestWaitSeconds * 1000) throw error;
-          await clock.sleep(wait, call.signal);
-        }
-      }
-    },
-  };
+async function readKey({ config, secrets }: ProviderHttpOptions): Promise<string | null> {
+  if (config.tokenFile === undefined) return null;
+  try {
+    const key = await readTokenFile(config.tokenFile);
+    secrets.learn(key);
+    return key;
+  } catch (error) {
+    if (!(error instanceof TokenFileError)) throw error;
+    throw new ProviderTrouble('provider_credentials', error.message, { cause: error });
+  }
 }
 
 /** A request that timed out may have been carried out and paid for, so it is not sent again immediately. */

@@ -1,6 +1,7 @@
-import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
+import { TaskError } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judge/judging-failure.ts';
+import { judgingTaskError } from '../work/translation-failure.ts';
 import { requalifyTargets } from '../requalify/requalify-targets.ts';
 import {
   SHOWN_DIFFERENCES,
@@ -23,8 +24,6 @@ import type {
 import type { PublishableQuery, PublishableTarget } from '../work/publication/publishable-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import { openTargetFile, type TargetFile, type TargetFilePorts } from './target-file.ts';
-
-type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
 
 /** The work on translations as localized releases use it. Every function throws TaskError `translation_unavailable` when translation.db cannot be used. */
 export interface Publishing {
@@ -59,7 +58,7 @@ export interface Publishing {
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
   /** How many units {@link hold} would put on hold now. */
-  countHolds(taken: Pick<TakenBack, 'from' | 'to'>, signal: AbortSignal): Promise<number>;
+  countHolds(taken: ComparedPublications, signal: AbortSignal): Promise<number>;
 }
 
 /** The targets of one moment. */
@@ -85,7 +84,7 @@ interface RecordedTexts {
 
 interface PublishingPorts extends TargetFilePorts {
   readonly thread: TranslationThread;
-  readonly judging: Pick<Judging, 'judge' | 'units' | 'judgedBy'>;
+  readonly judging: Judging;
 }
 
 /** Times that targets are judged again because others changed meanwhile. */

@@ -1,10 +1,10 @@
 import { withImportCopy, type ImportCopy } from '../../../engine/exchange/import-copy.ts';
 import { createImportReport, firstIssue } from '../../../engine/exchange/import-report.ts';
-import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
+import { TaskError } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import { LINE_OUTCOMES, type LineOutcome } from '../review/line-stager.ts';
 import { judgeReview, type ReviewPorts } from '../review/review-pages.ts';
-import { MAX_FILE_BYTES, stageFile } from '../review/stage-file.ts';
+import { LINE_OUTCOMES, MAX_FILE_BYTES, stageFile, type LineOutcome } from '../review/stage-file.ts';
 
 export interface TargetFilePorts extends ReviewPorts {
   readonly unitsAfter: UnitsAfterPort;
@@ -33,7 +33,7 @@ export interface TargetFile {
 export async function openTargetFile(
   ports: TargetFilePorts,
   file: string,
-  context: Pick<TaskContext, 'signal' | 'progress'>,
+  context: RunContext,
 ): Promise<TargetFile> {
   const source = {
     root: ports.exchangeRoot(),
@@ -49,7 +49,7 @@ async function collect(
   ports: TargetFilePorts,
   file: string,
   copy: ImportCopy,
-  context: Pick<TaskContext, 'signal' | 'progress'>,
+  context: RunContext,
 ): Promise<TargetFile> {
   const { thread } = ports;
   const { signal, progress } = context;
@@ -59,7 +59,7 @@ async function collect(
     await thread.endReview(reviewId).catch(() => undefined);
   };
   try {
-    const { units, hasRefused } = await stageFile(ports, context, { file, reviewId, copy, report });
+    const { units, hasRefused } = await stageFile(ports, context, file, reviewId, copy, report);
     if (hasRefused) {
       const result = report.result();
       throw new TaskError(

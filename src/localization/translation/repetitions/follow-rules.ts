@@ -8,7 +8,7 @@ import type { TranslationThread } from '../work/translation-worker.ts';
  */
 export async function followRules(
   thread: TranslationThread,
-  { ruleFor }: Pick<TextRules, 'ruleFor'>,
+  rules: TextRules,
   signal: AbortSignal,
 ): Promise<void> {
   let after = -1;
@@ -18,7 +18,7 @@ export async function followRules(
     const last = page.at(-1);
     if (last === undefined) break;
     const changes = page.flatMap(({ taskSeq, destination, archiveEntry, repeats }) => {
-      const { repetitions } = ruleFor(destination, archiveEntry).constraints;
+      const { repetitions } = rules.ruleFor(destination, archiveEntry).constraints;
       return repetitions === repeats ? [] : { taskSeq, repeats: repetitions };
     });
     if (changes.length > 0) await thread.setRepeating(changes, { signal });

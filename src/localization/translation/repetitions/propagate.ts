@@ -1,15 +1,15 @@
-import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
+import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
+import type { BuiltFor } from '../work/store/builds.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judge/judging-failure.ts';
+import { judgingTaskError } from '../work/translation-failure.ts';
 import type { JudgedRepetition, Repetition, RepetitionPage } from '../work/repetition/repeated-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 
 interface PropagateDependencies {
   readonly thread: TranslationThread;
-  readonly judging: Pick<Judging, 'judge' | 'units'>;
+  readonly judging: Judging;
 }
-
-type Context = Pick<TaskContext, 'signal' | 'progress'>;
 
 /**
  * Gives units that repeat the text of another one its target, judged in their own places, in bounded pages. A run that was
@@ -19,7 +19,7 @@ type Context = Pick<TaskContext, 'signal' | 'progress'>;
  */
 export async function propagateTargets(
   dependencies: PropagateDependencies,
-  context: Context,
+  context: RunContext,
 ): Promise<TaskResult> {
   const { thread } = dependencies;
   const { signal, progress } = context;
@@ -57,20 +57,17 @@ async function storePage(
   const items: JudgedRepetition[] = [];
   const containers = Map.groupBy(page.items, ({ taskId }) => taskId);
   for (const repetitions of containers.values()) {
-    items.push(...(await judgeRepetitions(judging, { builtFor, repetitions }, signal)));
+    items.push(...(await judgeRepetitions(judging, builtFor, repetitions, signal)));
   }
   const stored = await thread.storeRepetitions({ builtFor, done, items }, { signal });
   return stored?.written ?? null;
 }
 
-interface ContainerRepetitions extends Pick<RepetitionPage, 'builtFor'> {
-  /** Of one container, at least one. */
-  readonly repetitions: readonly Repetition[];
-}
-
+/** @param repetitions of one container, at least one */
 async function judgeRepetitions(
-  { judge, units }: PropagateDependencies['judging'],
-  { builtFor, repetitions }: ContainerRepetitions,
+  { judge, units }: Judging,
+  builtFor: BuiltFor,
+  repetitions: readonly Repetition[],
   signal: AbortSignal,
 ): Promise<readonly JudgedRepetition[]> {
   const [{ indexPosition, wasProofread } = { indexPosition: 0, wasProofread: false }] = repetitions;

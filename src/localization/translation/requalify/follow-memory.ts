@@ -3,11 +3,6 @@ import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { SupersededWording } from '../work/repetition/superseded-wording.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 
-interface FollowMemoryDependencies {
-  readonly thread: TranslationThread;
-  readonly memory: Pick<TranslationMemory, 'record'>;
-}
-
 /**
  * Marks the targets that came from superseded records and that nobody has reviewed. Repeating it changes nothing.
  *
@@ -16,7 +11,8 @@ interface FollowMemoryDependencies {
  * @throws an Error of the Translation Memory or of the translation thread; the signal's reason
  */
 export async function followMemory(
-  { thread, memory }: FollowMemoryDependencies,
+  thread: TranslationThread,
+  memory: TranslationMemory,
   recordIds: readonly string[],
   signal: AbortSignal,
 ): Promise<number> {
@@ -39,7 +35,7 @@ export async function followMemory(
 }
 
 async function supersededWording(
-  memory: FollowMemoryDependencies['memory'],
+  memory: TranslationMemory,
   recordId: string,
 ): Promise<SupersededWording | null> {
   const old = await memory.record(recordId);

@@ -28,12 +28,12 @@ export function createRequalification({
   events,
   logger,
 }: {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: TaskEngine;
   readonly thread: TranslationThread;
   readonly judging: Judging;
-  readonly memory: Pick<TranslationMemory, 'record'>;
+  readonly memory: TranslationMemory;
   readonly events: Events<TextEvent>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }): Requalification {
   /** The key of the newest judgements; `null` until it was read, and after a change. */
   let current: string | null = null;
@@ -45,7 +45,7 @@ export function createRequalification({
     return by;
   };
   const requested = createRequestedJob({ engine, logger }, REQUALIFY_JOB, async (context) => {
-    const superseded = await followMemory({ thread, memory }, context.args.superseded, context.signal);
+    const superseded = await followMemory(thread, memory, context.args.superseded, context.signal);
     const judged = await requalifyTargets({ thread, judging: { ...judging, judgedBy } }, context);
     return { superseded, ...judged };
   });
@@ -64,7 +64,16 @@ export function createRequalification({
     else if (isBehind || event.hasMoved) return isWaiting().then((waits) => waits || null);
     return null;
   };
-  const superseded = createSupersededQueue(engine);
+  /** Superseded records that the database has refused to queue: only they name the targets that are concerned. */
+  const unqueued = new Set<string>();
+  const queueSuperseded = (recordIds: readonly string[]): void => {
+    for (const id of recordIds) unqueued.add(id);
+    while (unqueued.size > 0) {
+      const superseded = [...unqueued].slice(0, SUPERSEDED_MAX);
+      engine.submit({ ...callOf(REQUALIFY_JOB, { superseded }), dedupe: true });
+      for (const id of superseded) unqueued.delete(id);
+    }
+  };
   const failed = (error: unknown): void => {
     logger.warn({ err: error }, 'stored targets are not judged again yet');
   };
@@ -79,12 +88,12 @@ export function createRequalification({
   followJob(
     events,
     (event) => (event.kind === 'records_superseded' ? event.recordIds : null),
-    superseded.submit,
+    queueSuperseded,
     failed,
   );
   const catchUp = async (): Promise<void> => {
     try {
-      superseded.submit([]);
+      queueSuperseded([]);
       if (await isWaiting()) requested.request();
     } catch (error) {
       failed(error);
@@ -96,21 +105,4 @@ export function createRequalification({
     void catchUp();
   });
   return { job: requested.job, catchUp };
-}
-
-/** Queues the job for superseded records, and again for those that the database refused: only they say which targets are concerned. */
-function createSupersededQueue(engine: Pick<TaskEngine, 'submit'>): {
-  readonly submit: (recordIds: readonly string[]) => void;
-} {
-  const unqueued = new Set<string>();
-  return {
-    submit: (recordIds) => {
-      for (const id of recordIds) unqueued.add(id);
-      while (unqueued.size > 0) {
-        const superseded = [...unqueued].slice(0, SUPERSEDED_MAX);
-        engine.submit({ ...callOf(REQUALIFY_JOB, { superseded }), dedupe: true });
-        for (const id of superseded) unqueued.delete(id);
-      }
-    },
-  };
 }

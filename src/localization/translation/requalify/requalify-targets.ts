@@ -1,6 +1,7 @@
-import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
+import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judge/judging-failure.ts';
+import { judgingTaskError } from '../work/translation-failure.ts';
 import type {
   RequalifiedBatch,
   RequalifiedCounts,
@@ -11,7 +12,7 @@ import type { TranslationThread } from '../work/translation-worker.ts';
 
 interface RequalifyDependencies {
   readonly thread: TranslationThread;
-  readonly judging: Pick<Judging, 'judge' | 'units' | 'judgedBy'>;
+  readonly judging: Judging;
 }
 
 /**
@@ -22,7 +23,7 @@ interface RequalifyDependencies {
  */
 export async function requalifyTargets(
   dependencies: RequalifyDependencies,
-  { signal, progress }: Pick<TaskContext, 'signal' | 'progress'>,
+  { signal, progress }: RunContext,
 ): Promise<TaskResult> {
   const { thread, judging } = dependencies;
   const done = { tasks: 0, judged: 0, blocked: 0, freed: 0 };

@@ -5,8 +5,6 @@ import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 
-type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' | 'signal' | 'progress'>;
-
 /** Tasks that are named with one call. */
 const PAGE_TASKS = 100;
 
@@ -18,7 +16,10 @@ const PAGE_TASKS = 100;
  *
  * @throws TaskError `text_not_indexed`, the codes of providers; errors of the translation thread; the signal's reason
  */
-export async function checkTasks(ports: EvaluationPorts, context: CheckContext): Promise<TaskResult> {
+export async function checkTasks(
+  ports: EvaluationPorts,
+  context: TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>,
+): Promise<TaskResult> {
   const { args, signal, progress } = context;
   const evaluation = args.provider === undefined ? null : await openEvaluation(ports, args, signal);
   const isTrial = evaluation?.isTrial ?? false;
@@ -61,7 +62,7 @@ async function judgeTask(ports: ReviewPorts, reviewId: string, signal: AbortSign
 
 /** The tasks of a run: from the place where the run before ended, and then from the first one on. */
 async function* translatedTasks(
-  { thread }: Pick<ReviewPorts, 'thread'>,
+  { thread }: ReviewPorts,
   { taskSeq: last, number }: CheckPlace,
   most: number,
   signal: AbortSignal,
@@ -86,7 +87,7 @@ async function* translatedTasks(
 
 /** @returns the units whose target is not the usual one of their source */
 async function compareTargets(
-  { thread }: Pick<ReviewPorts, 'thread'>,
+  { thread }: ReviewPorts,
   signal: AbortSignal,
   onCompared: (units: number) => void,
 ): Promise<number> {

@@ -1,19 +1,25 @@
 import type { UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import type { ReviewLine } from '../work/review/review.ts';
 
-/** A row of a file whose id may be unknown. */
-export interface LostUnit extends Omit<ReviewLine, 'unitId'> {
+/** A row of a file. */
+export interface FileUnit {
+  readonly line: number;
+  /** `null` when it is unknown. */
   readonly unitId: Uint8Array | null;
   readonly locator: UnitLocator | null;
+  readonly sourceText: string;
+  readonly sourceDigest: Uint8Array;
+  readonly text: string;
+  /** That the target had when the file was written; `null` when the file has none. */
+  readonly revision: number | null;
 }
 
 /** Bounds of one page: it passes through the event loop. */
 const PAGE = { units: 500, characters: 256 * 1024 };
 
 /**
- * Looks for units in the indexed release: at their place, else by their source text where it occurs once.
+ * Searches for units in the indexed release: at their place, else by their source text where it occurs once.
  *
  * @returns one answer for each, in their order: its id; `ambiguous` for a source that occurs more than once; `null` for a unit that is
  * not there
@@ -21,7 +27,7 @@ const PAGE = { units: 500, characters: 256 * 1024 };
  */
 export async function findLostUnits(
   unitsAfter: UnitsAfterPort,
-  lost: readonly LostUnit[],
+  lost: readonly FileUnit[],
   signal: AbortSignal,
 ): Promise<readonly (Uint8Array | 'ambiguous' | null)[]> {
   const places = new Set(lost.flatMap(({ locator }) => (locator === null ? [] : [keyOf(locator)])));

@@ -11,6 +11,7 @@ import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/read/
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
+import type { BuiltFor } from '../work/store/builds.ts';
 import type { ExportedTarget } from '../work/read/exported-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { HANDOFF_EXPORT_JOB } from './review-jobs.ts';
@@ -23,10 +24,7 @@ export interface HandoffExportPorts {
   readonly clock: Clock;
 }
 
-type ExportContext = Pick<
-  TaskContext<ArgumentsOf<typeof HANDOFF_EXPORT_JOB>>,
-  'args' | 'signal' | 'progress' | 'log'
->;
+type ExportContext = TaskContext<ArgumentsOf<typeof HANDOFF_EXPORT_JOB>>;
 
 /** Bounds of one page: it passes through the event loop. */
 const PAGE = { units: 200, characters: 256 * 1024 };
@@ -64,15 +62,10 @@ export async function exportHandoff(ports: HandoffExportPorts, context: ExportCo
   );
 }
 
-interface Exported {
-  readonly releaseId: string;
-  readonly generation: number;
-}
-
 async function exportOnce(
   ports: HandoffExportPorts,
   context: ExportContext,
-  exported: Exported,
+  exported: BuiltFor,
 ): Promise<TaskResult> {
   const { args, signal } = context;
   const { sourceLanguage, targetLanguage } = ports.languages();
@@ -93,21 +86,16 @@ async function exportOnce(
   try {
     const { bytes, sha256 } = await writeExport(ports.exchangeRoot(), file, parts, signal);
     const createdAt = unixSeconds(ports.clock);
-    await ports.thread.addExport({
-      releaseId: exported.releaseId,
-      file,
-      sha256,
-      units,
-      createdAt,
-    });
+    const { releaseId, generation } = exported;
+    await ports.thread.addExport({ releaseId, file, sha256, units, createdAt });
     return {
       file,
       sha256,
       bytes,
       units,
       created_at: createdAt,
-      release_id: exported.releaseId,
-      generation: exported.generation,
+      release_id: releaseId,
+      generation,
       refused: refusedCount,
       refused_units: refused,
     };
@@ -119,7 +107,7 @@ async function exportOnce(
 async function* recordsOf(
   ports: HandoffExportPorts,
   { args, signal, progress }: ExportContext,
-  { releaseId, generation }: Exported,
+  { releaseId, generation }: BuiltFor,
 ): AsyncGenerator<UnitRecord> {
   const states = new Set(args.states.split(','));
   const isIncluded = createDestinationGlob(args.include);
@@ -145,7 +133,7 @@ async function* recordsOf(
 }
 
 async function readPage(
-  { unitsAfter }: Pick<HandoffExportPorts, 'unitsAfter'>,
+  { unitsAfter }: HandoffExportPorts,
   from: UnitPlace,
   signal: AbortSignal,
 ): Promise<UnitsAfter> {
@@ -169,7 +157,7 @@ function recordOf(unit: IndexedUnit, target: ExportedTarget): UnitRecord {
 }
 
 /** The name of the file: one for each release, language and format, so that a later export replaces an earlier one. */
-function fileNameOf({ releaseId }: Exported, targetLanguage: string, format: UnitFormatName): string {
+function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: UnitFormatName): string {
   const { extension } = UNIT_FORMATS[format];
   const kind = extension === format ? '' : `.${format}`;
   return `handoff/${releaseId}.${targetLanguage}${kind}.${extension}`;

@@ -10,7 +10,6 @@ import { callOf, type ArgumentsOf, type JobCall } from '../../../engine/tasks/jo
 import { withoutTexts } from '../work/update/named-units.ts';
 import type { ProviderAccess } from '../worker/provider-access.ts';
 import { translationServiceError } from '../work/translation-failure.ts';
-import type { ReviewConfiguration } from './review-config.ts';
 import { PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
 import type { ReviewPorts } from './review-pages.ts';
 import { parseTaskReview } from './review-request.ts';
@@ -18,9 +17,10 @@ import { reviewTask } from './review-task.ts';
 import type { MemoryPorts } from './settle-memory.ts';
 import { requireExchangedFile } from '../../../engine/exchange/require-exchanged-file.ts';
 
-export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
+export interface ReviewActionOptions extends MemoryPorts {
   readonly engine: ActionEngine;
-  readonly configuration: () => ReviewConfiguration;
+  /** Whether a token must not accept its own targets. */
+  readonly fourEyes: () => boolean;
   readonly providers: ProviderAccess;
   readonly exchangeRoot: () => string;
   readonly clock: Clock;
@@ -31,16 +31,15 @@ type Body = BodyOf<'translation-proofread'>;
 /** A release has fewer containers. */
 const MOST_TASKS = 1_000_000;
 
-/** Creates the action `translation-proofread`: a review of a task, the import of a reviewed file, or a check of translated tasks. */
-export function createReviewAction(options: ReviewActionOptions): DefinedAction {
-  const { engine, configuration, clock } = options;
+/** The action `translation-proofread`: a review of a task, the import of a reviewed file, or a check of translated tasks. */
+export function reviewAction(options: ReviewActionOptions): DefinedAction {
+  const { engine, clock } = options;
   return defineAction(engine, 'translation-proofread', {
     isQueued: ({ task_id }) => task_id === undefined,
     inline: {
       args: withoutTexts,
       run: async (body, { tokenId }) => {
-        const { fourEyes } = configuration();
-        const review = parseTaskReview(body, { tokenId, fourEyes, now: unixSeconds(clock) });
+        const review = parseTaskReview(body, tokenId, options.fourEyes(), unixSeconds(clock));
         try {
           return await reviewTask(options, review);
         } catch (error) {

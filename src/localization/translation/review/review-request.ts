@@ -5,20 +5,19 @@ import type { TaskReview } from '../work/review/review.ts';
 
 type Body = BodyOf<'translation-proofread'>;
 
-interface ReviewCircumstances {
-  readonly tokenId: string | null;
-  /** Whether a token must not accept its own targets. */
-  readonly fourEyes: boolean;
-  /** Unix seconds. */
-  readonly now: number;
-}
-
 /**
  * Parses the body of a review of one task.
  *
+ * @param fourEyes whether a token must not accept its own targets
+ * @param now Unix seconds
  * @throws ServiceError `invalid_request`, with a pointer to each wrong field
  */
-export function parseTaskReview(body: Body, { tokenId, fourEyes, now }: ReviewCircumstances): TaskReview {
+export function parseTaskReview(
+  body: Body,
+  tokenId: string | null,
+  fourEyes: boolean,
+  now: number,
+): TaskReview {
   const errors: FieldError[] = [];
   const results = parseResults(body.translation_results ?? [], errors);
   const named = parseArguments(body.args ?? [], errors);

@@ -2,7 +2,7 @@ import { unitIdText } from '../../unit-id-text.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { TaskReview } from '../work/review/review.ts';
 import { requireAccepted } from '../work/translation-failure.ts';
-import { judgeReview, type ReviewPorts } from './review-pages.ts';
+import { judgeReview } from './review-pages.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
 /**
@@ -10,7 +10,7 @@ import { settleMemory, type MemoryPorts } from './settle-memory.ts';
  *
  * @throws ServiceError with the reason of a refusal; errors of the translation thread, TaskError of the parse index
  */
-export async function reviewTask(ports: ReviewPorts & MemoryPorts, review: TaskReview): Promise<TaskResult> {
+export async function reviewTask(ports: MemoryPorts, review: TaskReview): Promise<TaskResult> {
   const { thread } = ports;
   const { reviewId } = requireAccepted(await thread.beginReview(review));
   try {

@@ -1,16 +1,8 @@
 import type { Database } from '../../../engine/database/sqlite-database.ts';
-import { addUnits, beginBuild, cleanUp, countTasks, finishBuild } from './build/task-builder.ts';
-import {
-  claimChunk,
-  endLease,
-  heartbeat,
-  reopenChunks,
-  storeResults,
-  sweepLeases,
-  takeBack,
-} from './leases/chunk-leases.ts';
+import * as build from './build/task-builder.ts';
+import * as leases from './leases/chunk-leases.ts';
 import { findFreeChunk } from './leases/free-chunks.ts';
-import { endFreeze, freezeTargets, frozenContainers, frozenTargets } from './publication/frozen-targets.ts';
+import * as freeze from './publication/frozen-targets.ts';
 import { comparePublications } from './publication/publication-differences.ts';
 import {
   addPublishedContainers,
@@ -39,17 +31,10 @@ import {
   tasksToRequalify,
 } from './repetition/requalified-targets.ts';
 import { markSuperseded } from './repetition/superseded-wording.ts';
-import { applyFileReview, beginFileReview, excludeContainers, stageLines } from './review/file-review.ts';
+import * as fileReview from './review/file-review.ts';
 import { removeRows, reviewPage, storeReviewJudgements } from './review/review-rows.ts';
 import { applyReview, beginReview, endReview } from './review/reviewer.ts';
-import {
-  applyCheck,
-  beginCheck,
-  checkCursor,
-  compareTargets,
-  setCheckCursor,
-  translatedTasks,
-} from './review/task-check.ts';
+import * as taskCheck from './review/task-check.ts';
 import { currentTasks } from './store/builds.ts';
 import { sweepRepetitions, sweepRepetitionsAgain, wantsRepetitions } from './store/repetition-queue.ts';
 import { readTaskPage, type TaskPage, type TaskQuery } from './store/task-page.ts';
@@ -58,25 +43,15 @@ import { applyUpdate, examineUpdate } from './update/task-updater.ts';
 
 /** Reads a page of tasks. Leases that have expired are taken back first. */
 function tasks(work: Work, query: TaskQuery): TaskPage {
-  sweepLeases(work);
+  leases.sweepLeases(work);
   return readTaskPage(work.database, query);
 }
 
 /** What can be done with the work, each with the work as its first argument. One that stores targets gives the `event` of it. */
 const OPERATIONS = {
-  beginBuild,
-  addUnits,
-  countTasks,
-  finishBuild,
-  cleanUp,
-  claimChunk,
+  ...build,
+  ...leases,
   peekChunk: findFreeChunk,
-  takeBack,
-  heartbeat,
-  storeResults,
-  endLease,
-  sweepLeases,
-  reopenChunks,
   examineUpdate,
   applyUpdate,
   beginReview,
@@ -84,16 +59,8 @@ const OPERATIONS = {
   storeReviewJudgements,
   applyReview,
   endReview,
-  beginFileReview,
-  stageLines,
-  excludeContainers,
-  applyFileReview,
-  translatedTasks,
-  checkCursor,
-  setCheckCursor,
-  beginCheck,
-  applyCheck,
-  compareTargets,
+  ...fileReview,
+  ...taskCheck,
   storeEvaluated,
   currentTasks,
   wantsRepetitions,
@@ -116,10 +83,7 @@ const OPERATIONS = {
   translations,
   status,
   tasks,
-  freezeTargets,
-  frozenTargets,
-  frozenContainers,
-  endFreeze,
+  ...freeze,
   beginPublication,
   hasPublication,
   compareContainers,

@@ -24,10 +24,7 @@ interface HoldOptions {
 }
 
 /** Keeps a lease alive: extends it three times within its length. */
-export function holdLease(
-  { token }: Pick<Lease, 'token'>,
-  { thread, clock, leaseSeconds }: HoldOptions,
-): HeldLease {
+export function holdLease({ token }: Lease, { thread, clock, leaseSeconds }: HoldOptions): HeldLease {
   const lost = new AbortController();
   const ended = new AbortController();
   const pause = (leaseSeconds * 1000) / 3;

@@ -1,7 +1,7 @@
 import type { Judgement } from '../judge/target-judge.ts';
 import type { JudgedBy } from '../work/store/target-rows.ts';
 import type { ChunkUnit } from './chunk-units.ts';
-import type { RunWorld } from './run-world.ts';
+import type { RunSetup } from './run-world.ts';
 
 /** A translation of a unit, before anybody has judged it. */
 export interface Proposal {
@@ -26,7 +26,7 @@ export interface JudgedProposal extends Proposal {
 
 /** Judges translations of one container. */
 export async function judgeProposals(
-  { judge, settings }: Pick<RunWorld, 'judge' | 'settings'>,
+  { judge, settings }: RunSetup,
   proposals: readonly Proposal[],
   wasProofread: boolean,
   signal: AbortSignal,
@@ -46,17 +46,17 @@ export async function judgeProposals(
   });
 }
 
-/** Findings that another translation cannot mend: the Glossary contradicts itself. */
+/** Findings that another translation cannot repair: the Glossary contradicts itself. */
 const OF_THE_SOURCE: ReadonlySet<string> = new Set(['ambiguous_term']);
 
-/** The errors of a target that another translation may mend, as texts for the provider. */
-export function mendableFindings({ judgement }: JudgedProposal): readonly string[] {
+/** The errors of a target that another translation may repair, as texts for the provider. */
+export function repairableFindings({ judgement }: JudgedProposal): readonly string[] {
   return judgement.findings
     .filter(({ severity, check }) => severity === 'error' && !OF_THE_SOURCE.has(check))
     .map(({ message }) => message);
 }
 
 /** How many findings block a target, if nobody accepts them. */
-export function errorCount({ judgement }: Pick<JudgedProposal, 'judgement'>): number {
+export function errorCount({ judgement }: JudgedProposal): number {
   return judgement.findings.filter(({ severity }) => severity === 'error').length;
 }

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { createHttpClient } from '../../../platform/http/http-client.ts';
+import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import { EVALUATING_KINDS } from '../providers/evaluation.ts';
 import { FixtureFileError } from '../providers/fixture-file.ts';
 import { providerNamed, type ProviderConfiguration } from '../providers/provider-config.ts';
-import type { ProviderWorld } from '../providers/provider-http.ts';
 import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
@@ -43,7 +44,11 @@ export interface ProviderAccess {
   open(chosen: ChosenProvider, signal: AbortSignal): Promise<TranslationProvider>;
 }
 
-interface ProviderAccessOptions extends Omit<ProviderWorld, 'client'> {
+interface ProviderAccessOptions {
+  readonly clock: Clock;
+  /** In [0, 1), for the jitter of waits. */
+  readonly random: () => number;
+  readonly secrets: SecretMask;
   readonly dataDirectory: string;
   readonly configuration: () => WorkerConfiguration;
 }

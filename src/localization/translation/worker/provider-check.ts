@@ -1,15 +1,11 @@
 import { messageOf } from '../../../platform/errors.ts';
 import { findWeakTokenFiles, readTokenFile } from '../../../platform/files/token-file.ts';
-import type { DoctorCheck, DoctorFinding } from '../../../engine/check.ts';
+import type { DoctorFinding } from '../../../engine/check.ts';
 import { readCharacterSheet } from '../providers/character-sheet.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
 
 /** The check `translation.providers`: what runs of workers need is there, and its secrets are kept well. */
-export function createProviderCheck(configuration: () => WorkerConfiguration): DoctorCheck {
-  return { id: 'translation.providers', run: async () => await findingOf(configuration()) };
-}
-
-async function findingOf({
+export async function checkProviders({
   provider,
   providers,
   charactersFile,

@@ -1,7 +1,7 @@
-import type { Lease } from '../work/leases/chunk-leases.ts';
+import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import type { ChunkUnit } from './chunk-units.ts';
 import { errorCount, judgeProposals, type JudgedProposal, type Proposal } from './judge-proposals.ts';
-import type { RunWorld } from './run-world.ts';
+import type { RunSetup } from './run-world.ts';
 import { lookUpOf } from './write-requests.ts';
 
 /**
@@ -9,18 +9,18 @@ import { lookUpOf } from './write-requests.ts';
  * it here. A memory that cannot be used knows nothing.
  */
 export async function findKnown(
-  world: Pick<RunWorld, 'memory' | 'judge' | 'settings' | 'languages' | 'logger'>,
-  lease: Pick<Lease, 'wasProofread'>,
+  world: RunSetup,
+  chunk: OpenChunk,
   units: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Promise<readonly JudgedProposal[]> {
   const proposals = await trustedOf(world, units, signal);
-  const judged = await judgeProposals(world, proposals, lease.wasProofread, signal);
+  const judged = await judgeProposals(world, proposals, chunk.wasProofread, signal);
   return judged.filter((proposal) => errorCount(proposal) === 0);
 }
 
 async function trustedOf(
-  { memory, settings, languages, logger }: Pick<RunWorld, 'memory' | 'settings' | 'languages' | 'logger'>,
+  { memory, settings, languages, logger }: RunSetup,
   units: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Promise<readonly Proposal[]> {

@@ -1,6 +1,8 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { LONGEST_LEASE_SECONDS } from '../../../domain/translation/lease-length.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import type { ChosenProvider, ProviderAccess } from './provider-access.ts';
+import type { RunPorts } from './run-world.ts';
 import type { WorkerRunArguments } from './worker-job.ts';
 
 /** How one run works. */
@@ -18,14 +20,6 @@ export interface RunSettings extends ChosenProvider {
   readonly dryRun: boolean;
 }
 
-/** The collaborators of the settings of a run. */
-export interface SettingsWorld {
-  readonly providers: Pick<ProviderAccess, 'choose'>;
-  /** Throws when a named file of the memory or the Glossary cannot be read. */
-  readonly checkFiles: (files: Pick<RunSettings, 'memoryPath' | 'glossaryPath'>) => Promise<void>;
-  readonly isKnownTask: (taskId: string) => Promise<boolean>;
-}
-
 /** Bounds of the values of a caller; larger values count as these. */
 const MOST = { attempts: 1000, backoffSeconds: 86_400, tasks: 1_000_000_000 };
 
@@ -37,12 +31,13 @@ const MOST = { attempts: 1000, backoffSeconds: 86_400, tasks: 1_000_000_000 };
  * `backend_unavailable`
  */
 export async function resolveSettings(
-  world: SettingsWorld,
+  ports: RunPorts,
+  providers: ProviderAccess,
   args: WorkerRunArguments,
   taskId: string | null,
 ): Promise<RunSettings> {
   const settings: RunSettings = {
-    ...(await world.providers.choose(args, 'translation')),
+    ...(await providers.choose(args, 'translation')),
     concurrency: args.concurrency,
     maxAttempts: Math.min(args.max_attempts, MOST.attempts),
     leaseSeconds: Math.min(args.lease_seconds, LONGEST_LEASE_SECONDS),
@@ -55,12 +50,32 @@ export async function resolveSettings(
     force: args.force,
     dryRun: args.dry_run,
   };
-  await world.checkFiles(settings);
-  if (settings.taskId !== null && !(await world.isKnownTask(settings.taskId))) {
+  await checkFiles(ports, settings);
+  const known = settings.taskId;
+  if (known !== null && !(await ports.thread.openUnits({ taskId: known, maxTasks: 1 })).isKnown) {
     throw new ServiceError(
       'unknown_translation_task',
-      `no translation task has the id "${settings.taskId.slice(0, 64)}"`,
+      `no translation task has the id "${known.slice(0, 64)}"`,
     );
   }
   return settings;
+}
+
+/** Reads from the named files of the memory and the Glossary, so that one that cannot be used is found before the run. */
+async function checkFiles(
+  { memory, glossary, languages }: RunPorts,
+  { memoryPath: path, glossaryPath }: RunSettings,
+): Promise<void> {
+  if (path !== undefined) {
+    const { sourceLanguage, targetLanguage } = languages();
+    const pair = { source_language: sourceLanguage, target_language: targetLanguage };
+    try {
+      await memory.lookUp([{ ...pair, source_text: '', context: {}, depth: 'trusted', limit: 1 }], { path });
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      const isOfFile = code === 'file_not_found' || code === 'invalid_path';
+      throw new ServiceError(isOfFile ? code : 'backend_unavailable', messageOf(error), { cause: error });
+    }
+  }
+  if (glossaryPath !== undefined) await glossary.diagnose({ units: [], glossaryPath });
 }

@@ -18,21 +18,25 @@ export interface RunPorts {
   readonly thread: TranslationThread;
   readonly units: UnitSource;
   readonly judge: TargetJudge;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse'>;
+  readonly memory: TranslationMemory;
   readonly offers: TargetOffers;
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  readonly glossary: GlossaryPort;
   readonly languages: () => LanguagePair;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }
 
-/** Everything that the chunks of one run share. */
-export interface RunWorld extends RunPorts {
+/** How a run works, and with what. */
+export interface RunSetup extends RunPorts {
   readonly settings: RunSettings;
   readonly provider: TranslationProvider;
   readonly characters: CharacterSheet;
+}
+
+/** Everything that the chunks of one run share. */
+export interface RunWorld extends RunSetup {
   readonly spending: Spending;
   readonly tally: RunTally;
 }

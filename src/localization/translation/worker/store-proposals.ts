@@ -6,17 +6,15 @@ import { LeaseLostError } from './held-lease.ts';
 import type { RunWorld } from './run-world.ts';
 import type { UnitOutcome } from './run-tally.ts';
 
-type StoreWorld = Pick<RunWorld, 'thread' | 'provider' | 'tally' | 'memory' | 'offers' | 'logger'>;
-
 /**
- * Stores translations as drafts, or as blocked ones, in one transaction. Then the Translation Memory hears of them: a new
- * translation becomes a candidate, and the use of a known one is counted.
+ * Stores translations as drafts, or as blocked ones, in one transaction. In the Translation Memory, a new
+ * translation becomes a candidate then, and the use of a known one is counted.
  *
  * @returns how many were written
  * @throws LeaseLostError when nothing was written because the lease was lost
  */
 export async function storeProposals(
-  world: StoreWorld,
+  world: RunWorld,
   lease: Lease,
   proposals: readonly JudgedProposal[],
 ): Promise<number> {
@@ -39,7 +37,7 @@ export async function storeProposals(
     // The end of the run counts those that the job `propagate` has given a target.
     if (stored !== 'repeated') tally.unit(lease.taskId, stored === 'draft' ? outcomeOf(proposal) : stored);
   }
-  await tellMemory(
+  await offerToMemory(
     world,
     lease,
     proposals.filter((_, index) => outcomes[index] === 'draft'),
@@ -76,8 +74,8 @@ function outcomeOf({ author, copiedFrom, isRepaired }: JudgedProposal): UnitOutc
   return isRepaired ? 'repaired' : 'translated';
 }
 
-async function tellMemory(
-  { offers, memory, provider, logger }: StoreWorld,
+async function offerToMemory(
+  { offers, memory, provider, logger }: RunWorld,
   { taskId, releaseId }: Lease,
   stored: readonly JudgedProposal[],
 ): Promise<void> {

@@ -33,7 +33,10 @@ export async function translateChunk(
     written += await storeProposals(world, lease, translated.proposals);
     failures.push(...translated.failures.map((failure) => noted(world, failure)));
     // The next batch would meet the same trouble.
-    if (translated.failures.some(({ code }) => ['stop', 'retry'].includes(PROVIDER_FAILURES[code]))) break;
+    if (
+      translated.failures.some(({ failure }) => ['stop', 'retry'].includes(PROVIDER_FAILURES[failure.code]))
+    )
+      break;
   }
   const { settings, clock, random } = world;
   const decided = decideEnd(failures, {
@@ -46,8 +49,7 @@ export async function translateChunk(
   return { ...decided, units: units.length };
 }
 
-function noted({ tally }: Pick<RunWorld, 'tally'>, failure: BatchFailure): ChunkFailure {
-  const { repetition, code, message, retryAfterMs } = failure;
-  tally.failure(code);
-  return { code, message, retryAfterMs, units: 1 + repetition.followers.length };
+function noted({ tally }: RunWorld, { repetition, failure }: BatchFailure): ChunkFailure {
+  tally.failure(failure.code);
+  return { ...failure, units: 1 + repetition.followers.length };
 }

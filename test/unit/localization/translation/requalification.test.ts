@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TaskEngine } from '../../../../src/engine/tasks/task-engine.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import type { TaskContext } from '../../../../src/engine/tasks/task.ts';
 import type { Judging } from '../../../../src/localization/translation/judge/judging.ts';
 import { createRequalification } from '../../../../src/localization/translation/requalify/requalification.ts';
@@ -27,6 +29,7 @@ import {
 } from '../../../support/translated-texts.ts';
 import { openTestWork, rowsOf } from '../../../support/translation-work.ts';
 import { until } from '../../../support/until.ts';
+import { partOf } from '../../../support/part-of.ts';
 
 const TEXTS: TestTexts = {
   'a.json': { one: 'いち', two: 'に', three: 'さん' },
@@ -74,7 +77,7 @@ describe('judging stored targets again', () => {
         progress: TaskContext['progress'] = () => undefined,
       ) =>
         await requalifyTargets(
-          { thread, judging: { judge, judgedBy, units: world.units } },
+          { thread, judging: partOf<Judging>({ judge, judgedBy, units: world.units }) },
           { signal: new AbortController().signal, progress },
         ),
       states: () => UNITS.map(([file, key]) => world.target(file, key)?.state ?? 'untranslated'),
@@ -224,11 +227,11 @@ describe('judging stored targets again', () => {
     await requalifyTargets(
       {
         thread: world.thread,
-        judging: {
+        judging: partOf<Judging>({
           judge: waivable,
           judgedBy: () => Promise.resolve({ key: 'k', generation: 1 }),
           units: world.units,
-        },
+        }),
       },
       { signal: new AbortController().signal, progress: () => undefined },
     );
@@ -515,7 +518,7 @@ describe('requalified targets', () => {
     };
     const database = { isFull: false };
     const requalification = createRequalification({
-      engine: {
+      engine: partOf<TaskEngine>({
         submit: (submission) => {
           if (database.isFull) throw new Error('the database is full');
           return engine.submit(submission);
@@ -523,10 +526,10 @@ describe('requalified targets', () => {
         onFinished: (listener) => {
           listeners.push(listener);
         },
-      },
+      }),
       thread: world.thread,
-      judging: judging as unknown as Judging,
-      memory: { record: () => Promise.resolve(null) },
+      judging: partOf<Judging>(judging),
+      memory: partOf<TranslationMemory>({ record: () => Promise.resolve(null) }),
       events,
       logger: createSilentLogger(),
     });

@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
-import { markExcluded } from '../../../../src/localization/translation/left-out-units.ts';
+import { markExcluded } from '../../../../src/localization/translation/translation-reports.ts';
 import { coverageOf } from '../../../../src/localization/translation/release-coverage.ts';
 import { workFinding, type WorkFacts } from '../../../../src/localization/translation/translation-checks.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';

@@ -13,10 +13,12 @@ import {
 import { openWork, type Work } from '../../../../src/localization/translation/work/store/work.ts';
 import type { Database } from '../../../../src/engine/database/sqlite-database.ts';
 import type { MemoryRecord } from '../../../../src/domain/memory/memory-record.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import { blake3OfText } from '../../../../src/platform/hashing/text-blake3.ts';
 import { indexRelease, sha256, unitIdOf } from '../../../support/index-release.ts';
 import { blockingFinding, EMPTY_UPDATE, openTranslatedTexts } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, rowsOf } from '../../../support/translation-work.ts';
+import { partOf } from '../../../support/part-of.ts';
 
 const UNIT = unitIdOf('a.json', 'k');
 const TARGET: NewTarget = {
@@ -140,8 +142,10 @@ async function open(texts: { readonly [key: string]: string }) {
     ...world,
     follow: async (changes: Partial<Record> = {}) => {
       const found = new Map(records(changes).map((each) => [each.record_id, each as MemoryRecord]));
+      const record: TranslationMemory['record'] = (id) => Promise.resolve(found.get(id) ?? null);
       return await followMemory(
-        { thread: world.thread, memory: { record: (id) => Promise.resolve(found.get(id) ?? null) } },
+        world.thread,
+        partOf<TranslationMemory>({ record }),
         ['tm_old', 'tm_unknown', 'tm_new'],
         new AbortController().signal,
       );

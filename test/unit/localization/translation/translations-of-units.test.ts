@@ -6,7 +6,7 @@ import {
 } from '../../../../src/contract/reports/unit-translation.ts';
 import { unitIdText } from '../../../../src/localization/unit-id-text.ts';
 import type { UnitTranslation } from '../../../../src/localization/parse/index/read/unit-translations.ts';
-import { createReadTranslations } from '../../../../src/localization/translation/answer-translations.ts';
+import { readTranslations } from '../../../../src/localization/translation/answer-translations.ts';
 import {
   NO_PROVENANCE,
   type Finding,
@@ -370,7 +370,7 @@ type Answer = () => Promise<unknown>;
 
 describe('the translations of a page', () => {
   const read = async (answer: Answer, { signal = NEVER, waitMs = 60_000 } = {}): Promise<unknown> =>
-    await createReadTranslations(callerBy(answer), () => 'ja', waitMs)(REQUEST, signal);
+    await readTranslations(callerBy(answer), 'ja', REQUEST, signal, waitMs);
 
   it('are those of the thread, with the source language', async () => {
     expect(await read(() => Promise.resolve({ items: [] }))).toEqual({ items: [], sourceLanguage: 'ja' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
-import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-order.ts';
+import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
 import { openWorkerWorld } from '../../../support/worker-world.ts';
