@@ -9,14 +9,13 @@ import type {
   TranslationRequest,
   UnitToTranslate,
 } from '../../src/localization/translation/providers/provider.ts';
-import { createSpending, NO_USAGE } from '../../src/localization/translation/providers/spending.ts';
+import { NO_USAGE, createSpending } from '../../src/localization/translation/providers/spending.ts';
 import type { Finding } from '../../src/localization/translation/work/store/target-rows.ts';
 import type { TranslationWork } from '../../src/localization/translation/work/translation-work.ts';
 import type { TranslationStore } from '../../src/localization/translation/work/translation-worker.ts';
 import { methodsOf } from '../../src/engine/database/work-file.ts';
 import { createRunTally } from '../../src/localization/translation/worker/run-tally.ts';
-import type { RunSettings } from '../../src/localization/translation/worker/run-settings.ts';
-import type { RunPorts, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
+import type { RunPorts, RunSettings, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
 import { runWorkers } from '../../src/localization/translation/worker/worker-run.ts';
 import type { TaskContext, TaskResult } from '../../src/engine/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';

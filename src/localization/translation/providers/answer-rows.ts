@@ -1,13 +1,15 @@
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import {
+  maskPlaceholders,
   restorePlaceholders,
-  type MaskedText,
   type MaskStyle,
+  type MaskedText,
 } from '../../../domain/translation/placeholder-mask.ts';
 import type { RowFailure } from './ask-until-settled.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import { memberOf, parsedOrTrouble } from './provider-http.ts';
+import type { UnitToTranslate } from './provider.ts';
 
 /** Characters of the source that a row repeats, so that swapped rows are noticed. */
 export const ECHO_CHARACTERS = 12;
@@ -20,7 +22,7 @@ export interface AskedLine {
 }
 
 /** The first characters (code points) of a line. */
-export function echoOf(text: string): string {
+function echoOf(text: string): string {
   // A code point has at most two units.
   return Array.from(text.slice(0, ECHO_CHARACTERS * 2))
     .slice(0, ECHO_CHARACTERS)
@@ -135,4 +137,36 @@ function objectIn(content: string): string {
     throw new ProviderTrouble('answer_malformed', 'the answer has no JSON object');
   }
   return content.slice(start, end + 1);
+}
+
+/** A unit with its masked source. */
+interface MaskedUnit {
+  readonly unit: UnitToTranslate;
+  readonly masked: MaskedText;
+}
+
+/**
+ * Masks the sources of units.
+ *
+ * @returns the units that can be sent in their order, and the failures of those that cannot, by unit id
+ */
+export function maskUnits(
+  units: readonly UnitToTranslate[],
+  style: MaskStyle,
+): {
+  readonly sendable: readonly MaskedUnit[];
+  readonly failed: ReadonlyMap<string, Result<string, RowFailure>>;
+} {
+  const sendable: MaskedUnit[] = [];
+  const failed = new Map<string, Result<string, RowFailure>>();
+  for (const unit of units) {
+    const masked = maskPlaceholders(unit.sourceText, style);
+    if (masked !== null) {
+      sendable.push({ unit, masked });
+      continue;
+    }
+    const message = 'the source has more different placeholders than tokens exist';
+    failed.set(unit.unitId, failure({ code: 'too_many_placeholders', message }));
+  }
+  return { sendable, failed };
 }

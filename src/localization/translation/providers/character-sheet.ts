@@ -8,7 +8,7 @@ import type { Character } from './provider.ts';
 export type CharacterSheet = ReadonlyMap<string, Character>;
 
 /** A character sheet cannot be used. The message names the row. */
-export class CharacterSheetError extends Error {
+class CharacterSheetError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'CharacterSheetError';

@@ -1,9 +1,8 @@
 import { parseJsonAnswer } from '../../../platform/http/http-client.ts';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
-import { restoredRow } from './answer-rows.ts';
+import { maskUnits, restoredRow } from './answer-rows.ts';
 import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
-import { maskUnits } from './mask-units.ts';
 import { ProviderTrouble } from './provider-failure.ts';
 import {
   memberOf,
@@ -13,7 +12,7 @@ import {
   type ProviderHttpOptions,
 } from './provider-http.ts';
 import type { TranslationProvider, TranslationRequest, UnitToTranslate } from './provider.ts';
-import { addUsage, NO_USAGE, priced, type RequestEstimate, type Usage, spend } from './spending.ts';
+import { NO_USAGE, addUsage, priced, spend, type RequestEstimate, type Usage } from './spending.ts';
 
 /**
  * Translates with a LibreTranslate server: arrays in, arrays out. It knows no glossary, no context and no length.

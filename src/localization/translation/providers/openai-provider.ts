@@ -1,14 +1,13 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
-import { answerSchema, readAnswerRows } from './answer-rows.ts';
+import { answerSchema, maskUnits, readAnswerRows } from './answer-rows.ts';
 import { translateUntilSettled } from './ask-until-settled.ts';
-import { maskUnits } from './mask-units.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
 import { promptDigest, writePrompt } from './prompt.ts';
 import type { ProviderHttpOptions } from './provider-http.ts';
 import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
-import { addUsage, NO_USAGE, type Usage } from './spending.ts';
+import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 
 /** Tokens around each line: its id, the repeated beginning, punctuation. */
 const TOKENS_PER_LINE = 40;

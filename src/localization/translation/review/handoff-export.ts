@@ -16,7 +16,7 @@ import type { ExportedTarget } from '../work/read/exported-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { HANDOFF_EXPORT_JOB } from './review-jobs.ts';
 
-export interface HandoffExportPorts {
+interface HandoffExportPorts {
   readonly thread: TranslationThread;
   readonly unitsAfter: UnitsAfterPort;
   readonly languages: () => LanguagePair;

@@ -12,7 +12,7 @@ const DEFAULT_TASKS = 100;
 const FORMAT_NAMES = Object.keys(UNIT_FORMATS) as [UnitFormatName, ...UnitFormatName[]];
 
 /** States that an export can select. */
-export const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
+const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
 
 /** Writes the work of translators to a file. */
 export const HANDOFF_EXPORT_JOB = {

@@ -1,6 +1,6 @@
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { readUnits, unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
-import type { ReadResult, ReadUnit } from '../../../exchange/units/unit-record.ts';
+import type { ReadResult, ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { ImportCopy } from '../../../engine/exchange/import-copy.ts';
 import type { ImportReport } from '../../../engine/exchange/import-report.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
@@ -9,7 +9,7 @@ import type { UnitsAfterPort } from '../judge/unit-source.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RefusedContainers } from '../work/review/review.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
-import { findLostUnits, type FileUnit } from './find-lost-units.ts';
+import type { UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
 
 /** The outcomes of a unit of a file. */
 export const LINE_OUTCOMES = [
@@ -231,4 +231,60 @@ function unitIdOf(text: string | null): Uint8Array | null {
 
 function placesOf(locator: ReadUnit['locator']): RefusedContainers['places'] {
   return locator === null ? [] : [{ destination: locator.destination, archiveEntry: locator.archive_entry }];
+}
+
+/** A row of a file. */
+interface FileUnit {
+  readonly line: number;
+  /** `null` when it is unknown. */
+  readonly unitId: Uint8Array | null;
+  readonly locator: UnitLocator | null;
+  readonly sourceText: string;
+  readonly sourceDigest: Uint8Array;
+  readonly text: string;
+  /** That the target had when the file was written; `null` when the file has none. */
+  readonly revision: number | null;
+}
+
+/** Bounds of one page: it passes through the event loop. */
+const PAGE = { units: 500, characters: 256 * 1024 };
+
+/**
+ * Searches for units in the indexed release: at their place, else by their source text where it occurs once.
+ *
+ * @returns one answer for each, in their order: its id; `ambiguous` for a source that occurs more than once; `null` for a unit that is
+ * not there
+ * @throws TaskError of the parse index; the signal's reason
+ */
+async function findLostUnits(
+  unitsAfter: UnitsAfterPort,
+  lost: readonly FileUnit[],
+  signal: AbortSignal,
+): Promise<readonly (Uint8Array | 'ambiguous' | null)[]> {
+  const places = new Set(lost.flatMap(({ locator }) => (locator === null ? [] : [keyOf(locator)])));
+  const sources = new Set(lost.map(({ sourceText }) => sourceText));
+  const atPlace = new Map<string, Uint8Array>();
+  const ofSource = new Map<string, Uint8Array | 'ambiguous'>();
+  let from: UnitPlace | null = { position: 0, ordinal: 0 };
+  while (from !== null) {
+    const page: UnitsAfter = await unitsAfter(
+      { from, limit: PAGE.units, maxCharacters: PAGE.characters },
+      signal,
+    );
+    for (const unit of page.items) {
+      const { destination, archiveEntry, pathId, fieldPath, sourceText, unitId } = unit;
+      const key = keyOf({ destination, archive_entry: archiveEntry, path_id: pathId, field_path: fieldPath });
+      if (places.has(key)) atPlace.set(key, unitId);
+      if (sources.has(sourceText)) ofSource.set(sourceText, ofSource.has(sourceText) ? 'ambiguous' : unitId);
+    }
+    from = page.next;
+  }
+  return lost.map(({ locator, sourceText }) => {
+    const place = locator === null ? undefined : atPlace.get(keyOf(locator));
+    return place ?? ofSource.get(sourceText) ?? null;
+  });
+}
+
+function keyOf({ destination, archive_entry, path_id, field_path }: UnitLocator): string {
+  return JSON.stringify([destination, archive_entry, path_id, field_path]);
 }

@@ -1,8 +1,10 @@
-import type { Database } from '../../../engine/database/sqlite-database.ts';
 import * as build from './build/task-builder.ts';
 import * as leases from './leases/chunk-leases.ts';
-import { findFreeChunk } from './leases/free-chunks.ts';
 import * as freeze from './publication/frozen-targets.ts';
+import * as fileReview from './review/file-review.ts';
+import * as taskCheck from './review/task-check.ts';
+import type { Database } from '../../../engine/database/sqlite-database.ts';
+import { findFreeChunk } from './leases/free-chunks.ts';
 import { comparePublications } from './publication/publication-differences.ts';
 import {
   addPublishedContainers,
@@ -22,8 +24,7 @@ import { translations } from './read/read-translations.ts';
 import { status } from './read/work-status.ts';
 import { storeEvaluated } from './repetition/evaluated-targets.ts';
 import { repetitionPage, storeRepetitions } from './repetition/repeated-targets.ts';
-import { openUnits, repeatedUnits } from './repetition/repeated-units.ts';
-import { repeatingContainers, setRepeating } from './repetition/repeating-containers.ts';
+import { openUnits, repeatedUnits, repeatingContainers, setRepeating } from './repetition/repeated-units.ts';
 import {
   mustRequalify,
   requalifyPage,
@@ -31,10 +32,8 @@ import {
   tasksToRequalify,
 } from './repetition/requalified-targets.ts';
 import { markSuperseded } from './repetition/superseded-wording.ts';
-import * as fileReview from './review/file-review.ts';
 import { removeRows, reviewPage, storeReviewJudgements } from './review/review-rows.ts';
 import { applyReview, beginReview, endReview } from './review/reviewer.ts';
-import * as taskCheck from './review/task-check.ts';
 import { currentTasks } from './store/builds.ts';
 import { sweepRepetitions, sweepRepetitionsAgain, wantsRepetitions } from './store/repetition-queue.ts';
 import { readTaskPage, type TaskPage, type TaskQuery } from './store/task-page.ts';

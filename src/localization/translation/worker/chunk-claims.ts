@@ -2,7 +2,7 @@ import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { ChunkPlace, ClaimRequest } from '../work/leases/free-chunks.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
-import type { RunSettings } from './run-settings.ts';
+import type { RunSettings } from './run-world.ts';
 
 /** Gives the chunks of a run: each once, and again those that are to be retried. */
 export interface ChunkClaims {

@@ -1,11 +1,11 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { RunContext } from '../run-context.ts';
-import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
+import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import { createChunkOrder } from './chunk-claims.ts';
 import { groupRepetitions, readChunk, type ChunkUnit } from './chunk-units.ts';
-import { findKnown } from './reuse-known.ts';
+import { findKnown } from './judge-proposals.ts';
 import { reportedUsage } from './run-tally.ts';
 import type { RunSetup } from './run-world.ts';
 import { charactersAround, usesContext, writeUnits } from './write-requests.ts';

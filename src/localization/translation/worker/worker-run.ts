@@ -1,11 +1,10 @@
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { Lease } from '../work/leases/chunk-leases.ts';
 import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
-import type { DecidedEnd, StopReason } from './chunk-end.ts';
-import { holdLease, LeaseLostError } from './held-lease.ts';
+import { translateChunk, type DecidedEnd, type StopReason } from './translate-chunk.ts';
+import { LeaseLostError, holdLease } from './held-lease.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunWorld } from './run-world.ts';
-import { translateChunk } from './translate-chunk.ts';
 
 interface WorkerContext extends RunContext {
   readonly log: TaskContext['log'];

@@ -8,12 +8,10 @@ import { TaskError, type TaskContext, type TaskResult } from '../../../engine/ta
 import { readCharacterSheet, type CharacterSheet } from '../providers/character-sheet.ts';
 import { createSpending } from '../providers/spending.ts';
 import { estimateRun } from './estimate-run.ts';
-import type { ProviderAccess } from './provider-access.ts';
-import { checkProviders } from './provider-check.ts';
-import { resolveSettings } from './run-settings.ts';
+import { checkProviders, type ProviderAccess } from './provider-access.ts';
+import { resolveSettings, type RunPorts } from './run-world.ts';
 import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
 import { createRunTally } from './run-tally.ts';
-import type { RunPorts } from './run-world.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
 import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
 import { runWorkers } from './worker-run.ts';

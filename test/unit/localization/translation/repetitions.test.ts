@@ -4,15 +4,17 @@ import { unitIdText } from '../../../../src/localization/unit-id-text.ts';
 import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
 import type { Judging } from '../../../../src/localization/translation/judge/judging.ts';
 import { createTextRules } from '../../../../src/localization/translation/judge/text-rules.ts';
-import { followRules } from '../../../../src/localization/translation/repetitions/follow-rules.ts';
-import { propagateTargets } from '../../../../src/localization/translation/repetitions/propagate.ts';
+import {
+  followRules,
+  propagateTargets,
+} from '../../../../src/localization/translation/repetitions/repetitions.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import type { TranslationStore } from '../../../../src/localization/translation/work/translation-worker.ts';
 import { aroundCalls } from '../../../support/caller-in-process.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import {
-  blockingFinding,
   EMPTY_UPDATE,
+  blockingFinding,
   judgeOf,
   openTranslatedTexts,
   type TestTexts,

@@ -5,8 +5,10 @@ import type { TaskEngine } from '../../../../src/engine/tasks/task-engine.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import type { TaskContext } from '../../../../src/engine/tasks/task.ts';
 import type { Judging } from '../../../../src/localization/translation/judge/judging.ts';
-import { createRequalification } from '../../../../src/localization/translation/requalify/requalification.ts';
-import { requalifyTargets } from '../../../../src/localization/translation/requalify/requalify-targets.ts';
+import {
+  createRequalification,
+  requalifyTargets,
+} from '../../../../src/localization/translation/requalify/requalification.ts';
 import { createEvents } from '../../../../src/engine/events/events.ts';
 import type { TextEvent } from '../../../../src/localization/text-events.ts';
 import type {
@@ -21,8 +23,8 @@ import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import {
   blockingFinding,
-  judgedByGeneration,
   judgeOf,
+  judgedByGeneration,
   openTranslatedTexts,
   type TestTexts,
   type TranslatedTexts,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { followMemory } from '../../../../src/localization/translation/requalify/follow-memory.ts';
+import { followMemory } from '../../../../src/localization/translation/requalify/requalification.ts';
 import { entriesOf } from '../../../../src/localization/translation/work/store/target-history.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import {
@@ -16,7 +16,7 @@ import type { MemoryRecord } from '../../../../src/domain/memory/memory-record.t
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import { blake3OfText } from '../../../../src/platform/hashing/text-blake3.ts';
 import { indexRelease, sha256, unitIdOf } from '../../../support/index-release.ts';
-import { blockingFinding, EMPTY_UPDATE, openTranslatedTexts } from '../../../support/translated-texts.ts';
+import { EMPTY_UPDATE, blockingFinding, openTranslatedTexts } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, rowsOf } from '../../../support/translation-work.ts';
 import { partOf } from '../../../support/part-of.ts';
 

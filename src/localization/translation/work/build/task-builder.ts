@@ -2,7 +2,7 @@ import type { TargetsChanged } from '../../../text-events.ts';
 import type { UnitPlace, UnitsAfter } from '../../../parse/index/read/units-after.ts';
 import type { BuiltFor } from '../store/builds.ts';
 import type { Row } from '../store/target-rows.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import { deleteSuperseded } from './delete-superseded.ts';

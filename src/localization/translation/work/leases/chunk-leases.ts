@@ -1,6 +1,6 @@
 import type { TargetsChanged } from '../../../text-events.ts';
 import type { Provenance, Row } from '../store/target-rows.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import { findFreeChunk, type ClaimRequest, type OpenChunk } from './free-chunks.ts';

@@ -61,7 +61,7 @@ const FREE = `FROM chunk JOIN task USING (task_seq) WHERE open_units > 0 AND is_
 const ORDER = 'ORDER BY chunk.task_seq, chunk.number LIMIT 1';
 
 /** Finds the first free chunk in the order of work. */
-export const FIND_CHUNK = `SELECT * FROM (
+const FIND_CHUNK = `SELECT * FROM (
   SELECT * FROM (SELECT chunk.task_seq, chunk.number ${FREE} AND chunk.state = 'idle' ${ORDER})
   UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${FREE} AND chunk.state = 'cancelled' ${ORDER})
   UNION ALL SELECT * FROM (SELECT chunk.task_seq, chunk.number ${FREE} AND chunk.state = 'retry_wait'

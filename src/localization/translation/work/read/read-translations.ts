@@ -4,16 +4,17 @@ import { unitIdBytes, unitIdText } from '../../../unit-id-text.ts';
 import type {
   FoundTranslations,
   TranslationsRequest,
+  UnitHistory,
   UnitTranslation,
 } from '../../../parse/index/read/unit-translations.ts';
-import { holdOn, overrideOf, returnOf, waiversOf } from './read-decisions.ts';
-import { readHistory } from './read-history.ts';
 import { CHUNK_UNITS } from '../store/task-counts.ts';
 import { currentBuild } from '../store/builds.ts';
-import { sameBytes, type StoredTarget } from '../store/target-rows.ts';
+import { sameBytes, type Row, type StoredTarget } from '../store/target-rows.ts';
 import { getTarget } from '../store/target-store.ts';
 import { claimOn } from '../store/withheld-units.ts';
 import type { Work } from '../store/work.ts';
+import { targetDigest } from '../store/accepted-findings.ts';
+import { entriesOf } from '../store/target-history.ts';
 
 /** UTF-16 code units of a text in a report, as for source texts. */
 const MAX_TEXT = 256 * 1024;
@@ -113,5 +114,117 @@ function targetFields(work: Work, target: StoredTarget) {
     returned: returnOf(work, target),
     propagated_from: propagatedFrom === null ? null : unitIdText(propagatedFrom),
     updated_at: target.updatedAt,
+  };
+}
+
+const HOLD = 'SELECT reviewer, reason, at FROM hold WHERE unit_id = ? AND target_language = ?';
+const OVERRIDE = `SELECT reviewer, reason, provenance, confirmed_at FROM glossary_override
+  WHERE qa_identity = ? ORDER BY entry DESC LIMIT 1`;
+const WAIVERS = `SELECT check_name, reviewer, reason, token_id, at FROM waiver WHERE unit_id = ?
+  AND target_language = ? AND source_digest = ? AND target_digest = ? ORDER BY check_name`;
+// Only a review records the token of a reviewer.
+const RETURN = `SELECT h.reviewer, h.reason, h.at FROM target
+  JOIN target_history h ON h.entry = target.entry
+  WHERE target.unit_id = ? AND target.target_language = ? AND h.reviewer_token_id IS NOT NULL`;
+
+/** The person who holds a unit; `null` when nobody does. */
+function holdOn(work: Work, unitId: Uint8Array): UnitTranslation['hold'] {
+  return decisionOf(work.sql(HOLD).get(unitId, work.targetLanguage));
+}
+
+/** The newest override for the Glossary diagnosis of a target. */
+function overrideOf(work: Work, { qaIdentity }: StoredTarget): UnitTranslation['glossary_override'] {
+  const row = qaIdentity === null ? undefined : work.sql(OVERRIDE).get(qaIdentity);
+  if (row === undefined) return null;
+  return {
+    reviewer: String(row['reviewer']),
+    reason: String(row['reason']),
+    provenance: String(row['provenance']),
+    confirmed_at: Number(row['confirmed_at']),
+  };
+}
+
+/** The accepted findings of exactly this source and target. */
+function waiversOf(work: Work, target: StoredTarget): UnitTranslation['waivers'] {
+  const { unitId, findings, sourceDigest, text } = target;
+  if (findings.length === 0) return [];
+  return work
+    .sql(WAIVERS)
+    .all(unitId, work.targetLanguage, sourceDigest, targetDigest(text))
+    .map((row) => ({
+      check: String(row['check_name']),
+      reviewer: String(row['reviewer']),
+      reason: String(row['reason']),
+      token_id: row['token_id'] as string | null,
+      at: Number(row['at']),
+    }));
+}
+
+/** The review that returned a target as it is now. */
+function returnOf(work: Work, { unitId, state }: StoredTarget): UnitTranslation['returned'] {
+  const canBeReturned = state === 'draft' || state === 'blocked';
+  return canBeReturned ? decisionOf(work.sql(RETURN).get(unitId, work.targetLanguage)) : null;
+}
+
+function decisionOf(row: Row | undefined): UnitTranslation['hold'] {
+  if (row === undefined) return null;
+  return {
+    reviewer: row['reviewer'] as string | null,
+    reason: row['reason'] as string | null,
+    at: Number(row['at']),
+  };
+}
+
+type HistoryEntry = UnitHistory['items'][number];
+
+/** Most entries of one answer. */
+const HISTORY_ENTRIES_MAX = 100;
+/** Bytes of JSON after which an answer has no older entries. */
+const HISTORY_BYTES_MAX = 512 * 1024;
+/** UTF-16 code units of a text; the page itself has the whole newest one. */
+const HISTORY_TEXT_MAX = 64 * 1024;
+
+/** Reads the history of one unit: its newest entries, the newest one last. */
+function readHistory(work: Work, unitId: Uint8Array): UnitHistory {
+  const items: HistoryEntry[] = [];
+  let bytes = 0;
+  for (const row of entriesOf(work, unitId)) {
+    const entry = entryOf(row);
+    bytes += Buffer.byteLength(stringifyJsonExact(entry));
+    if (items.length === HISTORY_ENTRIES_MAX || (items.length > 0 && bytes > HISTORY_BYTES_MAX)) {
+      return { items: items.toReversed(), is_cut: true };
+    }
+    items.push(entry);
+  }
+  return { items: items.toReversed(), is_cut: false };
+}
+
+function entryOf(row: Row): HistoryEntry {
+  const textOf = (name: string): string | null => row[name] as string | null;
+  const target = cutText(String(row['target_text']), HISTORY_TEXT_MAX);
+  const source = cutText(String(row['source_text']), HISTORY_TEXT_MAX);
+  const propagatedFrom = row['propagated_from'] as Uint8Array | null;
+  return {
+    revision: Number(row['revision']),
+    target_text: target.text,
+    source_text: source.text,
+    is_cut: target.isCut || source.isCut,
+    state: row['state'] as HistoryEntry['state'],
+    author: {
+      kind: row['author_kind'] as HistoryEntry['author']['kind'],
+      token_id: textOf('token_id'),
+      provider: textOf('provider'),
+      provider_run_id: textOf('provider_run_id'),
+    },
+    reviewer: textOf('reviewer'),
+    reviewer_token_id: textOf('reviewer_token_id'),
+    reason: textOf('reason'),
+    model: textOf('model'),
+    prompt_digest: textOf('prompt_digest'),
+    glossary_generation: row['glossary_generation'] as number | null,
+    task_id: textOf('task_id'),
+    release_id: textOf('release_id'),
+    propagated_from: propagatedFrom === null ? null : unitIdText(propagatedFrom),
+    at: Number(row['at']),
   };
 }

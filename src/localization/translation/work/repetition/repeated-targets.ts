@@ -5,7 +5,12 @@ import { unitIdText } from '../../../unit-id-text.ts';
 import { blockingFindings } from '../store/accepted-findings.ts';
 import { areCurrent, currentTasks, type BuiltFor } from '../store/builds.ts';
 import { wasProofread } from '../store/proofread-containers.ts';
-import { countRepetitions, queuedRepetitions, removeRepetition } from '../store/repetition-queue.ts';
+import {
+  countRepetitions,
+  queuedRepetitions,
+  removeRepetition,
+  targetsChanged,
+} from '../store/repetition-queue.ts';
 import {
   NO_PROVENANCE,
   sameBytes,
@@ -16,7 +21,6 @@ import {
   type StoredTarget,
 } from '../store/target-rows.ts';
 import { getTarget, putTarget } from '../store/target-store.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
 import { CHUNK_UNITS, TASK_TAKES_TARGETS, refreshTasks } from '../store/task-counts.ts';
 import { isWithheld } from '../store/withheld-units.ts';
 import type { Work } from '../store/work.ts';

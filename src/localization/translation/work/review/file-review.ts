@@ -3,7 +3,7 @@ import { unitIdText } from '../../../unit-id-text.ts';
 import { addProofread } from '../store/proofread-containers.ts';
 import { sameBytes, type Row } from '../store/target-rows.ts';
 import { getTarget } from '../store/target-store.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import { findCurrentUnit } from '../update/update-units.ts';

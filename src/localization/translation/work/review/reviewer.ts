@@ -5,7 +5,7 @@ import { keptFindings } from '../store/new-judgement.ts';
 import { addProofread } from '../store/proofread-containers.ts';
 import type { Row } from '../store/target-rows.ts';
 import { getTarget } from '../store/target-store.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import { taskFields } from '../store/task-page.ts';
 import {

@@ -6,7 +6,7 @@ import { writeReason } from '../repetition/requalified-reason.ts';
 import { INCONSISTENT_TARGET, storeJudgement, writeFindings } from '../store/new-judgement.ts';
 import { sameBytes, targetOf, type StoredTarget } from '../store/target-rows.ts';
 import { getTarget } from '../store/target-store.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import type { BegunReview } from './review.ts';

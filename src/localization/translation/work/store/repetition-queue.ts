@@ -1,5 +1,6 @@
-import type { Row } from './target-rows.ts';
+import type { JudgedBy, Row } from './target-rows.ts';
 import type { Work } from './work.ts';
+import type { TargetsChanged } from '../../../text-events.ts';
 
 /** Units that one step of the sweep reads. */
 const SWEEP_UNITS = 2000;
@@ -90,4 +91,29 @@ export function removeRepetition(work: Work, entry: number): void {
 export function countRepetitions(work: Work): number {
   const count = 'SELECT count(*) AS count FROM changed_repetition WHERE target_language = ?';
   return Number(work.sql(count).get(work.targetLanguage)?.['count'] ?? 0);
+}
+
+/**
+ * The event of stored targets.
+ *
+ * @param change.judgedBy of the new targets
+ * @param change.neverRepeats whether no unit can get a target from it
+ */
+export function targetsChanged(
+  work: Work,
+  change: {
+    readonly judgedBy?: readonly (JudgedBy | null)[];
+    readonly hasMoved?: boolean;
+    readonly isOfRun?: boolean;
+    readonly neverRepeats?: boolean;
+  },
+): TargetsChanged {
+  const { judgedBy = [], hasMoved = false, isOfRun = false, neverRepeats = false } = change;
+  return {
+    kind: 'targets_changed',
+    judgedBy: [...new Set(judgedBy.flatMap((by) => by?.key ?? []))],
+    hasMoved,
+    mayRepeat: !neverRepeats && wantsRepetitions(work),
+    isOfRun,
+  };
 }

@@ -4,7 +4,7 @@ import type { Provenance, Row, StoredTarget } from './target-rows.ts';
 import type { Work, WorkReader } from './work.ts';
 
 /** A target as the history has it; `untranslated` for one that was taken back. */
-export type RecordedTarget = Omit<StoredTarget, 'state'> & { readonly state: UnitState };
+type RecordedTarget = Omit<StoredTarget, 'state'> & { readonly state: UnitState };
 
 const OF_TARGET =
   'SELECT state, target_text, revision, entry FROM target WHERE unit_id = ? AND target_language = ?';

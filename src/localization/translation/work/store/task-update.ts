@@ -102,7 +102,7 @@ export interface UpdateDone {
 }
 
 /** Results of an update in one container. */
-export interface ExaminedContainer {
+interface ExaminedContainer {
   /** Position of the file in the parse index. */
   readonly indexPosition: number;
   /** Whether a proofread has accepted units of the container. */

@@ -3,14 +3,17 @@ import { unitIdText } from '../../../unit-id-text.ts';
 import { blockingFindings, overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
 import { areCurrent, currentTasks } from '../store/builds.ts';
 import { wasProofread } from '../store/proofread-containers.ts';
-import type { Row } from '../store/target-rows.ts';
-import { getTarget, setTargetState, stateOf } from '../store/target-store.ts';
-import { targetsChanged } from '../store/targets-changed.ts';
+import { NO_PROVENANCE, sameBytes, type Row } from '../store/target-rows.ts';
+import { getTarget, putTarget, setTargetState, stateOf, takeTargetBack } from '../store/target-store.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import { taskFields } from '../store/task-page.ts';
 import {
   NAMED_UNITS,
   UpdateRefused,
+  authorKindOf,
+  blockedDetail,
+  nameBlocked,
   refuse,
   type ExaminedUpdate,
   type TaskUpdate,
@@ -19,10 +22,10 @@ import {
 } from '../store/task-update.ts';
 import { holdUnit } from '../store/withheld-units.ts';
 import type { Work } from '../store/work.ts';
-import { requireUsable, writeResults } from './store-results.ts';
-import { writeStatus } from './store-status.ts';
 import { checkUpdate } from './update-rules.ts';
 import { placeUnits, unknownTask, visibleTask, type PlacedUnits } from './update-units.ts';
+import { evaluationFindings } from '../store/new-judgement.ts';
+import { countText } from '../../../../domain/count-text.ts';
 
 /** The tasks were replaced between the two calls of an update, and its targets were judged in other places. */
 const TASKS_REPLACED = refuse(
@@ -163,4 +166,136 @@ function claimUnits(work: Work, update: TaskUpdate, units: PlacedUnits): void {
       .sql('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?)')
       .run(units.at(unitId).unitId, work.targetLanguage, workerId, now + leaseSeconds);
   }
+}
+
+/**
+ * Stores the results of an update.
+ *
+ * @returns the units that were written, by the id that the caller uses, and how many results change nothing
+ */
+function writeResults(
+  work: Work,
+  task: Row,
+  update: TaskUpdate,
+  units: PlacedUnits,
+): { readonly written: readonly Uint8Array[]; readonly repeated: number } {
+  const { results, status, providerRunId, provider, tokenId } = update;
+  const written: Uint8Array[] = [];
+  for (const result of results) {
+    const { unitId } = units.at(result.unitId);
+    const before = getTarget(work, unitId);
+    const hasSameText =
+      before !== null && before.text === result.text && sameBytes(before.sourceDigest, result.sourceDigest);
+    if (hasSameText && providerRunId !== null && before.providerRunId === providerRunId) continue;
+    const provenance = {
+      ...NO_PROVENANCE,
+      reviewer: update.reviewer,
+      reason: update.reason,
+      judgedBy: result.judgedBy,
+      taskId: String(task['task_id']),
+      releaseId: String(task['release_id']),
+    };
+    const target = {
+      unitId,
+      text: result.text,
+      stateBefore: null,
+      sourceText: result.sourceText,
+      sourceDigest: result.sourceDigest,
+      authorKind: authorKindOf(update),
+      tokenId,
+      provider,
+      providerRunId,
+      findings: [...result.findings, ...(hasSameText ? evaluationFindings(before.findings) : [])],
+      qaIdentity: result.qaIdentity,
+      propagatedFrom: null,
+      updatedAt: work.now(),
+    };
+    if (result.text === '' && status !== 'translated') {
+      if (before === null) continue;
+      takeTargetBack(work, target, provenance);
+    } else {
+      const isBlocked = blockingFindings(work, { ...result, unitId }).length > 0;
+      const state = isBlocked ? 'blocked' : status === 'translated' ? 'translated' : 'draft';
+      putTarget(work, { ...target, state }, provenance);
+    }
+    written.push(result.unitId);
+  }
+  return { written, repeated: results.length - written.length };
+}
+
+/** Refuses `translated` for results that are blocked after the decisions of the same call. @throws UpdateRefused */
+function requireUsable(work: Work, { results }: TaskUpdate, units: PlacedUnits): void {
+  const blocked = results.filter(({ unitId }) => stateOf(work, units.at(unitId).unitId) === 'blocked');
+  if (blocked.length === 0) return;
+  const named = blocked
+    .slice(0, NAMED_UNITS)
+    .map(({ unitId, qaIdentity }) => nameBlocked(unitId, qaIdentity));
+  throw new UpdateRefused(
+    refuse(
+      'qa_blocked',
+      blockedDetail(blocked.length, named),
+      blocked.slice(0, 100).map(({ pointer, findings }) => ({
+        pointer: `${pointer}/translated_text`,
+        message: findings.map(({ check, message }) => `${check}: ${message}`).join('; '),
+      })),
+    ),
+  );
+}
+
+const BLOCKED_UNITS = `SELECT unit_id, qa_identity FROM task_unit JOIN target USING (unit_id)
+  WHERE task_seq = ? AND target_language = ? AND state = 'blocked' ORDER BY number LIMIT ${NAMED_UNITS}`;
+const DRAFTS = `SELECT unit_id FROM task_unit JOIN target USING (unit_id)
+  WHERE task_seq = ? AND target_language = ? AND state = 'draft' ORDER BY number`;
+const WRITE_STATUS = `UPDATE task SET stored_status = :stored, reason = iif(:keeps_reason, coalesce(:reason, reason), :reason),
+  failure_reason = iif(:keeps_reason, coalesce(:failure_reason, failure_reason), :failure_reason), provider = coalesce(:provider, provider),
+  provider_run_id = coalesce(:provider_run_id, provider_run_id) WHERE task_seq = :task_seq`;
+const END_LEASES = `UPDATE chunk SET state = 'cancelled', lease_owner = NULL, lease_token = NULL,
+  lease_expires_at = NULL WHERE task_seq = ? AND state = 'leased'`;
+const REOPEN = `UPDATE chunk SET state = 'idle', attempt = 0, failure_reason = NULL
+  WHERE task_seq = ? AND state IN ('failed', 'retry_wait', 'succeeded')`;
+
+/** Stores the status of an update, after its results. @throws UpdateRefused for a status that is not possible */
+export function writeStatus(work: Work, task: Row, update: TaskUpdate): void {
+  const { status, results, reason, failureReason, provider, providerRunId } = update;
+  const taskSeq = Number(task['task_seq']);
+  const before = task['stored_status'] as string | null;
+  if (before === 'superseded') return;
+  // Work on a task that was reopened, or that has failed, makes it more than that: its units decide.
+  const isMoved = results.length > 0 && (before === 'pending' || before === 'failed');
+  if (status === 'translated') {
+    requireComplete(work, taskSeq);
+    for (const row of work.sql(DRAFTS).all(taskSeq, work.targetLanguage)) {
+      setTargetState(work, row['unit_id'] as Uint8Array, 'translated', null);
+    }
+  }
+  if (status !== null && status !== 'in_progress') work.sql(END_LEASES).run(taskSeq);
+  if (status === 'pending') work.sql(REOPEN).run(taskSeq);
+  work.sql(WRITE_STATUS).run({
+    task_seq: taskSeq,
+    stored: status === 'translated' ? null : (status ?? (isMoved ? null : before)),
+    keeps_reason: status === null ? 1 : 0,
+    reason,
+    failure_reason: failureReason,
+    provider,
+    provider_run_id: providerRunId,
+  });
+}
+
+function requireComplete(work: Work, taskSeq: number): void {
+  const { untranslated = 0, stale = 0, blocked = 0 } = taskRow(work, taskSeq) ?? {};
+  if (Number(blocked) > 0) {
+    const named = work
+      .sql(BLOCKED_UNITS)
+      .all(taskSeq, work.targetLanguage)
+      .map((row) => nameBlocked(row['unit_id'] as Uint8Array, row['qa_identity'] as string | null));
+    throw new UpdateRefused(refuse('qa_blocked', blockedDetail(Number(blocked), named)));
+  }
+  const missing = Number(untranslated) + Number(stale);
+  if (missing === 0) return;
+  throw new UpdateRefused(
+    refuse(
+      'units_missing',
+      `${countText(missing, 'unit of the task has', 'units of the task have')} no target for the present text; send these first, or send in_progress`,
+    ),
+  );
 }
