@@ -233,7 +233,6 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     model: 'model-1',
     promptDigest: 'digest-1',
     stepSize: { units: 20, characters: 4000 },
-    hasPrices: false,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
     translateBatch: async (request) => {

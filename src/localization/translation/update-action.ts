@@ -28,7 +28,6 @@ interface UpdateActionOptions {
   readonly clock: Clock;
 }
 
-/** Most units that the result of the task names. */
 const NAMED_UNITS = 1000;
 /** Most findings that it names in sum and of one unit, and their longest message, in UTF-16 units. */
 const NAMED_FINDINGS = 1000;

@@ -146,7 +146,6 @@ const ENCODINGS: Readonly<Record<CompiledRule['encoding'], FieldEncoding>> = {
 /** Formats whose strings are UTF-8, whatever the encoding of text files is. */
 const ALWAYS_UTF_8: ReadonlySet<CompiledRule['format']> = new Set(['unity', 'sqlite', 'flatbuffers']);
 
-/** The demands of a rule on the texts of a field. */
 function fieldConstraints(
   { format, encoding, constraints }: CompiledRule,
   fieldPath: string,
@@ -162,7 +161,6 @@ function fieldConstraints(
   };
 }
 
-/** Findings of one code on one target. */
 const MAX_FINDINGS = 20;
 /** Codes whose place is in the translation. */
 const IN_TARGET: ReadonlySet<string> = new Set(['forbidden_translation', 'untranslated_term_left']);

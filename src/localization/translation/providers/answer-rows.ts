@@ -139,7 +139,6 @@ function objectIn(content: string): string {
   return content.slice(start, end + 1);
 }
 
-/** A unit with its masked source. */
 interface MaskedUnit {
   readonly unit: UnitToTranslate;
   readonly masked: MaskedText;

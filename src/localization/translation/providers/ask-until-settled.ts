@@ -39,7 +39,6 @@ interface Settled<Value> {
   readonly failures: readonly FailedUnit[];
 }
 
-/** How often a unit is asked alone. */
 const SINGLE_ATTEMPTS = 2;
 const NO_ROW: RowFailure = {
   code: 'answer_malformed',

@@ -33,7 +33,6 @@ interface Text {
   readonly sourceText: string;
 }
 
-/** Items by unit and by source. */
 interface Lookup<Value> {
   readonly byUnit: Map<string, Value>;
   readonly bySource: Map<string, Value>;
@@ -94,7 +93,6 @@ export async function createFixtureProvider(
     model: null,
     promptDigest: null,
     stepSize: LOCAL_STEP,
-    hasPrices: false,
     estimate,
     translateBatch: async ({ units, signal }) => {
       signal.throwIfAborted();

@@ -86,7 +86,6 @@ export function createLibreTranslateProvider(
     promptDigest: null,
     stepSize: size,
     evaluator: null,
-    hasPrices: prices.charactersPerMillion > 0,
     estimate: ({ units }) => {
       const usages = [...splitIntoBatches(units, size)].map((batch) => priced(estimateOf(batch), prices));
       return usages.reduce(addUsage, NO_USAGE);

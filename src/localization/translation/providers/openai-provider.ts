@@ -46,7 +46,6 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     model: config.model ?? null,
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
-    hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
     evaluator: createOpenAiEvaluator(chat, size, instructions),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),

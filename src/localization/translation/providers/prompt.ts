@@ -13,7 +13,6 @@ interface PromptLine extends AskedLine {
   readonly unit: UnitToTranslate;
 }
 
-/** Examples of the memory for one line. */
 const MAX_EXAMPLES = 3;
 
 const TOKEN_EXAMPLE: Readonly<Record<MaskStyle, string>> = {

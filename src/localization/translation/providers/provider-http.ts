@@ -144,7 +144,6 @@ export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderTr
   );
 }
 
-/** The explanation in the body of a refusal, short and without secrets; empty when there is none. */
 function explanationOf({ body }: BoundedAnswer, secrets: SecretMask): string {
   const text = errorTextOf(body);
   if (text === null) return '';

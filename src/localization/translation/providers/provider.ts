@@ -88,7 +88,6 @@ export interface TranslationProvider {
   readonly promptDigest: string | null;
   /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
-  readonly hasPrices: boolean;
   /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */

@@ -5,7 +5,6 @@ import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 
-/** Tasks that are named with one call. */
 const PAGE_TASKS = 100;
 
 /**

@@ -30,7 +30,6 @@ type ExportContext = TaskContext<ArgumentsOf<typeof HANDOFF_EXPORT_JOB>>;
 const PAGE = { units: 200, characters: 256 * 1024 };
 /** Exports that begin again because the release changed meanwhile. */
 const MAX_RESTARTS = 10;
-/** Refused units that the result names. */
 const NAMED_UNITS = 100;
 
 /** The index or the tasks are those of another release than at the start. */

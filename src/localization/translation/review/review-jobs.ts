@@ -4,7 +4,6 @@ import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-
 import { WORKER_ARGUMENTS as EVALUATION_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import type { JobDefinition } from '../../../engine/tasks/job.ts';
 
-/** Longest name, id or path. */
 const MAX_NAME = 4096;
 /** Tasks that a batch checks without `max_tasks`. */
 const DEFAULT_TASKS = 100;

@@ -50,7 +50,6 @@ const MESSAGES: Readonly<Partial<Record<LineOutcome, string>>> = {
   task_closed: 'belongs to a task that takes no results; open the task first',
 };
 
-/** The rows of one file, while they are collected. */
 interface Staging {
   readonly thread: TranslationThread;
   readonly unitsAfter: UnitsAfterPort;

@@ -57,7 +57,6 @@ interface ProviderAccessOptions {
   readonly configuration: () => WorkerConfiguration;
 }
 
-/** Connections to one provider at a time. */
 const CONNECTIONS = 64;
 
 /** Creates the access; nothing is opened yet. */

@@ -90,7 +90,6 @@ interface EndSituation {
   readonly random: number;
 }
 
-/** Longest wait before a retry, seconds. */
 const LONGEST_BACKOFF_SECONDS = 3600;
 const REASON_CHARACTERS = 500;
 

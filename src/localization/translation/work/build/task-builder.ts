@@ -111,7 +111,6 @@ function progressOf(row: Row): BuildProgress {
   };
 }
 
-/** Tasks of one step. */
 const STEP_TASKS = 200;
 // The plus keeps SQLite on the order of the table, in which the tasks of a build are beside each other.
 const NEXT_TASKS = `SELECT task_seq FROM task WHERE +build_id = :build_id

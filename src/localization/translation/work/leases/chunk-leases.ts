@@ -23,7 +23,6 @@ export type ChunkEnd =
   /** The attempt does not count. */
   | { readonly kind: 'cancelled' };
 
-/** Most expired leases that one sweep takes back. */
 const SWEEP_CHUNKS = 1000;
 
 /** For what only leases know: a power failure may lose it, and the leases expire. */

@@ -55,7 +55,6 @@ export const SHOWN_DIFFERENCES = 100;
 const PAGE = { files: 200, texts: 5000 };
 /** Entries of a history that are searched for the text of a digest. */
 const MOST_ENTRIES = 200;
-/** UTF-16 code units of a shown text. */
 const MAX_TEXT = 2000;
 
 const BEGINNING: ComparedPlace = { side: 'changed', afterDestination: '' };

@@ -38,7 +38,6 @@ export interface TakenBack extends ComparedPublications {
   readonly reason: string | null;
 }
 
-/** Localized releases whose texts stay recorded. */
 const KEPT_PUBLICATIONS = 50;
 /** Rows that one step of the cleanup deletes. */
 const STEP_ROWS = 5000;
@@ -281,7 +280,6 @@ function comparedReleases(
   return { language: work.targetLanguage, from: taken.publicationId, to: kept };
 }
 
-/** Stands for no release at all. */
 const NONE: RecordedRelease = { publicationId: -1, baseReleaseId: null };
 
 interface RecordedRelease {

@@ -183,7 +183,6 @@ export interface PublishableContainers {
   readonly next: number | null;
 }
 
-/** Tasks of one answer. */
 const PAGE_TASKS = 1000;
 
 // The tasks of a build are in the order of the index. The plus keeps SQLite on the order of the table.

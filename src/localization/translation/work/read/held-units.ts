@@ -7,13 +7,11 @@ import type { Work } from '../store/work.ts';
 /** Most units on hold that are counted: a rollback can hold every unit of a release. */
 export const HELD_COUNT_MAX = 10_000;
 
-/** Most units on hold that are listed. */
 const HELD_LISTED_MAX = 100;
 
 /** UTF-16 code units of a source text that names a unit in a list. */
 export const LISTED_TEXT_MAX = 200;
 
-/** A unit on hold in `translation.handoff`. */
 type HeldUnit = ReportBodyOf<'translation.handoff'>['releases'][number]['held'][number];
 
 // The joins begin with the holds, because most units have none.

@@ -13,7 +13,6 @@ type HandoffBody = ReportBodyOf<'translation.handoff'>;
 type HandoffRelease = HandoffBody['releases'][number];
 type ReadyTask = HandoffRelease['ready'][number];
 
-/** Most tasks that a release lists. */
 const MAX_LISTED = 100;
 
 const COUNTS = `SELECT release_id, status, count(*) AS tasks, max(build_id) AS newest FROM task
@@ -105,10 +104,8 @@ function readyTask(row: Row): ReadyTask {
   };
 }
 
-/** A blocked unit of `translation.handoff`. */
 type BlockedUnit = ReportBodyOf<'translation.handoff'>['releases'][number]['blocked'][number];
 
-/** Most units that a release lists. */
 const BLOCKED_LISTED_MAX = 100;
 
 // The join begins with the blocked units, because most tasks have none.

@@ -177,7 +177,6 @@ function decisionOf(row: Row | undefined): UnitTranslation['hold'] {
 
 type HistoryEntry = UnitHistory['items'][number];
 
-/** Most entries of one answer. */
 const HISTORY_ENTRIES_MAX = 100;
 /** Bytes of JSON after which an answer has no older entries. */
 const HISTORY_BYTES_MAX = 512 * 1024;

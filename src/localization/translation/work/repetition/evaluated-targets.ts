@@ -10,7 +10,6 @@ export interface EvaluatedTarget {
   readonly findings: readonly { readonly severity: 'warning' | 'info'; readonly message: string }[];
 }
 
-/** The name of every finding of an evaluation. */
 const CHECK = 'evaluation';
 
 /**

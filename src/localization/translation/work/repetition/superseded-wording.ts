@@ -17,7 +17,6 @@ export interface SupersededWording {
   readonly reason: string;
 }
 
-/** Targets of one transaction. */
 const PART_TARGETS = 200;
 const FIND = `SELECT * FROM target WHERE target_language = ? AND source_digest IN (?, ?)
   AND unit_id > ? AND author_kind = 'memory' AND state IN ('draft', 'translated', 'blocked')

@@ -21,9 +21,7 @@ import type {
 import { addRow, eachRow, reviewedTasks, type StagedRow } from './review-rows.ts';
 import { acceptRow, rowRefusal } from './review-writer.ts';
 
-/** Rows that an outcome names. */
 const NAMED_ROWS = 1000;
-/** Containers that an outcome names. */
 const NAMED_CONTAINERS = 1000;
 
 /** Begins a review of the rows of a file. */

@@ -24,9 +24,7 @@ import { addRow, addTaskRows, eachRow, removeRows, reviewedTasks, stagedRowOf } 
 import { examineReview } from './review-rules.ts';
 import { acceptRow, returnRow, rowRefusal } from './review-writer.ts';
 
-/** Units that the list of a refusal has. */
 const LISTED_UNITS = 100;
-/** Units that the result lists. */
 const RESULT_UNITS = 1000;
 
 /** Examines a review and collects its targets; changes no target. */

@@ -110,7 +110,6 @@ export function applyCheck(work: Work, reviewId: string): CheckDone & { readonly
   });
 }
 
-/** Units of one part of the comparison. */
 const PART_UNITS = 2000;
 const TARGETS = `AS own LEFT JOIN target ON target.unit_id = own.unit_id AND target_language = :language
   AND state <> 'stale' AND EXISTS (SELECT 1 FROM task

@@ -14,7 +14,6 @@ export type TaskPage = ReportBodyOf<'translation.tasks'>;
 /** A task in reports. */
 export type ReportedTask = TaskPage['items'][number];
 
-/** Filters that compare a column with a value. */
 const EXACT_FILTERS = [
   'task_id',
   'release_id',

@@ -26,7 +26,6 @@ import {
 
 const UNIT_ID = bytes(16);
 const DIGEST_BYTES = bytes(32);
-/** The beginning of a digest. */
 const SHORT_DIGEST = bytes(16);
 const REPETITION = bytes(20);
 const LANGUAGE = NAME;

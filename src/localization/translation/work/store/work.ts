@@ -30,7 +30,6 @@ export interface Work extends WorkReader {
   readonly frozen: { last: number; moment: Moment | null };
 }
 
-/** The targets of one moment. */
 interface Moment {
   readonly number: number;
   readonly reader: WorkReader;

@@ -97,7 +97,6 @@ export function checkClaim(
   return leaseHeld(claim.owner, claim.expires_at, `the unit ${unitIdText(unitId)}`, advice);
 }
 
-/** The advice to the caller of a refused update. */
 const UPDATE_ADVICE = 'wait, or send force';
 
 function leaseHeld(owner: unknown, until: unknown, what: string, advice = UPDATE_ADVICE): UpdateRefusal {

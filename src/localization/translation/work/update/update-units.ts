@@ -30,7 +30,6 @@ export interface NamedSource extends NamedUnit {
   readonly sourceDigest: Uint8Array;
 }
 
-/** Most errors that a refusal lists. */
 const MAX_ERRORS = 100;
 
 /** The task of an id that reports show. */
