@@ -7,8 +7,8 @@ import {
   type MaskedText,
 } from '../../../domain/translation/placeholder-mask.ts';
 import type { RowFailure } from './ask-until-settled.ts';
-import { ProviderTrouble } from './provider-failure.ts';
-import { memberOf, parsedOrTrouble } from './provider-http.ts';
+import { ProviderError } from './provider-failure.ts';
+import { memberOf, parsedOrError } from './provider-http.ts';
 import type { UnitToTranslate } from './provider.ts';
 
 /** Characters of the source that a row repeats, so that swapped rows are noticed. */
@@ -57,7 +57,7 @@ export function rowsSchema(
  * Reads the text of a model's answer: a JSON object, or a text with one inside.
  *
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
  */
 export function readAnswerRows(
   content: string,
@@ -87,14 +87,14 @@ export interface EchoedLine {
  *
  * @param readRow reads the rest of a row that repeats the beginning of its text
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
  */
 export function readRows<Line extends EchoedLine, Value>(
   content: string,
   lines: readonly Line[],
   readRow: (row: unknown, line: Line) => Result<Value, RowFailure>,
 ): Map<string, Result<Value, RowFailure>> {
-  const answer = parsedOrTrouble(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
+  const answer = parsedOrError(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
   const rows = new Map<string, Result<Value, RowFailure>>();
   for (const line of lines) {
     const row = memberOf(answer, line.id);
@@ -134,7 +134,7 @@ function comparable(text: string): string {
 function objectIn(content: string): string {
   const [start, end] = [content.indexOf('{'), content.lastIndexOf('}')];
   if (start === -1 || end < start) {
-    throw new ProviderTrouble('answer_malformed', 'the answer has no JSON object');
+    throw new ProviderError('answer_malformed', 'the answer has no JSON object');
   }
   return content.slice(start, end + 1);
 }

@@ -9,7 +9,7 @@ import {
 } from './ask-until-settled.ts';
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
+import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
 import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
 import { NO_USAGE, type Usage } from './spending.ts';
 
@@ -65,13 +65,13 @@ export async function createFixtureProvider(
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
   const providerRunId = `fixture:${blake3}`;
 
-  /** Plays the failures of units. @throws ProviderTrouble */
+  /** Plays the failures of units. @throws ProviderError */
   const play = (units: readonly Text[]): void => {
     for (const { unitId, sourceText } of units) {
       const script = scripts.byUnit.get(unitId) ?? scripts.bySource.get(sourceText);
       if (script === undefined || script.left === 0) continue;
       script.left -= 1;
-      throw new ProviderTrouble(script.code, `the fixture plays the failure ${script.code}`);
+      throw new ProviderError(script.code, `the fixture plays the failure ${script.code}`);
     }
   };
   /** Answers a request from the items. */

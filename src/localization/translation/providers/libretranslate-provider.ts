@@ -3,10 +3,10 @@ import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
 import { maskUnits, restoredRow } from './answer-rows.ts';
 import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import {
   memberOf,
-  parsedOrTrouble,
+  parsedOrError,
   postToProvider,
   rejected,
   type ProviderHttpOptions,
@@ -46,15 +46,15 @@ export function createLibreTranslateProvider(
       signal: request.signal,
     });
     if (answer.status === 413) {
-      throw new ProviderTrouble('request_too_large', 'the provider answered with status 413');
+      throw new ProviderError('request_too_large', 'the provider answered with status 413');
     }
     if (answer.status >= 300) throw rejected(answer, secrets);
     const texts = memberOf(
-      parsedOrTrouble(() => parseJsonAnswer(answer)),
+      parsedOrError(() => parseJsonAnswer(answer)),
       'translatedText',
     );
     if (Array.isArray(texts) && texts.length === masked.length) return texts;
-    throw new ProviderTrouble('answer_malformed', 'the answer does not have one text for each source');
+    throw new ProviderError('answer_malformed', 'the answer does not have one text for each source');
   };
 
   const ask = async (

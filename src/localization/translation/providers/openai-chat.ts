@@ -2,10 +2,10 @@ import { parseJsonAnswer, type BoundedAnswer } from '../../../platform/http/http
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import type { Prompt } from './prompt.ts';
 import { ANSWER_FORMATS, type ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import {
   memberOf,
-  parsedOrTrouble,
+  parsedOrError,
   postToProvider,
   rejected,
   type ProviderHttpOptions,
@@ -53,7 +53,7 @@ export interface OpenAiChat {
    * Asks one question within the caps of its run.
    *
    * @param count is given what the request used
-   * @throws ProviderTrouble; the reason of the signal
+   * @throws ProviderError; the reason of the signal
    */
   ask(question: ChatQuestion, run: ChatRun, count: (usage: Usage) => void): Promise<ChatAnswer>;
 }
@@ -88,7 +88,7 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
         return answer;
       }
       if (isTooLarge(answer)) {
-        throw new ProviderTrouble('request_too_large', `the provider answered with status ${answer.status}`);
+        throw new ProviderError('request_too_large', `the provider answered with status ${answer.status}`);
       }
       if (index + 1 >= ANSWER_FORMATS.length) throw rejected(answer, secrets);
     }
@@ -154,7 +154,7 @@ interface Completion {
 
 /** Reads a chat completion. A server that reports no usage is charged with the estimate. */
 function readCompletion(answer: BoundedAnswer, estimate: RequestEstimate): Completion {
-  const body = parsedOrTrouble(() => parseJsonAnswer(answer));
+  const body = parsedOrError(() => parseJsonAnswer(answer));
   const choices = memberOf(body, 'choices');
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const usage = memberOf(body, 'usage');
@@ -174,23 +174,23 @@ function readCompletion(answer: BoundedAnswer, estimate: RequestEstimate): Compl
   };
 }
 
-/** The text of a message. Throws ProviderTrouble when the model refused, was cut off or said nothing. */
+/** The text of a message. Throws ProviderError when the model refused, was cut off or said nothing. */
 function contentOf(message: unknown, finish: unknown, mask: (text: string) => string): string {
   const [content, refusal] = [memberOf(message, 'content'), memberOf(message, 'refusal')];
   if (typeof refusal === 'string' && refusal !== '') {
     const shown = mask(refusal)
       .replaceAll(/\p{Cc}+/gu, ' ')
       .slice(0, REFUSAL_CHARACTERS);
-    throw new ProviderTrouble('answer_refused', `the model refused: ${shown}`);
+    throw new ProviderError('answer_refused', `the model refused: ${shown}`);
   }
   if (finish === 'content_filter') {
-    throw new ProviderTrouble('answer_refused', 'the filter of the provider stopped the answer');
+    throw new ProviderError('answer_refused', 'the filter of the provider stopped the answer');
   }
   if (finish === 'length') {
-    throw new ProviderTrouble('answer_cut', 'the answer reached its longest length before it was complete');
+    throw new ProviderError('answer_cut', 'the answer reached its longest length before it was complete');
   }
   if (typeof content !== 'string' || content === '') {
-    throw new ProviderTrouble('answer_malformed', 'the answer has no text');
+    throw new ProviderError('answer_malformed', 'the answer has no text');
   }
   return content;
 }

@@ -8,7 +8,7 @@ import { JSON_MEDIA_TYPE } from '../../../contract/json/media-types.ts';
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** The dependencies of every provider. */
@@ -47,7 +47,7 @@ const SHOWN_CHARACTERS = 200;
  * Sends a request at the rate of the provider, and again while the provider is busy or in trouble. The configuration must have a URL.
  *
  * @returns an answer with status 200 to 299, 400, 413 or 422
- * @throws ProviderTrouble for everything else; the reason of the signal
+ * @throws ProviderError for everything else; the reason of the signal
  */
 export async function postToProvider(
   options: ProviderHttpOptions,
@@ -59,7 +59,7 @@ export async function postToProvider(
     try {
       return await sendOnce(options, call);
     } catch (error) {
-      if (!(error instanceof ProviderTrouble)) throw error;
+      if (!(error instanceof ProviderError)) throw error;
       const { code, retryAfterMs } = error;
       const wait = backoffMs(attempt, BACKOFF, random(), retryAfterMs);
       if (code === 'provider_throttled') rateLimit.throttled(wait);
@@ -87,14 +87,14 @@ async function sendOnce(options: ProviderHttpOptions, call: ProviderCall): Promi
       signal: call.signal,
     })
     .catch((error: unknown) => {
-      throw error instanceof HttpFailure ? troubleOfTransport(error) : error;
+      throw error instanceof HttpFailure ? errorOfTransport(error) : error;
     });
   const { status } = answer;
   if ((status >= 200 && status < 300) || FOR_THE_CALLER.has(status)) {
     rateLimit.succeeded();
     return answer;
   }
-  throw troubleOfStatus(answer, secrets, clock.now());
+  throw errorOfStatus(answer, secrets, clock.now());
 }
 
 async function readKey({ config, secrets }: ProviderHttpOptions): Promise<string | null> {
@@ -105,7 +105,7 @@ async function readKey({ config, secrets }: ProviderHttpOptions): Promise<string
     return key;
   } catch (error) {
     if (!(error instanceof TokenFileError)) throw error;
-    throw new ProviderTrouble('provider_credentials', error.message, { cause: error });
+    throw new ProviderError('provider_credentials', error.message, { cause: error });
   }
 }
 
@@ -116,28 +116,27 @@ const SENT_AGAIN: ReadonlySet<string> = new Set([
   'provider_error',
 ]);
 
-function troubleOfTransport(cause: HttpFailure): ProviderTrouble {
+function errorOfTransport(cause: HttpFailure): ProviderError {
   const { code, message } = cause;
-  if (code === 'timeout') return new ProviderTrouble('provider_timeout', message, { cause });
-  if (code === 'unreachable') return new ProviderTrouble('provider_unreachable', message, { cause });
-  if (code === 'answer_too_large') return new ProviderTrouble('answer_too_large', message, { cause });
-  return new ProviderTrouble('answer_malformed', message, { cause });
+  if (code === 'timeout') return new ProviderError('provider_timeout', message, { cause });
+  if (code === 'unreachable') return new ProviderError('provider_unreachable', message, { cause });
+  if (code === 'answer_too_large') return new ProviderError('answer_too_large', message, { cause });
+  return new ProviderError('answer_malformed', message, { cause });
 }
 
-function troubleOfStatus(answer: BoundedAnswer, secrets: SecretMask, now: number): ProviderTrouble {
+function errorOfStatus(answer: BoundedAnswer, secrets: SecretMask, now: number): ProviderError {
   const { status } = answer;
   const retryAfterMs = parseRetryAfter(answer.retryAfter ?? null, now);
   const message = `the provider answered with status ${status}${explanationOf(answer, secrets)}`;
-  if (status === 429) return new ProviderTrouble('provider_throttled', message, { retryAfterMs });
-  if (status === 408 || status >= 500)
-    return new ProviderTrouble('provider_error', message, { retryAfterMs });
+  if (status === 429) return new ProviderError('provider_throttled', message, { retryAfterMs });
+  if (status === 408 || status >= 500) return new ProviderError('provider_error', message, { retryAfterMs });
   return rejected(answer, secrets);
 }
 
 /** The failure that the provider does not accept requests like this one. */
-export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderTrouble {
+export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderError {
   const { status } = answer;
-  return new ProviderTrouble(
+  return new ProviderError(
     'provider_rejected',
     `the provider answered with status ${status}${explanationOf(answer, secrets)}; ` +
       'check url, model and tokenFile of the provider',
@@ -178,12 +177,12 @@ export function memberOf(value: unknown, name: string): unknown {
  * Parses the body of an answer.
  *
  * @param parse throws when the body is not JSON
- * @throws ProviderTrouble `answer_malformed`
+ * @throws ProviderError `answer_malformed`
  */
-export function parsedOrTrouble(parse: () => unknown): unknown {
+export function parsedOrError(parse: () => unknown): unknown {
   try {
     return parse();
   } catch (cause) {
-    throw new ProviderTrouble('answer_malformed', messageOf(cause), { cause });
+    throw new ProviderError('answer_malformed', messageOf(cause), { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
+import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
 
 /** The tokens, characters and money of requests. */
 export interface Usage {
@@ -51,7 +51,7 @@ export interface Spending {
    * Takes room for a request with its longest answer, so that the caps hold with any number of concurrent requests, as long as
    * the estimate of the prompt is not too low.
    *
-   * @throws ProviderTrouble `cap_reached` when the estimated request does not fit
+   * @throws ProviderError `cap_reached` when the estimated request does not fit
    */
   reserve(estimate: RequestEstimate, prices: Prices): Reservation;
   /** Everything that was settled. */
@@ -118,7 +118,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
     reserve: (estimate, prices) => {
       const longestAnswer = room(estimate, prices);
       if (longestAnswer < estimate.answerTokens) {
-        throw new ProviderTrouble('cap_reached', describeCaps(maxTokens, maxCost));
+        throw new ProviderError('cap_reached', describeCaps(maxTokens, maxCost));
       }
       const held = priced({ ...estimate, answerTokens: longestAnswer }, prices);
       const tokens = held.promptTokens + held.answerTokens;
@@ -161,7 +161,7 @@ const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
  *
  * @param count is given what the request used
  * @param send gets the longest answer that the caps allow, and a function that takes the real usage
- * @throws ProviderTrouble `cap_reached`; the errors of `send`
+ * @throws ProviderError `cap_reached`; the errors of `send`
  */
 export async function spend<Answer>(
   spending: Spending,
@@ -177,7 +177,7 @@ export async function spend<Answer>(
       used = real;
     });
   } catch (error) {
-    const isMaybeCharged = !(error instanceof ProviderTrouble) || MAYBE_CHARGED.has(error.code);
+    const isMaybeCharged = !(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code);
     used ??= isMaybeCharged ? priced(estimate, prices) : { ...NO_USAGE, requests: 1 };
     throw error;
   } finally {

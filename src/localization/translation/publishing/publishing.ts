@@ -100,9 +100,9 @@ const BATCH = 200;
 /** Creates the port. */
 export function createPublishing(ports: PublishingPorts): Publishing {
   const { thread } = ports;
-  const guarded = async <T>(signal: AbortSignal | null, run: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> => {
     try {
-      return await run();
+      return await work;
     } catch (error) {
       signal?.throwIfAborted();
       throw judgingTaskError(error);
@@ -110,56 +110,41 @@ export function createPublishing(ports: PublishingPorts): Publishing {
   };
   return {
     freeze: async (reviewId, context) => {
-      const moment = await guarded(
-        context.signal,
-        async () => await beginMoment(ports, reviewId === null, context),
-      );
+      const moment = await guarded(context.signal, beginMoment(ports, reviewId === null, context));
       return {
         read: async (query, signal) =>
-          await guarded(
-            signal,
-            async () => await thread.frozenTargets({ ...query, reviewId, moment }, { signal }),
-          ),
+          await guarded(signal, thread.frozenTargets({ ...query, reviewId, moment }, { signal })),
         containers: async (query, signal) =>
-          await guarded(
-            signal,
-            async () => await thread.frozenContainers({ ...query, reviewId, moment }, { signal }),
-          ),
+          await guarded(signal, thread.frozenContainers({ ...query, reviewId, moment }, { signal })),
         // When the thread has ended, so has the moment.
         close: async () => {
           await thread.endFreeze(moment).catch(() => undefined);
         },
       };
     },
-    openFile: async (file, context) =>
-      await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
-    isRecorded: async (id, signal) =>
-      await guarded(signal, async () => await thread.hasPublication(id, { signal })),
+    openFile: async (file, context) => await guarded(context.signal, openTargetFile(ports, file, context)),
+    isRecorded: async (id, signal) => await guarded(signal, thread.hasPublication(id, { signal })),
     hasSameContainers: async (publication, containers, signal) =>
-      await guarded(signal, async () => await hasSameContainers(thread, publication, containers, signal)),
+      await guarded(signal, hasSameContainers(thread, publication, containers, signal)),
     record: async (publication, texts, signal) => {
-      await guarded(signal, async () => {
-        await record(thread, publication, texts, signal);
-      });
+      await guarded(signal, record(thread, publication, texts, signal));
     },
     markPublished: async (localizedReleaseId) => {
-      await guarded(null, async () => {
-        let afterTask: number | null = -1;
-        while (afterTask !== null) {
-          afterTask = await thread.markPublished({ localizedReleaseId, afterTask });
-        }
-      });
+      await guarded(null, markAllPublished(thread, localizedReleaseId));
     },
-    compare: async (compared, signal) =>
-      await guarded(signal, async () => await compareTexts(thread, compared, signal)),
-    hold: async (taken) => await guarded(null, async () => await thread.holdDifferences(taken)),
-    countHolds: async (taken, signal) =>
-      await guarded(signal, async () => await thread.countDifferences(taken, { signal })),
+    compare: async (compared, signal) => await guarded(signal, compareTexts(thread, compared, signal)),
+    hold: async (taken) => await guarded(null, thread.holdDifferences(taken)),
+    countHolds: async (taken, signal) => await guarded(signal, thread.countDifferences(taken, { signal })),
   };
 }
 
+async function markAllPublished(thread: TranslationThread, localizedReleaseId: string | null): Promise<void> {
+  let afterTask: number | null = -1;
+  while (afterTask !== null) afterTask = await thread.markPublished({ localizedReleaseId, afterTask });
+}
+
 async function compareTexts(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   compared: ComparedPublications,
   signal: AbortSignal,
 ): Promise<PublicationDifferences | null> {
@@ -210,7 +195,7 @@ async function beginMoment(
 }
 
 async function hasSameContainers(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   publication: NewPublication,
   containers: readonly PublishedContainer[],
   signal: AbortSignal,
@@ -224,7 +209,7 @@ async function hasSameContainers(
 }
 
 async function record(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   publication: NewPublication,
   { containers, textsOf }: RecordedTexts,
   signal: AbortSignal,
