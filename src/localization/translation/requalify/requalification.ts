@@ -72,16 +72,7 @@ export function createRequalification({
     else if (isBehind || event.hasMoved) return isWaiting().then((waits) => waits || null);
     return null;
   };
-  /** Superseded records that the database has refused to queue: only they name the targets that are concerned. */
   const unqueued = new Set<string>();
-  const queueSuperseded = (recordIds: readonly string[]): void => {
-    for (const id of recordIds) unqueued.add(id);
-    while (unqueued.size > 0) {
-      const superseded = [...unqueued].slice(0, SUPERSEDED_MAX);
-      engine.submit({ ...callOf(REQUALIFY_JOB, { superseded }), dedupe: true });
-      for (const id of superseded) unqueued.delete(id);
-    }
-  };
   const failed = (error: unknown): void => {
     logger.warn({ err: error }, 'stored targets are not judged again yet');
   };
@@ -96,12 +87,14 @@ export function createRequalification({
   followJob(
     events,
     (event) => (event.kind === 'records_superseded' ? event.recordIds : null),
-    queueSuperseded,
+    (recordIds) => {
+      queueSuperseded(engine, unqueued, recordIds);
+    },
     failed,
   );
   const catchUp = async (): Promise<void> => {
     try {
-      queueSuperseded([]);
+      queueSuperseded(engine, unqueued, []);
       if (await isWaiting()) requested.request();
     } catch (error) {
       failed(error);
@@ -113,6 +106,20 @@ export function createRequalification({
     void catchUp();
   });
   return { job: requested.job, catchUp };
+}
+
+/**
+ * Queues the job for superseded records.
+ *
+ * @param unqueued those that the database has refused before, which are queued again: only they name the targets that are concerned
+ */
+function queueSuperseded(engine: TaskEngine, unqueued: Set<string>, recordIds: readonly string[]): void {
+  for (const id of recordIds) unqueued.add(id);
+  while (unqueued.size > 0) {
+    const superseded = [...unqueued].slice(0, SUPERSEDED_MAX);
+    engine.submit({ ...callOf(REQUALIFY_JOB, { superseded }), dedupe: true });
+    for (const id of superseded) unqueued.delete(id);
+  }
 }
 
 /**
