@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
 import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import type { RunSettings } from '../../../../src/localization/translation/worker/run-world.ts';
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
@@ -156,7 +157,7 @@ describe('a run of workers', () => {
 
   it('continues without a memory that cannot be used', async () => {
     const failing = () => Promise.reject(new Error('no such file'));
-    const memory = { lookUp: failing, soleTokens: failing, countUse: failing };
+    const memory = partOf<TranslationMemory>({ lookUp: failing, soleTokens: failing, countUse: failing });
     const world = openWorkerWorld({ 'a.json': texts(2) }, {}, { memory });
     expect(await world.run()).toMatchObject({ units: { translated: 2 } });
   });
