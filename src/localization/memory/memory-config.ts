@@ -18,5 +18,4 @@ export const memoryConfigurationSchema = z.strictObject({
     ),
 });
 
-/** The parsed `memory` section. */
 export type MemoryConfiguration = z.output<typeof memoryConfigurationSchema>;

@@ -15,6 +15,10 @@ export interface TranslationReportDependencies {
   readonly officialReleaseId: () => string | null;
   /** Which files a localized release has, and the lowest state of its translations. */
   readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
+}
+
+/** What the reports show of the localized channel. */
+export interface ReportedChannel {
   /** The part about localized releases. */
   readonly localizedStatus: () => Pick<
     ReportBodyOf<'translation.status'>,
@@ -25,14 +29,10 @@ export interface TranslationReportDependencies {
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
-export function createTranslationReports({
-  thread,
-  openConflicts,
-  officialReleaseId,
-  publishPolicy,
-  localizedStatus,
-  publishBlockers,
-}: TranslationReportDependencies): readonly DefinedReport[] {
+export function createTranslationReports(
+  { thread, openConflicts, officialReleaseId, publishPolicy }: TranslationReportDependencies,
+  { localizedStatus, publishBlockers }: ReportedChannel,
+): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;

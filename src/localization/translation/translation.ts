@@ -24,7 +24,11 @@ import { createRepetitions } from './repetitions/repetitions.ts';
 import { createTaskBuild } from './task-build.ts';
 import { createTranslationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
-import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import {
+  createTranslationReports,
+  type ReportedChannel,
+  type TranslationReportDependencies,
+} from './translation-reports.ts';
 import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview, type ReviewOptions } from './review/review.ts';
 import type { ReviewConfiguration } from './review/review-config.ts';
@@ -68,7 +72,8 @@ interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread
 /** The work on translations: tasks, targets, leases. */
 export interface Translation {
   readonly jobs: readonly Job[];
-  readonly reports: readonly DefinedReport[];
+  /** The reports, which also show the localized channel. */
+  reports(channel: ReportedChannel): readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
@@ -119,7 +124,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   const worker = createWorker(shared);
   return {
     jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
-    reports: createTranslationReports({ ...options, thread }),
+    reports: (channel) => createTranslationReports({ ...options, thread }, channel),
     actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
     checks: [
       ...createTranslationChecks({
