@@ -55,7 +55,7 @@ export async function storeInBatches<Item, Entry, Outcome extends string>(
 
 /** Reads entries page by page, and shows how many are done. @param read gives a page, and the place of the next one; `null` at the end */
 export async function* entriesInPages<Entry, Place>(
-  { progress }: TaskContext,
+  context: TaskContext,
   first: Place,
   read: (place: Place) => Promise<{ readonly entries: readonly Entry[]; readonly next: Place | null }>,
 ): AsyncGenerator<Entry> {
@@ -65,7 +65,7 @@ export async function* entriesInPages<Entry, Place>(
     const page: { readonly entries: readonly Entry[]; readonly next: Place | null } = await read(place);
     yield* page.entries;
     done += page.entries.length;
-    progress(done, null, 'entries', 'export');
+    context.progress(done, null, 'entries', 'export');
     place = page.next;
   }
 }

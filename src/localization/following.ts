@@ -13,7 +13,7 @@ export interface WorkOfKind {
 }
 
 /** The facts of a localized release that is to replace a stale one. */
-export interface FollowWork {
+interface FollowWork {
   /** The step that comes next; `null` when no release follows. */
   readonly awaits: Awaited | null;
   /** The jobs that bring what it waits for. */

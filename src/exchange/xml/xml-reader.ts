@@ -14,7 +14,7 @@ export interface XmlElement {
 }
 
 /** Hears of the parts of a document in their order. It may throw an {@link ExchangeFileError}. */
-export interface XmlVisitor {
+interface XmlVisitor {
   open(element: XmlElement): void;
   /** Text, also of CDATA sections, with its references resolved. One text can come in several parts. */
   text(text: string): void;

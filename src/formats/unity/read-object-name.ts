@@ -1,9 +1,14 @@
 import { FormatError, readableOr } from '../format-error.ts';
 import { READ_LIMITS, visitorOf, type ValueVisitor } from '../value-visitor.ts';
-import { builtinTypeTree, MONO_BEHAVIOUR_HEAD, MONO_SCRIPT_HEAD, type TypeTree } from './type-tree.ts';
+import {
+  CLASS_IDS,
+  builtinTypeTree,
+  MONO_BEHAVIOUR_HEAD,
+  MONO_SCRIPT_HEAD,
+  type TypeTree,
+} from './type-tree.ts';
 import { type CompiledType, compileTypeTree, ObjectCursor } from './compile-type-tree.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
-import { CLASS_IDS } from './serialized-types.ts';
 
 export interface ObjectName {
   /** `m_Name`; `null` where the class has none, or where the file has no type tree for it. */

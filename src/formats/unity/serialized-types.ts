@@ -1,7 +1,7 @@
 import { readableOr, FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import type { MetadataCursor } from './metadata-cursor.ts';
-import { type TypeTree, ALIGN_FLAG, type FlatTypeTreeNode, nestTypeTree } from './type-tree.ts';
+import { type TypeTree, ALIGN_FLAG, CLASS_IDS, type FlatTypeTreeNode, nestTypeTree } from './type-tree.ts';
 import { UNITY_COMMON_STRINGS } from './common-strings.ts';
 
 export interface SerializedType {
@@ -11,9 +11,6 @@ export interface SerializedType {
   /** `null` where the file was built without type trees. */
   readonly tree: TypeTree | null;
 }
-
-/** The class ids that this reader knows. */
-export const CLASS_IDS = { textAsset: 49, monoBehaviour: 114, monoScript: 115 } as const;
 
 const TYPE_HASH_BYTES = 16;
 /** The first version with types that only managed references use. */

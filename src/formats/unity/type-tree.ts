@@ -1,5 +1,3 @@
-import { CLASS_IDS } from './serialized-types.ts';
-
 /** A field of a type tree: how the bytes of an object are divided. */
 export interface TypeTree {
   /** The name of the type in C++ or C#, such as `string`, `SInt64`, `vector` or `PPtr<MonoScript>`. */
@@ -11,6 +9,9 @@ export interface TypeTree {
   readonly aligned: boolean;
   readonly children: readonly TypeTree[];
 }
+
+/** The class ids that this reader knows. */
+export const CLASS_IDS = { textAsset: 49, monoBehaviour: 114, monoScript: 115 } as const;
 
 /** The bit of a node's meta flags that means {@link TypeTree.aligned}. */
 export const ALIGN_FLAG = 0x4000;

@@ -1,10 +1,9 @@
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
-import { builtinTypeTree, type TypeTree } from './type-tree.ts';
+import { CLASS_IDS, builtinTypeTree, type TypeTree } from './type-tree.ts';
 import { type CompiledType, compileTypeTree, ObjectCursor } from './compile-type-tree.ts';
 import { readObjectName } from './read-object-name.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
-import { CLASS_IDS } from './serialized-types.ts';
 
 /**
  * Reports the fields of an object to a visitor. Positions of texts are bytes from the start of the object, with the

@@ -50,7 +50,7 @@ export interface Builders {
 }
 
 /** The objects of patched containers by patch key. Equal keys have equal bytes, so an object in the store is used again. */
-export interface PatchedContainers {
+interface PatchedContainers {
   find(patchKey: Blake3Hex): Promise<KnownObject | null>;
   record(patchKey: Blake3Hex, object: KnownObject, nowSeconds: number): void;
   /** Forgets keys whose objects are no longer known. */

@@ -42,7 +42,7 @@ export interface ReleaseSource {
   kept(): readonly string[];
 }
 
-export interface ParseTaskDependencies {
+interface ParseTaskDependencies {
   readonly thread: CallerOf<ParseStore>;
   readonly releases: ReleaseSource;
   readonly configuration: () => ParseConfiguration;

@@ -158,8 +158,9 @@ class FreezeRun {
   }
 
   /** @returns the generation of the index; `null` when index or tasks are not those of the release */
-  async read({ signal, progress }: TaskContext): Promise<number | null> {
+  async read(context: TaskContext): Promise<number | null> {
     const { baseReleaseId: releaseId, policy, previousReleaseId = null } = this.#request;
+    const { signal } = context;
     const beginning = { from: { position: 0, ordinal: 0 }, limit: 0, maxCharacters: 0 };
     const index = await this.#parse.unitsAfter(beginning, signal);
     if (index.releaseId !== releaseId) return null;
@@ -171,7 +172,7 @@ class FreezeRun {
     if (steps === null) return null;
     for (const step of steps) {
       if (step.kind === 'read') {
-        const onPage = (): void => progress(this.#read, total, 'entries', 'freezing texts');
+        const onPage = (): void => context.progress(this.#read, total, 'entries', 'freezing texts');
         if (!(await this.#readUnits(release, step, onPage, signal))) return null;
       } else {
         this.#read += step.units;

@@ -137,7 +137,7 @@ function unknown(id: string): Result<never, MemoryRefusal> {
   return failure({ code: 'unknown_record', message: `there is no record ${id}` });
 }
 
-export interface Review {
+interface Review {
   readonly reviewer: string;
   /** The token of the caller, where it is known. */
   readonly tokenId?: string | null;

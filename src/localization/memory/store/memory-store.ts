@@ -79,19 +79,20 @@ export interface ImportOutcome {
 /** Imports records in one transaction, in their order. The same import again changes nothing. */
 type ImportRecords = (batch: ImportBatch) => readonly ImportOutcome[];
 
-function createMemoryImport(
-  database: Database,
-  { propose }: MemoryWriter,
-  { confirm }: MemoryChanges,
-): ImportRecords {
+function createMemoryImport(database: Database, writer: MemoryWriter, changes: MemoryChanges): ImportRecords {
   const confirmOne = (recordId: string, note: ReviewNote, wasAdded: boolean): ImportOutcome => {
-    const confirmed = confirm({ ...note, record_id: recordId, supersede_record_id: null, force: false });
+    const confirmed = changes.confirm({
+      ...note,
+      record_id: recordId,
+      supersede_record_id: null,
+      force: false,
+    });
     if (!confirmed.ok) return { outcome: 'conflict', message: confirmed.error.message };
     if (confirmed.value.changed) return { outcome: 'confirmed', message: null };
     return { outcome: wasAdded ? 'added' : 'unchanged', message: null };
   };
   const importAll = ({ records, note }: ImportBatch): ImportOutcome[] =>
-    propose(records, note.at, false).map((proposed, index): ImportOutcome => {
+    writer.propose(records, note.at, false).map((proposed, index): ImportOutcome => {
       if (proposed.outcome === 'refused') return { outcome: 'refused', message: proposed.reason };
       if (records[index]?.isTrusted === true) {
         return confirmOne(proposed.record_id, note, proposed.outcome === 'added');

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readableOr } from '../../../formats/format-error.ts';
 import { readObjectName, type ObjectName } from '../../../formats/unity/read-object-name.ts';
 import type { SerializedFile, SerializedObject } from '../../../formats/unity/serialized-file.ts';
-import { CLASS_IDS } from '../../../formats/unity/serialized-types.ts';
+import { CLASS_IDS } from '../../../formats/unity/type-tree.ts';
 import {
   objectLimits,
   readObjectBytes,

@@ -27,7 +27,7 @@ import {
 } from './index-release.ts';
 import { checkSpace, IndexHolder, type IndexReplacement } from './index-holder.ts';
 
-export interface IndexJob {
+interface IndexJob {
   /** Root of the snapshot volume. */
   readonly root: string;
   readonly releaseId: string;

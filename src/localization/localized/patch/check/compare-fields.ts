@@ -30,7 +30,7 @@ export interface View {
   readonly files: readonly SeenFile[];
 }
 
-export interface Views {
+interface Views {
   readonly before: View;
   readonly after: View;
 }
