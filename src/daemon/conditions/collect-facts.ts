@@ -21,13 +21,10 @@ import { isFollowing, isPublishing, readFollowWork } from '../../localization/fo
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
-  readonly releases: Pick<
-    ReleaseRepository,
-    'announcedOf' | 'current' | 'pointer' | 'damageOf' | 'damageCounts'
-  >;
-  readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
-  readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
-  readonly engine: Pick<TaskEngine, 'runningSince' | 'historyOf' | 'get'>;
+  readonly releases: ReleaseRepository;
+  readonly attempts: RepairAttempts;
+  readonly attestor: Attestor;
+  readonly engine: TaskEngine;
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
   /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
@@ -39,8 +36,8 @@ export interface FactSources {
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Whether a localized release follows the official one without a request. */
-  readonly automation: () => Pick<FollowState, 'state' | 'since' | 'awaits'>;
-  readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
+  readonly automation: () => FollowState;
+  readonly rollbacks: RollbackRecords;
   readonly repairsAutomatically: () => boolean;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: () => number;

@@ -16,7 +16,7 @@ interface MemoryActionDependencies {
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
-export function createMemoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
+export function memoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
   const { engine } = dependencies;
   return [
     defineAction(engine, 'translation-memory-confirm', {

@@ -25,6 +25,10 @@ export interface ReportOptions {
   readonly officialReleaseId: () => string | null;
   /** Which files a localized release has, and the lowest state of its translations. */
   readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
+}
+
+/** What the reports show of the localized channel. */
+export interface ReportedChannel {
   /** The part about localized releases. */
   readonly localizedStatus: () => Omit<StatusBody, 'coverage' | 'publish_blockers'>;
   /** The blockers of every publication, whatever the units are. */
@@ -34,9 +38,9 @@ export interface ReportOptions {
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
 export function translationReports(
   thread: TranslationThread,
-  options: ReportOptions,
+  { openConflicts, officialReleaseId, publishPolicy }: ReportOptions,
+  { localizedStatus, publishBlockers }: ReportedChannel,
 ): readonly DefinedReport[] {
-  const { openConflicts, officialReleaseId, publishPolicy, localizedStatus, publishBlockers } = options;
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;

@@ -24,7 +24,7 @@ import { createRepetitions } from './repetitions/repetitions.ts';
 import { createTaskBuild } from './task-build.ts';
 import { translationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
-import { translationReports, type ReportOptions } from './translation-reports.ts';
+import { translationReports, type ReportedChannel, type ReportOptions } from './translation-reports.ts';
 import { createPublishing, type Publishing } from './publishing/publishing.ts';
 import { createReview } from './review/review.ts';
 import type { TranslationConfiguration } from './translation-config.ts';
@@ -57,7 +57,8 @@ interface TranslationOptions extends ReportOptions {
 /** The work on translations: tasks, targets, leases. */
 export interface Translation {
   readonly jobs: readonly Job[];
-  readonly reports: readonly DefinedReport[];
+  /** The reports, which also show the localized channel. */
+  reports(channel: ReportedChannel): readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
@@ -108,7 +109,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   const worker = createWorker(shared);
   return {
     jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
-    reports: translationReports(thread, options),
+    reports: (channel) => translationReports(thread, options, channel),
     actions: [...worker.actions, updateAction(shared), ...review.actions],
     checks: [
       ...translationChecks({

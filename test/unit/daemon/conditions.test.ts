@@ -7,6 +7,7 @@ import {
   type WorkOfKind,
 } from '../../../src/localization/following.ts';
 import type { Awaited } from '../../../src/localization/localized/automation/follow-rules.ts';
+import type { TaskEngine } from '../../../src/engine/tasks/task-engine.ts';
 import type { KindHistory } from '../../../src/engine/tasks/task-reads.ts';
 import type { Task } from '../../../src/engine/tasks/task.ts';
 
@@ -372,10 +373,11 @@ describe('the following of a localized release', () => {
       nextRunAt: null,
       retriedCode: null,
     };
-    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>) => ({
-      runningSince: () => null,
-      historyOf: (kind: string) => ({ ...NOTHING, ...histories[kind] }),
-    });
+    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>) =>
+      ({
+        runningSince: () => null,
+        historyOf: (kind: string) => ({ ...NOTHING, ...histories[kind] }),
+      }) as unknown as TaskEngine;
     const published = (result: Task['result']) =>
       ({ status: 'succeeded', result, created_at: 101, finished_at: 102 }) as Task;
 

@@ -8,7 +8,7 @@ import { byName } from '../../../src/daemon/api/by-name.ts';
 import { callerOf, checkScopes } from '../../../src/engine/caller.ts';
 import { createDaemonActions } from '../../../src/daemon/api/daemon-actions.ts';
 import { defineAction } from '../../../src/engine/define-action.ts';
-import { MEMORY_IMPORT_JOB } from '../../../src/localization/memory/memory-exchange-jobs.ts';
+import { MEMORY_IMPORT_JOB } from '../../../src/localization/memory/memory-jobs.ts';
 import { TEXT_DIFFERENCES_JOB } from '../../../src/localization/parse/parse-jobs.ts';
 import { REPAIR_JOB, SYNC_JOB, VERIFY_JOB } from '../../../src/releases/jobs/release-jobs.ts';
 import { callOf, implementJob } from '../../../src/engine/tasks/job.ts';

@@ -59,7 +59,6 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalog
   return await new Rewrite(job).run();
 }
 
-/** A catalog whose bytes changed. */
 interface NewContent {
   readonly place: PartPlace;
   readonly file: ReleaseFile;

@@ -159,12 +159,10 @@ function openContainer(path: string): OpenFile {
   throw placedError(new FormatError('file_unreadable', `it is ${NOT_A_FILE}`), null);
 }
 
-interface Output {
+function createOutput(path: string): {
   write(chunk: Uint8Array): void;
   close(): void;
-}
-
-function createOutput(path: string): Output {
+} {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const descriptor = attempt(() => openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600));
   return {

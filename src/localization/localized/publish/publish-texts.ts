@@ -5,7 +5,6 @@ import { messageOf } from '../../../platform/errors.ts';
 import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
 import { hit, type LocalizedChannel } from '../channel.ts';
 import {
-  blockedFields,
   blockersOf,
   requirePublishable,
   type FrozenRelease,
@@ -164,7 +163,7 @@ function dryRunOf(base: BaseRow, frozen: FrozenRelease, blockers: TaskResult['bl
     base_release_id: base.release_id,
     ...coverageFields(frozen.counts),
     blockers,
-    blocked_units: frozen.blocked.map(blockedFields),
+    blocked_units: frozen.blocked,
     containers: frozen.containers.length,
     files: frozen.containers
       .slice(0, FILES_MAX)

@@ -73,7 +73,6 @@ export async function storeObject(
   return object;
 }
 
-/** Hashes a file for the store. */
 export async function hashFile(pool: HashPool, path: string, signal: AbortSignal): Promise<FileDigests> {
   const file = await open(path, OPEN_REGULAR);
   try {

@@ -1,6 +1,6 @@
 import { readBoundedFile } from '../../../platform/files/files.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import { createRowScanner } from '../../../formats/csv/csv-rows.ts';
+import { createRowScanner } from '../../../formats/csv/read-csv.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import type { Character } from './provider.ts';
 

@@ -5,7 +5,7 @@ import { writeEntries } from '../../../exchange/file-codec.ts';
 import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
-import { createDestinationGlob } from '../../parse/index/read/unit-filter.ts';
+import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
 import { unitIdText } from '../../unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
@@ -109,7 +109,7 @@ async function* recordsOf(
   { releaseId, generation }: BuiltFor,
 ): AsyncGenerator<UnitRecord> {
   const states = new Set(args.states.split(','));
-  const isIncluded = createDestinationGlob(args.include);
+  const isIncluded = destinationGlob(args.include);
   let from: UnitPlace | null = { position: 0, ordinal: 0 };
   let read = 0;
   while (from !== null) {
