@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
@@ -27,6 +27,7 @@ import {
 import { findWrongDirectories } from './volume/store-directories.ts';
 import type { StoreRoot } from './volume/store-root.ts';
 import * as sweeper from './volume/store-sweeper.ts';
+import { rm } from '../platform/files/file-changes.ts';
 
 /**
  * The only way to change a snapshot volume. A file is written before the files that refer to it: objects, their

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../platform/process/clock.ts';
 import { loadTaskRules } from '../parse/parse-task.ts';
@@ -8,6 +7,7 @@ import { createCatalogRewriter, type SearchMemory } from './catalogs/catalog-rew
 import type { Builders } from './channel.ts';
 import { createContainerPatcher } from './patch/container-patcher.ts';
 import { WORK_FOLDER } from './publish/publish-texts.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -1,9 +1,10 @@
 import { realpathSync, statSync } from 'node:fs';
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isRelativePath } from '../../contract/actions/control-rules.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { errorCode } from './error-code.ts';
+import { mkdir } from './file-changes.ts';
 
 /**
  * Finds a file that a caller names, below a configured root.

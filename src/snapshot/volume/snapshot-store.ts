@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   isStoreFormatDamaged,
@@ -13,6 +13,7 @@ import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platfor
 import { errorCode } from '../../platform/files/error-code.ts';
 import { formatPath, STORE_DIRECTORIES } from './layout.ts';
 import { makeStoreDirectories, setAside } from './store-directories.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 /** The volume is not a snapshot store that this program can use. */
 export class StoreFormatError extends Error {

@@ -1,10 +1,11 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlake3Hex, type Blake3Hex } from '../../domain/release/digest.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 export interface SweepResult {
   /** Objects, or manifests; a block list is not counted beside its object. */

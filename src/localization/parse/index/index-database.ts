@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { DatabaseDamagedError, ForeignDatabaseError } from '../../../engine/database/database-error.ts';
 import { keepAside } from '../../../engine/database/keep-aside.ts';
 import { openSqliteDatabase, type Database } from '../../../engine/database/sqlite-database.ts';
@@ -25,6 +24,7 @@ import {
 } from '../../../engine/database/column-rules.ts';
 import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from '../container/parsed-container.ts';
 import { TEXT_BYTES } from './carry/unit-columns.ts';
+import { rmSync } from '../../../platform/files/file-changes.ts';
 
 const UNIT_ID = bytes(UNIT_ID_BYTES);
 const DIGEST_BYTES = bytes(32);

@@ -1,4 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
@@ -14,6 +13,7 @@ import { type ParsePrinter, addOutcome, emptyTotals, type ParseTotals } from './
 import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
 import { readRulesFile, type RulesFile } from './read-rules-file.ts';
 import { textPrinter } from './text-printer.ts';
+import { mkdtemp, rm } from '../../../platform/files/file-changes.ts';
 
 interface ParseOutput {
   write(text: string, done?: (error?: Error | null) => void): unknown;

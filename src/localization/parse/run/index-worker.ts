@@ -1,4 +1,3 @@
-import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SnapshotId } from '../../../domain/release/digest.ts';
 import { systemClock } from '../../../platform/process/clock.ts';
@@ -25,6 +24,7 @@ import {
   takeSteps,
 } from './index-release.ts';
 import { createSpaceCheck, IndexHolder, type IndexReplacement } from './index-holder.ts';
+import { mkdirSync, rmSync } from '../../../platform/files/file-changes.ts';
 
 /** A release to index. */
 export interface IndexJob {
