@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
 import { manifestDigestOf, type Blake3Hex, type SnapshotId } from '../domain/release/digest.ts';
@@ -8,7 +7,6 @@ import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.t
 import type { ReleaseId } from '../domain/release/release-id.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
-import { fsyncDirectory } from '../platform/files/files.ts';
 import { writeProbe } from '../platform/files/write-probe.ts';
 import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
@@ -76,7 +74,7 @@ export interface SnapshotWriter extends StagingDirectories {
     header: ManifestHeader,
     entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
   ): Promise<WrittenManifest>;
-  /** Removes a manifest durably; does nothing when there is none. */
+  /** Removes a manifest; does nothing when there is none. After a power failure it may be there again, and is swept. */
   removeManifest(snapshotId: SnapshotId): Promise<void>;
   /** Writes a record durably. Throws ReleaseRecordError when another one of this name is there. */
   writeReleaseRecord(record: ReleaseRecord): Promise<void>;
@@ -171,7 +169,6 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
       await named(() => rm(manifestPath(volume.folder, digest), { force: true, recursive: true }));
-      await inStore(() => fsyncDirectory(join(volume.folder, 'manifests')));
     },
     writeReleaseRecord: (record) =>
       inOwnDirectories(() => records.writeReleaseRecord(volume.folder, record, steps)),

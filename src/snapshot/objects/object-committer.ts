@@ -153,10 +153,8 @@ export class ObjectCommitter {
     const aside = join(quarantineDirectory(this.#root), `${blake3}.${taskId}`);
     const moved = await renameIfThere(objectPath(this.#root, blake3), aside);
     const movedList = await renameIfThere(blockListPath(this.#root, blake3), `${aside}.blocks`);
-    if (moved || movedList) {
-      this.#touched.add(directory);
-      this.#touched.add(quarantineDirectory(this.#root));
-    }
+    // Only people read the quarantine, so a power failure may empty it.
+    if (moved || movedList) this.#touched.add(directory);
     return moved;
   }
 

@@ -80,7 +80,8 @@ export async function openStore(root: string, newStoreId: () => string): Promise
       await rm(join(root, directory, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
-  for (const directory of ['attest', 'releases', '.']) await fsyncDirectory(join(root, directory));
+  // The names in `attest` become durable with the next attestation.
+  for (const directory of ['releases', '.']) await fsyncDirectory(join(root, directory));
   return format;
 }
 
@@ -93,7 +94,7 @@ export async function openStore(root: string, newStoreId: () => string): Promise
 export async function restoreStoreDirectories(root: string): Promise<void> {
   await readStoreFormat(root);
   await makeStoreDirectories(root);
-  for (const path of ['attest', 'releases', '.']) await fsyncDirectory(join(root, path));
+  for (const path of ['releases', '.']) await fsyncDirectory(join(root, path));
 }
 
 /**
