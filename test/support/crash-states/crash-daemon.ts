@@ -25,8 +25,9 @@ import type { ScriptedUpstream } from '../scripted-upstream.ts';
 /** Where a daemon has its database, relative to the folder of the test. */
 export const MAIN_DATABASE = 'host/data/main.db';
 
-/** Where it has its data and the snapshot volume. Folders of different parents, as nothing else makes their names durable. */
+/** Where two daemons have their data, and the snapshot volume. Folders of different parents, as nothing else makes their names durable. */
 export const DATA_FOLDER = 'host/data';
+export const OTHER_DATA_FOLDER = 'other-host/data';
 export const VOLUME = 'disk/volume';
 
 const pair = generateKeyPairSync('ed25519');
@@ -41,6 +42,10 @@ export interface CrashDaemonOptions {
   readonly folder: string;
   readonly clock: FakeClock;
   readonly upstream: ScriptedUpstream;
+  /** Relative to the folder of the test; that of the first daemon by default. */
+  readonly data?: string;
+  /** Whether the start may wait until the lease of another daemon has ended. */
+  readonly mayWait?: boolean;
   /** Called after each commit of the database, with its whole content. */
   readonly onCommit?: (image: Buffer, isDurable: boolean) => void;
   /** Called when a task is accepted. */
@@ -65,7 +70,7 @@ let boots = 0;
  * @throws what the start throws; Error when it has to wait
  */
 export async function startCrashDaemon(options: CrashDaemonOptions): Promise<CrashDaemon> {
-  const { folder, clock, upstream, onCommit } = options;
+  const { folder, clock, upstream, data = DATA_FOLDER, mayWait = false, onCommit } = options;
   const errors: string[] = [];
   const logger = Object.assign(createSilentLogger(), {
     error: (...given: unknown[]) => {
@@ -78,7 +83,7 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
   const root = join(folder, VOLUME);
   const stopping = new AbortController();
   const shared = {
-    configuration: { data: { dir: join(folder, DATA_FOLDER) }, snapshot: { root, adopt: false } },
+    configuration: { data: { dir: join(folder, data) }, snapshot: { root, adopt: false } },
     options: {
       clock,
       logger,
@@ -97,7 +102,8 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
     signal: stopping.signal,
     onWait: (reason) => {
       // The lease is not durable: after a power failure it may be nobody's for some seconds, but never that of another daemon.
-      if (reason.startsWith('an unknown daemon has the lease')) void clock.advance(2 * LEASE_TAKEOVER_MS);
+      if (mayWait || reason.startsWith('an unknown daemon has the lease'))
+        void clock.advance(2 * LEASE_TAKEOVER_MS);
       else stopping.abort(new Error(`the start waits: ${reason}`));
     },
   };

@@ -19,6 +19,7 @@ type Call = (...given: never[]) => unknown;
 /** The names of the temporary files and of the objects differ between two runs, those of their syncs must not. */
 const VARYING: ReadonlyArray<readonly [RegExp, string]> = [
   [/\.?([^/]*)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/, '$1'],
+  [/^other-host/, 'host'],
   [/[0-9a-f]{62,64}/g, '<digest>'],
   [/objects\/[0-9a-f]{2}(?=\/|$)/g, 'objects/<xx>'],
   [/tmp\/(?:[0-9A-Z]{26}|sync-[0-9a-f]+)/g, 'tmp/<task>'],
@@ -67,7 +68,6 @@ export function recordedChanges(real: FileChanges): FileChanges {
   const look = (active: Recording<unknown>, [path]: readonly string[]): void => active.look(String(path));
   const moved = (active: Recording<unknown>, [from, to]: readonly string[]): void =>
     active.move(String(from), String(to));
-  const removed = (active: Recording<unknown>, [path]: readonly string[]): void => active.look(String(path));
   return {
     ...real,
     ...Object.fromEntries([
@@ -77,8 +77,8 @@ export function recordedChanges(real: FileChanges): FileChanges {
       around('writeFileSync', look),
       around('rename', moved),
       around('renameSync', moved),
-      around('rm', removed),
-      around('rmSync', removed),
+      around('rm', look),
+      around('rmSync', look),
       around('copyFile', (active, [, target]) => active.look(String(target))),
       around('linkSync', (active, [, target]) => active.look(String(target))),
       recorded('open', async (active, given) => {

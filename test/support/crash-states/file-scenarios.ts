@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { loadSigningKeys, loadTrustedKeys } from '../../../src/attestation/keys.ts';
@@ -8,6 +8,7 @@ import { listBackups } from '../../../src/daemon/backup/backup-list.ts';
 import { openCopyThread } from '../../../src/daemon/backup/copy-database.ts';
 import { restoreBackup } from '../../../src/daemon/backup/restore/restore-backup.ts';
 import { writeBackup } from '../../../src/daemon/backup/write-backup.ts';
+import { writeExport } from '../../../src/engine/exchange/write-export.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
 import { createHashPool } from '../../../src/platform/hashing/hash-pool.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -24,6 +25,7 @@ export async function recordFileScenarios(folder: string): Promise<ReadonlyArray
     await recordKeys(join(folder, 'keygen')),
     await recordBackup(join(folder, 'backup')),
     await recordRestore(join(folder, 'restore')),
+    await recordExport(join(folder, 'export')),
   ];
 }
 
@@ -184,6 +186,28 @@ async function recordRestore(folder: string): Promise<Scenario<Done>> {
         throw new Error('the database that was replaced is lost');
       }
       await restore(state);
+    },
+  );
+}
+
+async function recordExport(folder: string): Promise<Scenario<Done>> {
+  await mkdir(folder);
+  const parts = ['first line\n', 'second line\n'];
+  const write = async (base: string): Promise<void> => {
+    const all = (async function* each() {
+      yield* parts;
+    })();
+    await writeExport(join(base, 'exchange'), 'term/list.csv', all, new AbortController().signal);
+  };
+  return await recorded(
+    'a file for translators',
+    folder,
+    async () => await write(folder),
+    async (state, facts) => {
+      const text = await readFile(join(state, 'exchange/term/list.csv'), 'utf8').catch(() => null);
+      if (text === null && facts.length > 0) throw new Error('a file that was written is lost');
+      if (text !== null && text !== parts.join('')) throw new Error('a file is damaged');
+      await write(state);
     },
   );
 }

@@ -26,6 +26,7 @@ import { ScriptedUpstream } from '../scripted-upstream.ts';
 import { contentOf } from './crash-log.ts';
 import {
   DATA_FOLDER,
+  OTHER_DATA_FOLDER,
   MAIN_DATABASE,
   VOLUME,
   SIGNING_KEYS,
@@ -76,6 +77,8 @@ interface ReleaseScenario {
   readonly name: string;
   /** Before the record begins; without it, the folder is empty and the start itself is recorded. */
   readonly before?: (step: Step) => Promise<void>;
+  /** Whether another daemon takes the volume over before the record begins. The first one starts after the power failure. */
+  readonly isTakenOver?: boolean;
   readonly recorded: (step: Step, begin: (releaseId: string) => void) => Promise<void>;
 }
 
@@ -189,6 +192,15 @@ const SCENARIOS: readonly ReleaseScenario[] = [
       await run(step, 'repair');
     },
   },
+  {
+    name: 'a sync by a daemon that took the volume over',
+    before: async (step) => await sync(step, '1.0'),
+    isTakenOver: true,
+    recorded: async (step, begin) => {
+      begin('3.0');
+      await sync(step, '3.0');
+    },
+  },
 ];
 
 /** Records each of these scenarios. */
@@ -201,9 +213,11 @@ export async function recordReleaseScenarios(folder: string): Promise<ReadonlyAr
 }
 
 async function record(scenario: ReleaseScenario, folder: string): Promise<Scenario<ReleaseFact>> {
-  for (const path of [DATA_FOLDER, VOLUME]) await mkdir(dirname(join(folder, path)), { recursive: true });
+  for (const path of [DATA_FOLDER, OTHER_DATA_FOLDER, VOLUME])
+    await mkdir(dirname(join(folder, path)), { recursive: true });
   const clock = new FakeClock(Math.floor(Date.now() / 1000) * 1000);
   const upstream = new ScriptedUpstream();
+  const { isTakenOver = false } = scenario;
   let recording: Recording<ReleaseFact> | null = null;
   let image: Buffer | null = null;
   let daemon: CrashDaemon | null = null;
@@ -233,13 +247,17 @@ async function record(scenario: ReleaseScenario, folder: string): Promise<Scenar
     onAccepted: (taskId) => recording?.fact({ kind: 'accepted', taskId }),
   });
   daemon = started;
-  const step = { daemon, clock, upstream, folder };
   if (scenario.before !== undefined) {
-    await scenario.before(step);
+    await scenario.before({ daemon, clock, upstream, folder });
+    if (isTakenOver) await daemon.stop();
     recording = startRecording(folder, image);
   }
   note();
-  await scenario.recorded(step, (releaseId) => recording?.fact({ kind: 'begun', releaseId }));
+  if (isTakenOver) daemon = await startCrashDaemon({ folder, clock, upstream, data: OTHER_DATA_FOLDER });
+  note();
+  await scenario.recorded({ daemon, clock, upstream, folder }, (releaseId) =>
+    recording?.fact({ kind: 'begun', releaseId }),
+  );
   note();
   if (recording === null) throw new Error('nothing was recorded');
   const log = recording.stop();
@@ -252,7 +270,8 @@ async function record(scenario: ReleaseScenario, folder: string): Promise<Scenar
     log,
     database: MAIN_DATABASE,
     same: new Map([[`${DATA_FOLDER}/daemon.id`, { path: identity, id }]]),
-    check: async (state, facts, isThorough) => await check(state, facts, { at, upstream, isThorough }),
+    check: async (state, facts, isThorough) =>
+      await check(state, facts, { at, upstream, isThorough, isTakenOver }),
   };
 }
 
@@ -288,7 +307,13 @@ async function check(
     at,
     upstream: seen,
     isThorough,
-  }: { readonly at: number; readonly upstream: ScriptedUpstream; readonly isThorough: boolean },
+    isTakenOver,
+  }: {
+    readonly at: number;
+    readonly upstream: ScriptedUpstream;
+    readonly isThorough: boolean;
+    readonly isTakenOver: boolean;
+  },
 ): Promise<void> {
   const clock = new FakeClock(at + 5000);
   const upstream = new ScriptedUpstream();
@@ -296,10 +321,12 @@ async function check(
   upstream.files = seen.files;
   const expected = expectedAfter(facts);
   await checkHistory(folder, expected.newest);
-  const daemon = await startCrashDaemon({ folder, clock, upstream });
+  const daemon = await startCrashDaemon({ folder, clock, upstream, mayWait: isTakenOver });
   const { releases, errors } = daemon;
   const step = { daemon, clock, upstream, folder };
   try {
+    // What another daemon has published is attested after a full verification.
+    if (isTakenOver) await daemon.act('verify', { force: true });
     const statement = await checkAttested(folder, releases, clock, expected);
     for (const fact of facts) {
       if (fact.kind === 'accepted' && daemon.task(fact.taskId) === null)
