@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { keyIdOf, type SigningKey } from '../../../src/attestation/keys.ts';
 import { createClosers } from '../../../src/daemon/closers.ts';
 import { openDataFolder, type SharedParts, type Waiting } from '../../../src/daemon/open-data-folder.ts';
@@ -54,6 +55,10 @@ export interface CrashDaemonOptions {
 
 export interface CrashDaemon {
   readonly releases: Releases;
+  /** Begins with the tasks, also those that a power failure ended. */
+  work(): void;
+  /** Waits until no task is queued or runs. */
+  settle(): Promise<void>;
   /** Runs a control action and waits until its task has ended. */
   act(action: string, body?: Record<string, unknown>): Promise<Task>;
   task(taskId: string): Task | null;
@@ -185,7 +190,6 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
     closers.add('releases', async () => await releases.stop());
     closers.add('tasks', async () => await engine.stop(5000));
     engine.recover();
-    engine.start();
     await releases.start();
     return {
       releases,
@@ -201,6 +205,12 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
         });
       },
       errors,
+      work: () => {
+        engine.start();
+      },
+      settle: async () => {
+        while (engine.counts().queued + engine.counts().running > 0) await nextTurn();
+      },
       task: (taskId) => engine.get(taskId),
       stop: async () => await closers.closeAll(),
     };

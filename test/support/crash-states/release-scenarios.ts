@@ -247,13 +247,17 @@ async function record(scenario: ReleaseScenario, folder: string): Promise<Scenar
     onAccepted: (taskId) => recording?.fact({ kind: 'accepted', taskId }),
   });
   daemon = started;
+  daemon.work();
   if (scenario.before !== undefined) {
     await scenario.before({ daemon, clock, upstream, folder });
     if (isTakenOver) await daemon.stop();
     recording = startRecording(folder, image);
   }
   note();
-  if (isTakenOver) daemon = await startCrashDaemon({ folder, clock, upstream, data: OTHER_DATA_FOLDER });
+  if (isTakenOver) {
+    daemon = await startCrashDaemon({ folder, clock, upstream, data: OTHER_DATA_FOLDER });
+    daemon.work();
+  }
   note();
   await scenario.recorded({ daemon, clock, upstream, folder }, (releaseId) =>
     recording?.fact({ kind: 'begun', releaseId }),
@@ -321,23 +325,30 @@ async function check(
   upstream.files = seen.files;
   const expected = expectedAfter(facts);
   await checkHistory(folder, expected.newest);
+  if (!expected.mayBeDamaged) await checkRecords(join(folder, VOLUME));
   const daemon = await startCrashDaemon({ folder, clock, upstream, mayWait: isTakenOver });
   const { releases, errors } = daemon;
   const step = { daemon, clock, upstream, folder };
   try {
     // What another daemon has published is attested after a full verification.
-    if (isTakenOver) await daemon.act('verify', { force: true });
+    if (isTakenOver) {
+      daemon.work();
+      await daemon.act('verify', { force: true });
+      await daemon.settle();
+    }
     const statement = await checkAttested(folder, releases, clock, expected);
     for (const fact of facts) {
       if (fact.kind === 'accepted' && daemon.task(fact.taskId) === null)
         throw new Error(`task ${fact.taskId} is lost`);
     }
+    daemon.work();
     if (statement?.official?.result === 'FAILED') await run(step, 'repair');
     else if (errors.length > 0) throw new Error(`the start finds damage: ${errors.join('; ')}`);
     if (!isThorough) return;
     await run(step, 'sync');
+    await daemon.settle();
     await checkAttested(folder, releases, clock, {
-      newest: statement?.version ?? 0,
+      newest: (statement?.version ?? 1) - 1,
       releases: new Set([upstream.releaseId]),
       mayBeDamaged: false,
     });
@@ -372,7 +383,8 @@ async function checkAttested(
   const attestation = statementOf(current.envelope);
   const { statement } = attestation;
   const { official, version } = statement;
-  if (version < newest) throw new Error(`version ${version} is attested after version ${newest}`);
+  // Not the same either: a version never names two statements.
+  if (version <= newest) throw new Error(`version ${version} is attested after version ${newest}`);
   if (!releases.has(official?.release_id ?? null)) {
     const right = [...releases].map((id) => id ?? 'none').join(' or ');
     throw new Error(`release ${official?.release_id ?? 'none'} is current instead of ${right}`);
@@ -437,7 +449,6 @@ async function checkServed(folder: string, attestation: VerifiedAttestation, now
       throw new Error(`${release.release_id}: entries are missing`);
     }
   }
-  await checkRecords(root);
   const evidence = {
     ...NO_EVIDENCE,
     volume: { ok: true as const, storeId: statement.store_id },
