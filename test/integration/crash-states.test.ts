@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
 import type * as threads from '../../src/platform/threads/thread.ts';
@@ -12,7 +13,11 @@ import {
 } from '../support/crash-states/explore.ts';
 import { recordFileScenarios } from '../support/crash-states/file-scenarios.ts';
 import { recordReleaseScenarios } from '../support/crash-states/release-scenarios.ts';
-import { memoryFolder } from '../support/memory-directory.ts';
+import {
+  MEMORY_DIRECTORY,
+  setup as makeMemoryDirectory,
+  teardown as removeMemoryDirectory,
+} from '../support/memory-directory.ts';
 
 vi.mock('../../src/platform/files/file-changes.ts', async (original) => {
   const { recordedChanges } = await import('../support/crash-states/crash-recorder.ts');
@@ -28,9 +33,11 @@ const SEED = 1;
 const STATES = campaignSize(2_000, 200_000);
 const MUTATION_ROUNDS = 12;
 
-const folder = await mkdtemp(join(memoryFolder(), 'slipway-crash-states-'));
+makeMemoryDirectory();
+const folder = await mkdtemp(join(MEMORY_DIRECTORY ?? tmpdir(), 'slipway-crash-states-'));
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
+  removeMemoryDirectory();
 });
 const scenarios: ReadonlyArray<Scenario<unknown>> = [
   ...(await recordReleaseScenarios(folder)),

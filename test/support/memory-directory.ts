@@ -1,5 +1,4 @@
 import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -10,11 +9,6 @@ const NEEDED_BYTES = 4 * 1024 ** 3;
 
 /** A directory in memory for the temporary files of this run; `null` where there is no room for one. */
 export const MEMORY_DIRECTORY = hasRoom() ? join(SHARED_MEMORY, `slipway-unit-${process.pid}`) : null;
-
-/** Where temporary files are in memory; the temporary folder of the system where there is no room for them. */
-export function memoryFolder(): string {
-  return hasRoom() ? SHARED_MEMORY : tmpdir();
-}
 
 /** Makes the directory, and removes those of runs that were killed. */
 export function setup(): void {
