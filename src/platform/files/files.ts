@@ -79,9 +79,10 @@ export async function makeDirectory(path: string): Promise<void> {
 
 /** Creates a directory and its parents where they are missing. The name of each new one is durable. Throws the file system error. */
 export async function makeDirectoriesDurably(path: string, mode = 0o777): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode });
+  const whole = resolve(path);
+  const first = await mkdir(whole, { recursive: true, mode });
   if (first === undefined) return;
-  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) {
+  for (let made = whole; made.length >= first.length; made = dirname(made)) {
     await fsyncDirectory(dirname(made));
   }
 }
