@@ -1,7 +1,8 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { readManifest, type BackupManifest } from './backup-manifest.ts';
+import { rename, rm } from '../../platform/files/file-changes.ts';
 
 /** One complete folder with a backup. */
 export interface StoredBackup {

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { CallerOf } from '../../platform/threads/caller.ts';
@@ -6,6 +5,7 @@ import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import type { BackupCopy } from './backup-manifest.ts';
 import type { NamedDatabase } from './backup-sources.ts';
 import type { CopyStore } from './copy-worker.ts';
+import { open } from '../../platform/files/file-changes.ts';
 
 /** MiB. The pages that SQLite copies are not part of it. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };

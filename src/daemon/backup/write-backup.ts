@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, writeFileDurably } from '../../platform/files/files.ts';
@@ -31,6 +31,7 @@ import {
 } from './backup-sources.ts';
 import { copyDatabase, type CopyTools } from './copy-database.ts';
 import { oldBackups } from './old-backups.ts';
+import { mkdir, rename, rm } from '../../platform/files/file-changes.ts';
 
 /** The places between the steps of a backup. */
 export const BACKUP_FAILPOINTS = [

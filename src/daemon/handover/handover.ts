@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBoundedFile } from '../../platform/files/files.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
+import { writeFileSync } from '../../platform/files/file-changes.ts';
 
 const REQUEST_FILE = 'daemon.handover';
 /** A boot id and a number. */

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamagedRowError } from './database-error.ts';
 import { MAIN_RULES } from './main-rules.ts';
 import type { Database } from './sqlite-database.ts';
+import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 
 /**
  * Tables of which a damaged row is removed: less is lost than with an empty database in the place of this one. Rows of the other

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../platform/process/clock.ts';
 import { processBounds } from '../parse/process/container-processes.ts';
@@ -9,6 +8,7 @@ import { createCatalogRewriter, type SearchMemory } from './catalogs/catalog-rew
 import type { Builders } from './channel.ts';
 import { createContainerPatcher } from './patch/container-patcher.ts';
 import { WORK_FOLDER } from './publish/publish-texts.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 /**
  * Creates the function that prepares the patcher and the rewriter of catalogs with the rules that apply now. Their processes have the

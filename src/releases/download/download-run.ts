@@ -138,8 +138,11 @@ export async function commitDownloaded(
   taskId: string,
 ): Promise<KnownObject> {
   failpoints.hit('release.entry.staged' satisfies ReleaseFailpoint);
-  if (objects.get(digests.blake3)?.sound === false) await writer.quarantine(digests.blake3, taskId);
+  const isDamaged = objects.get(digests.blake3)?.sound === false;
+  if (isDamaged) await writer.quarantine(digests.blake3, taskId);
   await writer.commitObject({ stagedPath, digests });
+  // Before the database takes it for sound: a power failure could bring the damaged object back, which has the same size.
+  if (isDamaged) await writer.flush();
   failpoints.hit('release.entry.committed' satisfies ReleaseFailpoint);
   return {
     blake3: digests.blake3,

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
@@ -14,6 +14,7 @@ import { makeRealDirectory } from '../volume/store-directories.ts';
 import type { StoreRoot } from '../volume/store-root.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
+import { chmod, open, rename, rm } from '../../platform/files/file-changes.ts';
 
 export interface StagedObject {
   readonly stagedPath: string;
@@ -152,10 +153,8 @@ export class ObjectCommitter {
     const aside = join(quarantineDirectory(this.#root), `${blake3}.${taskId}`);
     const moved = await renameIfThere(objectPath(this.#root, blake3), aside);
     const movedList = await renameIfThere(blockListPath(this.#root, blake3), `${aside}.blocks`);
-    if (moved || movedList) {
-      this.#touched.add(directory);
-      this.#touched.add(quarantineDirectory(this.#root));
-    }
+    // Only people read the quarantine, so a power failure may empty it.
+    if (moved || movedList) this.#touched.add(directory);
     return moved;
   }
 

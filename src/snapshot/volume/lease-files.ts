@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { readBoundedFile } from '../../platform/files/files.ts';
 import type { StoreRoot } from './store-root.ts';
+import { mkdir, open, rm } from '../../platform/files/file-changes.ts';
 
 export interface LeaseHolder {
   /** Names the data folder: no two running processes have the same. */

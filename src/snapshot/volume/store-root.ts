@@ -1,5 +1,5 @@
 import { close, constants, open } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { messageOf } from '../../platform/errors.ts';
@@ -7,6 +7,7 @@ import { literalPattern } from '../../platform/literal-pattern.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { listAttestationVersions } from './attestation-files.ts';
 import { holdsStore, isFormatLost, readStoreFormat, StoreFormatError } from './snapshot-store.ts';
+import { makeDirectoriesDurably } from '../../platform/files/files.ts';
 
 /** The folder at the path of the volume is not the store that this process writes to. It may come back. */
 export class StoreReplacedError extends Error {
@@ -91,7 +92,7 @@ export class StoreRoot {
   ): Promise<StoreRoot> {
     const opened = await openFolder(path, pathOf).catch(async (error: unknown) => {
       if (errorCode(error) !== 'ENOENT') throw error;
-      await mkdir(path, { recursive: true });
+      await makeDirectoriesDurably(path);
       return await openFolder(path, pathOf);
     });
     try {

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { readFile, type FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
 import { releaseChunk, type StagedFile } from './staged-file.ts';
 import type { UpstreamEntry } from '../upstream.ts';
+import { open, rename, rm, writeFile } from '../../platform/files/file-changes.ts';
 
 /** Bodies at least this large record their validator before the first byte, so that even a kill leaves a resumable part. */
 const RECORD_EARLY_BYTES = 4 * 1024 * 1024;

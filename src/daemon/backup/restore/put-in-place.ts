@@ -1,5 +1,8 @@
-import { linkSync, lstatSync, renameSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { keepAside } from '../../../engine/database/keep-aside.ts';
+import { fsyncDirectorySync } from '../../../platform/files/files.ts';
+import { linkSync, renameSync } from '../../../platform/files/file-changes.ts';
+import { dirname } from 'node:path';
 
 /** The files that SQLite has beside a database. One of another database would damage the copy. */
 const COMPANIONS = ['-wal', '-shm', '-journal'];
@@ -20,6 +23,8 @@ export function putInPlace(path: string, staged: string, now: Date): string | nu
   if (old !== undefined) {
     if (old.isFile()) keepFile(path, keptAt);
     else renameSync(path, keptAt);
+    // Before the name of the old file goes to the new one: the two changes may reach the disk in another order.
+    fsyncDirectorySync(dirname(path));
   }
   renameSync(staged, path);
   return old === undefined ? null : keptAt;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, open, rm, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
@@ -11,6 +11,7 @@ import { syncAndDigest, type CopyTools } from '../copy-database.ts';
 import { putInPlace } from './put-in-place.ts';
 import { RestoreError } from './restore-error.ts';
 import type { RestoreOptions } from './restore-options.ts';
+import { copyFile, rm } from '../../../platform/files/file-changes.ts';
 
 /** The places between the steps of a restore. */
 export const RESTORE_FAILPOINTS = ['restore:staged', 'restore:placed'] as const;

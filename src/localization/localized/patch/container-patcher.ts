@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises';
 import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
 import { processNames, type ContainerProcesses } from '../../parse/process/container-processes.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
 import type { PatchFileResult, PatchJob, PatchOutcome, PatchProgram } from './patch-file.ts';
+import { rm } from '../../../platform/files/file-changes.ts';
 
 export interface ContainerPatcher {
   /**

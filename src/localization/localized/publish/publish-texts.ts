@@ -1,4 +1,3 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -17,6 +16,7 @@ import { buildFiles } from './build-files.ts';
 import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
 import type { PublishArguments } from './publish-job.ts';
 import type { Replacements } from './stage-patches.ts';
+import { mkdir, rm } from '../../../platform/files/file-changes.ts';
 
 export const WORK_FOLDER = 'localized';
 

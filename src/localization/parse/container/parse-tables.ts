@@ -1,4 +1,3 @@
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ByteSource } from '../../../formats/byte-source.ts';
 import { createStringCodec } from '../../../formats/codecs/string-codec.ts';
@@ -12,6 +11,14 @@ import { locationOf, readWhole, type ContainerRun, type ContainerScope, type Par
 import { emitTexts, type TextOrigin } from './emit-texts.ts';
 import { DOTTED_SYNTAX } from '../../../formats/collect/path-syntax.ts';
 import { joinKeyPath } from './parsed-container.ts';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from '../../../platform/files/file-changes.ts';
 
 const COPY_BYTES = 1024 * 1024;
 

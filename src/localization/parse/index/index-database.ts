@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmSync } from '../../../platform/files/file-changes.ts';
 import { DatabaseDamagedError, ForeignDatabaseError } from '../../../engine/database/database-error.ts';
 import { keepAside } from '../../../engine/database/keep-aside.ts';
 import { openSqliteDatabase, type Database } from '../../../engine/database/sqlite-database.ts';

@@ -1,5 +1,5 @@
 import { processBounds } from '../process/container-processes.ts';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from '../../../platform/files/file-changes.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from '../../../platform/files/file-changes.ts';
 import { dirname } from 'node:path';
 import type { SnapshotId } from '../../../domain/release/digest.ts';
 import { systemClock } from '../../../platform/process/clock.ts';
