@@ -1,5 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
@@ -99,7 +100,7 @@ const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
 
 describe('a daemon that fails', () => {
   it('killed: bytes are served until the attestation expires, and again when the daemon is back', async () => {
-    const system = await servedSystem(10);
+    const system = await servedSystem(20);
     await system.daemon.kill();
     const url = system.cdn('TableBundles/Excel.zip');
     expect((await fetch(url)).status).toBe(200);
@@ -132,39 +133,52 @@ describe('a daemon that fails', () => {
   });
 });
 
-describe.each([
-  ['upgrades every connection', upgrade],
-  ['sends an endless head', endlessHead],
-  ['sends endless interim answers', endlessInterim],
-])("an impostor on the daemon's port that %s", (_what, listener) => {
-  it('delays neither a control call nor the end of the server after SIGTERM', async () => {
-    const token = 'an-admin-token-of-the-test';
-    const admin = { tokenFiles: [await writeTokenFile(token)], exposeControl: true };
-    const daemon = { timeoutMs: 1500, waitSeconds: 1 };
-    const system = await servedSystem(600, { server: { admin, daemon } });
-    await system.daemon.kill();
-    await startImpostorDaemon(system, listener);
-    await until(async () => (await refreshFailures(system)) > 1);
-    const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: '{}',
-    });
-    expect(control.status).toBe(502);
-    expect(await system.server.stop()).toBe(0);
-  });
-});
+const ADMIN_TOKEN = 'an-admin-token-of-the-test';
 
-describe('a daemon that fails', () => {
-  const running = reusedFixture(async (atEnd) => await servedSystem(600, { atEnd }));
+/** A served system whose daemon was killed. An impostor answers on its port. */
+interface Impersonated {
+  readonly system: TestSystem;
+  /** Lets the impostor answer like this. */
+  readonly impersonate: (listener: RequestListener) => void;
+  /** Lets it serve the attestation of the daemon again, and waits until the server uses it. */
+  readonly restore: () => Promise<void>;
+}
+
+async function impersonated(atEnd: AtEnd): Promise<Impersonated> {
+  const admin = { tokenFiles: [await writeTokenFile(ADMIN_TOKEN, atEnd)], exposeControl: true };
+  const daemon = { timeoutMs: 1500, waitSeconds: 1 };
+  const system = await servedSystem(3600, { atEnd, server: { admin, daemon } });
+  await system.daemon.kill();
+  const envelope = await readFile(join(system.snapshotRoot, 'attest/current.json'));
+  const attest: RequestListener = ({ url }, response) => {
+    const isAsked = url?.startsWith('/v1/attestation') === true;
+    response.writeHead(isAsked ? 200 : 503, { 'content-type': 'application/vnd.dsse.envelope.v1+json' });
+    response.end(isAsked ? envelope : '');
+  };
+  let listener = attest;
+  await startImpostorDaemon(system, (request, response) => listener(request, response), atEnd);
+  return {
+    system,
+    impersonate: (next) => {
+      listener = next;
+    },
+    restore: async () => {
+      listener = attest;
+      await system.untilReady(true);
+      await until(async () => (await refreshFailures(system)) === 0);
+    },
+  };
+}
+
+describe("an impostor on the daemon's port", () => {
+  const reused = reusedFixture(impersonated);
 
   it.each(NONSENSE)(
     'answering %s does not affect serving and costs little memory',
     async (_name, listener) => {
-      const system = await running();
-      await system.daemon.kill();
+      const { system, impersonate, restore } = await reused();
       const before = await rss(system.server.pid);
-      const endImpostor = await startImpostorDaemon(system, listener);
+      impersonate(listener);
       const report = await fetch(`${system.serverUrl}/v1/releases`);
       expect(report.status).toBe(503);
       expect(report.headers.get('content-type')).toContain('application/problem+json');
@@ -172,9 +186,29 @@ describe('a daemon that fails', () => {
       expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
       await until(async () => (await refreshFailures(system)) > 0);
       expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);
-      await endImpostor();
-      await system.startDaemon();
-      await until(async () => (await refreshFailures(system)) === 0);
+      await restore();
+    },
+  );
+
+  it.each([
+    ['upgrades every connection', upgrade],
+    ['sends an endless head', endlessHead],
+    ['sends endless interim answers', endlessInterim],
+  ])(
+    'that %s delays neither a control call nor the end of the server after SIGTERM',
+    async (_what, listener) => {
+      const { system, impersonate, restore } = await reused();
+      impersonate(listener);
+      await until(async () => (await refreshFailures(system)) > 1);
+      const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${ADMIN_TOKEN}` },
+        body: '{}',
+      });
+      expect(control.status).toBe(502);
+      expect(await system.server.stop()).toBe(0);
+      await system.startServer();
+      await restore();
     },
   );
 });
