@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 async function servedSystem(
   ttlSeconds: number,
-  { atEnd = onTestFinished, server = {} }: { atEnd?: AtEnd; server?: Record<string, object> } = {},
+  { atEnd, server = {} }: { atEnd: AtEnd; server?: Record<string, object> },
 ): Promise<TestSystem> {
   const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
@@ -98,9 +98,12 @@ const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
   ['an upgrade', upgrade],
 ];
 
-describe('a daemon that fails', () => {
-  it('killed: bytes are served until the attestation expires, and again when the daemon is back', async () => {
-    const system = await servedSystem(20);
+// Each of the two waits for many seconds, so they wait at the same time.
+describe.concurrent('a daemon that fails', () => {
+  it('killed: bytes are served until the attestation expires, and again when the daemon is back', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const system = await servedSystem(20, { atEnd });
     await system.daemon.kill();
     const url = system.cdn('TableBundles/Excel.zip');
     expect((await fetch(url)).status).toBe(200);
@@ -114,8 +117,10 @@ describe('a daemon that fails', () => {
     await system.untilReady(true);
   });
 
-  it('hung: readiness answers from known state, and reports fail at their time limit', async () => {
-    const system = await servedSystem(600, { server: { daemon: { timeoutMs: 10_000 } } });
+  it('hung: readiness answers from known state, and reports fail at their time limit', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const system = await servedSystem(600, { atEnd, server: { daemon: { timeoutMs: 10_000 } } });
     system.daemon.signal('SIGSTOP');
     let isReported = false;
     const reported = fetch(`${system.serverUrl}/v1/releases`).finally(() => {
@@ -129,7 +134,7 @@ describe('a daemon that fails', () => {
     expect(report.status).toBe(503);
     expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
     system.daemon.signal('SIGCONT');
-    await expect.poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status).toBe(200);
+    await until(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status === 200);
   });
 });
 
