@@ -36,13 +36,26 @@ export interface TestSystem {
   /** Requests a path of the daemon with its token. */
   askDaemon(path: string, init?: RequestInit): Promise<Response>;
   /** Posts a control action to the daemon and returns its 202 body. */
-  control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
-  /** Posts an action and waits for its task to end. */
+  control(action: string, body?: object): Promise<ControlAnswer>;
+  /** Waits until the task of a control action has ended. */
+  ended(accepted: Pick<ControlAnswer, 'task_id'>, deadlineMs?: number): Promise<TaskBody>;
+  /** Posts an action and waits for its task to end. That can be a task that began before. */
   run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
-  /** Runs an action whose task must succeed. The error of another outcome has its reason and the end of the daemon's log. */
+  /**
+   * Runs an action whose task must succeed. A task that began before does not count: it may know nothing of what is new. The
+   * error of another outcome has its reason and the end of the daemon's log.
+   */
   succeed(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** The URL of a destination under the current release's immutable path. */
   cdn(path: string): string;
+}
+
+/** The body of the 202 to a control action. */
+export interface ControlAnswer {
+  readonly task_id: string;
+  readonly status: string;
+  /** Whether the call joined a task that was there. */
+  readonly deduplicated: boolean;
 }
 
 /** The body of `/readyz`. */
@@ -122,7 +135,12 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     ...serverQuestions(settings.serverUrl),
     ...daemonControl(settings),
     succeed: async (action, body, deadlineMs) => {
-      const task = await system.run(action, body, deadlineMs);
+      let accepted = await system.control(action, body);
+      while (accepted.deduplicated && accepted.status === 'running') {
+        await system.ended(accepted, deadlineMs);
+        accepted = await system.control(action, body);
+      }
+      const task = await system.ended(accepted, deadlineMs);
       if (task.status === 'succeeded') return task;
       const { status, failure_code: code, failure_reason: reason } = task;
       const log = system.daemon?.lines.slice(-LOG_LINES).join('\n') ?? '';
@@ -206,7 +224,7 @@ function serverQuestions(serverUrl: string): Pick<TestSystem, 'untilReady' | 'cd
 function daemonControl({
   daemonUrl,
   daemonTokenFile,
-}: Settings): Pick<TestSystem, 'askDaemon' | 'control' | 'run'> {
+}: Settings): Pick<TestSystem, 'askDaemon' | 'control' | 'ended' | 'run'> {
   const askDaemon: TestSystem['askDaemon'] = async (path, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await readTokenFile(daemonTokenFile)}`);
@@ -218,21 +236,21 @@ function daemonControl({
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const answer = (await response.json()) as { task_id: string; status: string };
+    const answer = (await response.json()) as ControlAnswer;
     if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
     return answer;
   };
+  const ended: TestSystem['ended'] = async ({ task_id }, deadlineMs = WAIT_MS) =>
+    await until(async () => {
+      const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
+      const { task } = (await response.json()) as { task: TaskBody };
+      return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
+    }, deadlineMs);
   return {
     askDaemon,
     control,
-    run: async (action, body, deadlineMs = WAIT_MS) => {
-      const { task_id } = await control(action, body);
-      return await until(async () => {
-        const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
-        const { task } = (await response.json()) as { task: TaskBody };
-        return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
-      }, deadlineMs);
-    },
+    ended,
+    run: async (action, body, deadlineMs) => await ended(await control(action, body), deadlineMs),
   };
 }
 
