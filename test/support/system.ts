@@ -36,8 +36,8 @@ export interface TestSystem {
   /** Requests a path of the daemon with its token. */
   askDaemon(path: string, init?: RequestInit): Promise<Response>;
   /** Posts a control action to the daemon and returns its 202 body. */
-  control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
-  /** Posts an action and waits for its task to end. */
+  control(action: string, body?: object): Promise<AcceptedBody>;
+  /** Posts an action and waits for the end of its task, which began after the call. */
   run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** Runs an action whose task must succeed. The error of another outcome has its reason and the end of the daemon's log. */
   succeed(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
@@ -53,6 +53,14 @@ export interface Readyz {
   readonly release_id: string | null;
   readonly snapshot_id: string | null;
   readonly attestation: { readonly version: number } | null;
+}
+
+/** The body of a 202. */
+interface AcceptedBody {
+  readonly task_id: string;
+  readonly status: string;
+  /** Whether the call joined an equal task, which may have read its input before. */
+  readonly deduplicated: boolean;
 }
 
 /** A task as task.status reports it. */
@@ -218,7 +226,7 @@ function daemonControl({
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const answer = (await response.json()) as { task_id: string; status: string };
+    const answer = (await response.json()) as AcceptedBody;
     if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
     return answer;
   };
@@ -226,12 +234,16 @@ function daemonControl({
     askDaemon,
     control,
     run: async (action, body, deadlineMs = WAIT_MS) => {
-      const { task_id } = await control(action, body);
-      return await until(async () => {
-        const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
-        const { task } = (await response.json()) as { task: TaskBody };
-        return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
-      }, deadlineMs);
+      for (;;) {
+        const { task_id, deduplicated } = await control(action, body);
+        const ended = await until(async () => {
+          const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
+          const { task } = (await response.json()) as { task: TaskBody };
+          return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
+        }, deadlineMs);
+        // Such as the sync of the start: it may have seen the release before.
+        if (!deduplicated) return ended;
+      }
     },
   };
 }
