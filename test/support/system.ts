@@ -39,12 +39,9 @@ export interface TestSystem {
   control(action: string, body?: object): Promise<ControlAnswer>;
   /** Waits until the task of a control action has ended. */
   ended(accepted: Pick<ControlAnswer, 'task_id'>, deadlineMs?: number): Promise<TaskBody>;
-  /** Posts an action and waits for its task to end. That can be a task that began before. */
+  /** Posts an action and waits for the end of its task, which began after the call. */
   run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
-  /**
-   * Runs an action whose task must succeed. A task that began before does not count: it may know nothing of what is new. The
-   * error of another outcome has its reason and the end of the daemon's log.
-   */
+  /** Runs an action whose task must succeed. The error of another outcome has its reason and the end of the daemon's log. */
   succeed(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** The URL of a destination under the current release's immutable path. */
   cdn(path: string): string;
@@ -135,12 +132,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
     ...serverQuestions(settings.serverUrl),
     ...daemonControl(settings),
     succeed: async (action, body, deadlineMs) => {
-      let accepted = await system.control(action, body);
-      while (accepted.deduplicated && accepted.status === 'running') {
-        await system.ended(accepted, deadlineMs);
-        accepted = await system.control(action, body);
-      }
-      const task = await system.ended(accepted, deadlineMs);
+      const task = await system.run(action, body, deadlineMs);
       if (task.status === 'succeeded') return task;
       const { status, failure_code: code, failure_reason: reason } = task;
       const log = system.daemon?.lines.slice(-LOG_LINES).join('\n') ?? '';
@@ -250,7 +242,14 @@ function daemonControl({
     askDaemon,
     control,
     ended,
-    run: async (action, body, deadlineMs) => await ended(await control(action, body), deadlineMs),
+    run: async (action, body, deadlineMs) => {
+      for (;;) {
+        const accepted = await control(action, body);
+        const task = await ended(accepted, deadlineMs);
+        // Such as the sync of the start: it may have seen the release before.
+        if (!accepted.deduplicated || accepted.status !== 'running') return task;
+      }
+    },
   };
 }
 
