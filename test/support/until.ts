@@ -14,15 +14,17 @@ export const WAIT_MS = Number(process.env['SLIPWAY_TEST_WAIT_MS'] ?? 170_000);
  * inside one process wait for the event itself.
  *
  * @param probe its errors count as "not yet"; the last one is shown when time runs out
+ * @param longestPauseMs more for a probe that is expensive
  * @throws Error after `deadlineMs`
  */
 export async function until<T>(
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   deadlineMs = WAIT_MS,
+  longestPauseMs = LONGEST_PAUSE_MS,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let last: unknown = 'the probe never answered';
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * PAUSE_GROWTH, longestPauseMs)) {
     try {
       const answer = await probe();
       if (answer !== null && answer !== undefined && answer !== false) return answer;
