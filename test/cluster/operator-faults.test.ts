@@ -201,9 +201,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const [fake] = await startFakes(1);
     await world().expose(namespace, 'slipway', [fake!]);
     await world().apply(namespace, 'official', { sync: { interval: '1h' } });
-    // Longer than the stop. Otherwise the leadership would end, and with it the process.
-    const args = ['--election.leaseSeconds=120', '--election.renewSeconds=110'];
-    const operator = await world().startOperator(namespace, { args });
+    const operator = await world().startOperator(namespace);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     await world().plane.stopApiServer();
     await until(() => operator.lines.some((line) => line.includes('the lease cannot be read or renewed')));

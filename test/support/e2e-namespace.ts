@@ -246,9 +246,9 @@ export class E2eNamespace {
   /**
    * Sends requests from the client pod until it is stopped, on new and on kept connections.
    *
-   * @param calm by what the pauses between requests are multiplied
+   * @param calm by what the pauses between requests are multiplied; by default the load leaves most of the processor to the pods
    */
-  readonly startLoad = async (url: string, calm = 1): Promise<Load> => {
+  readonly startLoad = async (url: string, calm = 3): Promise<Load> => {
     const { tell } = await this.#startClient(LOAD_SCRIPT, [url, String(calm)]);
     return { stop: async () => JSON.parse(await tell('stop')) as LoadCounts };
   };

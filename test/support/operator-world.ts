@@ -232,6 +232,9 @@ async function openOperatorWorld<Plane extends KubeApi>(
         ...withDefaults(options.args ?? [], {
           '--log.level': 'debug',
           '--reconcile.intervalSeconds': '0.5',
+          // An operator whose API server is overloaded or stopped for longer than its lease ends.
+          '--election.leaseSeconds': '250',
+          '--election.renewSeconds': '240',
           // On a busy machine a pod that works may answer after seconds.
           '--pods.timeoutMs': '30000',
           '--pods.staleSeconds': '60',
