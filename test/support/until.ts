@@ -6,8 +6,11 @@ const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 50;
 const PAUSE_GROWTH = 1.3;
 
-/** A wait ends a little before its test does, so that the test fails with what it waited for; vitest.config.ts sets it. */
-export const WAIT_MS = Number(process.env['SLIPWAY_TEST_WAIT_MS'] ?? 170_000);
+/**
+ * A wait ends a little before its test does, so that the test fails with what it waited for; vitest.config.ts sets it. The set-up of
+ * a tier has no such end.
+ */
+export const WAIT_MS = Number(process.env['SLIPWAY_TEST_WAIT_MS'] ?? 600_000);
 
 /**
  * Probes repeatedly until the answer is neither `null`, `undefined` nor `false`. Use it to wait for another process;
