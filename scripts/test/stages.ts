@@ -58,9 +58,9 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
     [
       clusterTier('cluster', CONTROL_PLANE, CLUSTER_WORKERS),
       { ...tier('e2e', 1, ['container']), part: 'container' },
+      { ...clusterTier('e2e-cluster', WHOLE_NODE, NODE_WORKERS), name: 'e2e', part: 'cluster' },
       browserTier('2/2'),
     ],
-    [{ ...clusterTier('e2e-cluster', WHOLE_NODE, NODE_WORKERS), name: 'e2e', part: 'cluster' }],
   ],
 ];
 

@@ -99,6 +99,10 @@ export class E2eNamespace {
     storage: { kind: 'emptyDir', snapshot: { size: '1Gi' }, data: { size: '1Gi' } },
     admin: { exposeControl: true },
     crds: { install: false },
+    // A server that gets little of a busy machine answers late, and must not lose its endpoint for that.
+    pod: {
+      template: { spec: { containers: [{ name: 'server', readinessProbe: { timeoutSeconds: 30 } }] } },
+    },
     server: {
       config: { cdn: { host: CDN_HOST }, cache: { blockBytes: 16_777_216 } },
       resources: { requests: { cpu: '10m', memory: '128Mi' } },

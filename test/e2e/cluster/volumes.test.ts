@@ -47,7 +47,7 @@ describe.skipIf(cluster === null || cluster.enter === null)('one pod on claims',
     const before = podOf('claims');
     const load = await startLoad(`http://claims.${NAMESPACE}.svc/${CDN_HOST}/text.json`);
     const begun = performance.now();
-    install('claims', { storage: claims, pod: { annotations: { changed: 'yes' } } });
+    install('claims', { storage: claims, commonLabels: { upgraded: 'yes' } });
     await untilReplaced('claims', before);
     const seconds = (performance.now() - begun) / 1000;
     const { single, kept, lost } = await load.stop();
