@@ -70,8 +70,8 @@ export interface FakeSlipway {
   taskStatus: 'queued' | 'succeeded' | 'failed';
   /** Stops answering, or answers again. */
   setSilent(silent: boolean): void;
-  /** Stops it now. */
-  close(): Promise<void>;
+  /** Ends every connection from now on. */
+  close(): void;
 }
 
 const NOW = 1_780_000_000;
@@ -221,16 +221,18 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
   const server = createServer((request, response) => {
     void answer(request, response);
   });
+  let isClosed = false;
+  server.on('connection', (socket) => {
+    if (isClosed) socket.destroy();
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => {
-    if (!server.listening) return;
+  atEnd(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
-  };
-  atEnd(close);
+  });
   const fake: FakeSlipway = {
     port,
     tokens,
@@ -258,7 +260,11 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     setSilent: (value) => {
       silent = value;
     },
-    close,
+    // It keeps its port, which another server of the tests would take: it would be the same pod for the operator.
+    close: () => {
+      isClosed = true;
+      server.closeAllConnections();
+    },
   };
   return fake;
 }
