@@ -68,10 +68,7 @@ function hasFailed(work: readonly WorkOfKind[], officialSince: number): boolean 
 }
 
 /** Reads how the work goes that brings what a localized release waits for. */
-export function readFollowWork(
-  engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>,
-  awaits: Awaited | null,
-): FollowWork {
+export function readFollowWork(engine: TaskEngine, awaits: Awaited | null): FollowWork {
   return {
     awaits,
     step: awaits === null ? [] : JOBS_OF[awaits].map((kind) => readWork(engine, kind)),
@@ -79,7 +76,7 @@ export function readFollowWork(
   };
 }
 
-function readWork(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>, kind: string): WorkOfKind {
+function readWork(engine: TaskEngine, kind: string): WorkOfKind {
   const { nextRunAt, retriedCode, last } = engine.historyOf(kind);
   return {
     isLive: nextRunAt !== null || engine.runningSince(kind) !== null,
@@ -97,12 +94,12 @@ function hasSucceeded({ status, result }: Task): boolean {
 }
 
 /** Whether an automatic publication of the localized channel waits or runs, and none of its attempts has failed. */
-export function isPublishing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
+export function isPublishing(engine: TaskEngine): boolean {
   const { isLive, isRetried } = readWork(engine, LOCALIZED_FOLLOW_JOB.kind);
   return isLive && !isRetried;
 }
 
 /** Whether a task waits or runs that makes index and translation tasks those of the current official release. */
-export function isPreparing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
+export function isPreparing(engine: TaskEngine): boolean {
   return [...JOBS_OF.index, ...JOBS_OF.tasks].some((kind) => readWork(engine, kind).isLive);
 }

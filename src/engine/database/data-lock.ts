@@ -10,7 +10,7 @@ import { isDatabaseDamage, unusableDataFolder } from './storage-failure.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
-export interface DataLock {
+interface DataLock {
   /** Where the damaged lock is kept that this one replaces, or `null`. */
   readonly keptAt: string | null;
   release(): void;

@@ -17,12 +17,12 @@ interface TaskBuildDependencies {
 }
 
 interface TaskBuildOptions extends TaskBuildDependencies {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: TaskEngine;
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly isAutomatic: () => boolean;
   /** Called after each build, inside its task. */
   readonly onBuilt: () => Promise<unknown>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }
 
 /** Keeps the tasks those of the indexed release. */

@@ -46,7 +46,7 @@ interface TranslationConfiguration extends WorkerConfiguration {
 
 interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'replayed' | 'historyOf'>;
+  readonly engine: TaskEngine;
   readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
   readonly judging: Judging;
   readonly exchangeRoot: () => string;

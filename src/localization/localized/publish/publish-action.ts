@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
-import { requireExchangedFile } from '../../../engine/exchange/require-exchanged-file.ts';
+import { requireExchangedFile } from '../../../engine/exchange/import-file.ts';
 import { callOf } from '../../../engine/tasks/job.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import type { LocalizedChannel } from '../channel.ts';

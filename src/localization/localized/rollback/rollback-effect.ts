@@ -17,7 +17,7 @@ export interface PublishingStop {
 }
 
 type Pointers = Pick<ReleaseRepository, 'pointer' | 'announcedOf'>;
-type Tasks = Pick<TaskEngine, 'get'>;
+type Tasks = TaskEngine;
 
 interface PublishedIds {
   readonly current: string | null;

@@ -26,11 +26,11 @@ export function createRepetitions({
   events,
   logger,
 }: {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: TaskEngine;
   readonly thread: TranslationThread;
   readonly judging: Judging;
   readonly events: Events<TextEvent>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }): Repetitions {
   /** The rules, and the tasks that they were written to. */
   let followed: { readonly digest: string; readonly built: BuiltFor } | null = null;

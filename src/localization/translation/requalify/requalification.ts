@@ -28,12 +28,12 @@ export function createRequalification({
   events,
   logger,
 }: {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly engine: TaskEngine;
   readonly thread: TranslationThread;
   readonly judging: Judging;
   readonly memory: Pick<TranslationMemory, 'record'>;
   readonly events: Events<TextEvent>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }): Requalification {
   /** The key of the newest judgements; `null` until it was read, and after a change. */
   let current: string | null = null;
@@ -99,7 +99,7 @@ export function createRequalification({
 }
 
 /** Queues the job for superseded records, and again for those that the database refused: only they say which targets are concerned. */
-function createSupersededQueue(engine: Pick<TaskEngine, 'submit'>): {
+function createSupersededQueue(engine: TaskEngine): {
   readonly submit: (recordIds: readonly string[]) => void;
 } {
   const unqueued = new Set<string>();

@@ -5,7 +5,8 @@ import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { parseKeyValuePairs } from '../../../contract/actions/key-value-arguments.ts';
 import { WORKER_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
+import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import { callOf, type ArgumentsOf, type JobCall } from '../../../engine/tasks/job.ts';
 import { withoutTexts } from '../work/update/named-units.ts';
 import type { ProviderAccess } from '../worker/provider-access.ts';
@@ -16,10 +17,10 @@ import type { ReviewPorts } from './review-pages.ts';
 import { parseTaskReview } from './review-request.ts';
 import { reviewTask } from './review-task.ts';
 import type { MemoryPorts } from './settle-memory.ts';
-import { requireExchangedFile } from '../../../engine/exchange/require-exchanged-file.ts';
+import { requireExchangedFile } from '../../../engine/exchange/import-file.ts';
 
 export interface ReviewActionOptions extends ReviewPorts, MemoryPorts {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly configuration: () => ReviewConfiguration;
   readonly providers: ProviderAccess;
   readonly exchangeRoot: () => string;
