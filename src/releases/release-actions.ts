@@ -63,8 +63,9 @@ export function releaseActions(
     }),
     defineAction(engine, 'release-cleanup', {
       job: cleanupCall,
-      admit: (body) =>
-        planRequestedCleanup(releases, configuration().retention, cleanupCall(body).args, unixSeconds(clock)),
+      admit: (body) => {
+        planRequestedCleanup(releases, configuration().retention, cleanupCall(body).args, unixSeconds(clock));
+      },
     }),
   ];
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import { implementJob, type Job } from '../../engine/tasks/job.ts';
-import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { backupFinding } from './backup-check.ts';
 import { backupFolderOf, type BackupConfiguration } from './backup-config.ts';
@@ -14,7 +14,7 @@ import { BACKUP_JOB } from './backup-job.ts';
 import { findSources, type NamedDatabase } from './backup-sources.ts';
 import { type CompleteBackup, newestComplete } from './backup-list.ts';
 import { openCopyThread } from './copy-database.ts';
-import { writeBackup, type TaskContext, type WrittenBackup } from './write-backup.ts';
+import { writeBackup, type WrittenBackup } from './write-backup.ts';
 
 /** Milliseconds between two steps of a copy. */
 const PAUSE_MS = 2;

@@ -1,3 +1,4 @@
+import type { ProbeRepository } from '../../../src/releases/records/probe-repository.ts';
 import { partial } from '../../support/partial.ts';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
@@ -258,7 +259,7 @@ async function look(isCarried: boolean): Promise<number | undefined> {
     const found = await readOrigin(
       partial({
         origins: createOriginRepository(database),
-        probes: partial({ record: () => undefined }),
+        probes: partial<ProbeRepository>({ record: () => undefined }),
         clock: new FakeClock((STATEMENT.expires_at + 3600) * 1000),
       }),
       {

@@ -505,7 +505,7 @@ function stop(current: string | null, stops: readonly Rollback[], live: readonly
       'pointer' | 'announcedOf'
     >,
     rollbacks: { stops: () => stops },
-    tasks: { get } as unknown as Pick<TaskEngine, 'get'>,
+    tasks: { get } as unknown as TaskEngine,
   });
   return found === null ? null : [found.rollback.task_id, found.progress];
 }

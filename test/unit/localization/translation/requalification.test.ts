@@ -1,3 +1,4 @@
+import { partial } from '../../../support/partial.ts';
 import { setImmediate } from 'node:timers/promises';
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -514,7 +515,7 @@ describe('requalified targets', () => {
     };
     const database = { isFull: false };
     const requalification = createRequalification({
-      engine: {
+      engine: partial({
         submit: (submission) => {
           if (database.isFull) throw new Error('the database is full');
           return engine.submit(submission);
@@ -522,7 +523,7 @@ describe('requalified targets', () => {
         onFinished: (listener) => {
           listeners.push(listener);
         },
-      },
+      }),
       thread: world.thread,
       judging: judging as unknown as Judging,
       memory: { record: () => Promise.resolve(null) },
