@@ -48,7 +48,7 @@ import { callerInProcess } from './caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
-import { partOf } from './part-of.ts';
+import { partial } from './partial.ts';
 
 /** The sources of two containers. */
 export const REVIEW_SOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -234,7 +234,7 @@ export async function openReviewWorld(
     judge,
     units,
     unitsAfter,
-    judging: partOf<Judging>({
+    judging: partial<Judging>({
       judge,
       units,
       judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }),

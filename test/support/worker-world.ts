@@ -24,7 +24,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { indexRelease } from './index-release.ts';
 import { callerInProcess } from './caller-in-process.ts';
 import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
-import { partOf } from './part-of.ts';
+import { partial } from './partial.ts';
 
 /** The answer of a scripted provider for one unit: a translation, or why there is none. */
 export type ScriptedAnswer = string | (Pick<FailedUnit, 'code'> & Partial<FailedUnit>);
@@ -179,7 +179,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
-    memory: partOf<TranslationMemory>({
+    memory: partial<TranslationMemory>({
       lookUp: (lookups) =>
         Promise.resolve(
           lookups.map(({ source_text: source }) => {
@@ -193,7 +193,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
       soleTokens: (ids) => Promise.resolve(ids.map(() => 'ann')),
       countUse: () => Promise.resolve(),
     }),
-    glossary: partOf<GlossaryPort>({
+    glossary: partial<GlossaryPort>({
       diagnose: ({ units }) =>
         Promise.resolve({
           generation: 7,

@@ -23,13 +23,13 @@ export function openCopyThread(): Thread<CopyStore> {
 /** The thread and the pool that a copy uses. */
 export interface CopyTools {
   readonly thread: CallerOf<CopyStore>;
-  readonly pool: Pick<HashPool, 'hashContent'>;
+  readonly pool: HashPool;
   /** Milliseconds between two steps of a copy. */
   readonly pauseMs: number;
 }
 
 /** The copy is damaged, because its source is. */
-export class DamagedCopyError extends Error {}
+class DamagedCopyError extends Error {}
 
 /**
  * Copies one database into a folder, checks the structure of the copy, and makes its bytes durable.
@@ -54,9 +54,9 @@ export async function copyDatabase(
 /** Makes the bytes of a file durable, and reads them back for the digest. */
 export async function syncAndDigest(
   path: string,
-  pool: Pick<HashPool, 'hashContent'>,
+  pool: HashPool,
   signal: AbortSignal,
-): Promise<Pick<BackupCopy, 'bytes' | 'blake3'>> {
+): Promise<{ readonly bytes: number; readonly blake3: string }> {
   const handle = await open(path, 'r+');
   try {
     await handle.chmod(0o600);

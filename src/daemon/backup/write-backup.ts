@@ -4,33 +4,26 @@ import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, writeFileDurably } from '../../platform/files/files.ts';
 import { makePrivateFolder } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext } from '../../engine/tasks/task.ts';
 import { isNoSpace, noSpaceError } from './backup-error.ts';
 import {
+  type StoredBackup,
   backupNames,
   listBackups,
   newBackupName,
   partialName,
   removeBackup,
   removePartial,
-  type StoredBackup,
 } from './backup-list.ts';
+import { type BackupCopy, MANIFEST_FILE, MAX_REASON, renderManifest } from './backup-manifest.ts';
 import {
-  MANIFEST_FILE,
-  MAX_REASON,
-  renderManifest,
-  type BackupCopy,
-  type BackupManifest,
-} from './backup-manifest.ts';
-import {
-  findSources,
   type BackupSources,
   type FailedDatabase,
   type NamedDatabase,
+  findSources,
 } from './backup-sources.ts';
-import { copyDatabase, type CopyTools } from './copy-database.ts';
-import { oldBackups } from './old-backups.ts';
+import { type CopyTools, copyDatabase } from './copy-database.ts';
 import { mkdir, rename, rm } from '../../platform/files/file-changes.ts';
 
 /** The places between the steps of a backup. */
@@ -58,9 +51,6 @@ export interface BackupOptions extends CopyTools {
   readonly look?: (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 }
 
-/** The parts of a task that a backup uses. */
-export type BackupContext = Pick<TaskContext, 'signal' | 'progress' | 'commit'>;
-
 /** The outcome of a backup. */
 export interface WrittenBackup {
   /** Name of its folder, or `null` when no database could be copied. */
@@ -78,7 +68,7 @@ export interface WrittenBackup {
  *
  * @throws TaskError `backup_no_space`; the file system error; the signal's reason
  */
-export async function writeBackup(options: BackupOptions, context: BackupContext): Promise<WrittenBackup> {
+export async function writeBackup(options: BackupOptions, context: TaskContext): Promise<WrittenBackup> {
   const { folder, clock, failpoints, keep } = options;
   const sources = await findSources(options.databases);
   if (sources.found.length === 0) return { ...sources, name: null, copies: [], removed: [] };
@@ -94,7 +84,16 @@ export async function writeBackup(options: BackupOptions, context: BackupContext
     const { copies, failed } = await copyAll(sources, partial, options, context);
     const outcome = { copies, failed, missing: sources.missing };
     if (copies.length === 0) return { ...outcome, name: null, removed: [] };
-    await writeFileDurably(join(partial, MANIFEST_FILE), renderManifest(manifestOf(outcome, clock)));
+    await writeFileDurably(
+      join(partial, MANIFEST_FILE),
+      renderManifest({
+        format: 'slipway-backup/1',
+        created_at: unixSeconds(clock),
+        databases: [...copies],
+        missing: [...sources.missing],
+        failed: [...failed],
+      }),
+    );
     failpoints.hit('backup:described');
     await context.commit(async () => {
       await fsyncDirectory(partial);
@@ -114,7 +113,7 @@ async function copyAll(
   { found, failed }: BackupSources,
   partial: string,
   options: BackupOptions,
-  { signal, progress }: BackupContext,
+  { signal, progress }: TaskContext,
 ): Promise<{ readonly copies: readonly BackupCopy[]; readonly failed: readonly FailedDatabase[] }> {
   const copies: BackupCopy[] = [];
   const failures = [...failed];
@@ -146,19 +145,6 @@ async function checkSpace({ found }: BackupSources, { folder, look = statfs }: B
     throw noSpaceError(folder, `${folder} has ${free} free bytes, and a backup needs ${needed}`);
 }
 
-function manifestOf(
-  { copies, missing, failed }: Pick<WrittenBackup, 'copies' | 'missing' | 'failed'>,
-  clock: Clock,
-): BackupManifest {
-  return {
-    format: 'slipway-backup/1',
-    created_at: unixSeconds(clock),
-    databases: [...copies],
-    missing: [...missing],
-    failed: [...failed],
-  };
-}
-
 async function trim(folder: string, keep: number, failpoints: Failpoints): Promise<readonly string[]> {
   const backups: StoredBackup[] = [];
   for await (const backup of listBackups(folder)) backups.push(backup);
@@ -168,4 +154,24 @@ async function trim(folder: string, keep: number, failpoints: Failpoints): Promi
     failpoints.hit('backup:trimmed');
   }
   return old;
+}
+
+/**
+ * Chooses the backups to remove. A backup stays while it has one of the newest `keep` copies of any database, so a database
+ * that can no longer be copied never loses its last good copies.
+ *
+ * @param backups the newest first
+ * @returns the names of the others, the oldest first
+ */
+export function oldBackups(backups: readonly StoredBackup[], keep: number): readonly string[] {
+  const copies = new Map<string, number>();
+  const old = backups.filter(({ manifest }) => {
+    const counts = manifest.databases.map(({ name }) => {
+      const count = (copies.get(name) ?? 0) + 1;
+      copies.set(name, count);
+      return count;
+    });
+    return counts.every((count) => count > keep);
+  });
+  return old.map(({ name }) => name).toReversed();
 }

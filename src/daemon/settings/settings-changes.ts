@@ -17,7 +17,7 @@ const FIXED_SETTINGS = [
 ] as const;
 
 /** The effect of a new configuration on a running daemon. */
-export interface SettingsChanges {
+interface SettingsChanges {
   /** The new configuration, except for settings that cannot change while the daemon runs. */
   readonly effective: DaemonConfiguration;
   /** Settings that change now, by name. */

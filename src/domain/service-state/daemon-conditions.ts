@@ -8,7 +8,7 @@ export const DAEMON_CONDITIONS = {
   starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
   database_damaged: 'Its database is damaged.',
   work_database_unusable: 'A database with work of people cannot be used.',
-  crash_loop: 'Its process ends unexpectedly, repeatedly.',
+  crash_loop: 'Its process crashes repeatedly.',
   volume_full: 'The snapshot volume has too little free space.',
   volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
   data_volume_full: 'The volume of its data folder has too little free space.',

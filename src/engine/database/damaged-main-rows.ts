@@ -44,13 +44,13 @@ const FORGET_ATTESTATION = `UPDATE attestation_state SET version = 0, reserved_v
  *
  * @throws DamagedRowError for one that it needs
  */
-export function checkRowsAtStart(database: Database, logger: Pick<Logger, 'error'>): void {
+export function checkRowsAtStart(database: Database, logger: Logger): void {
   for (const table of Object.keys(MAIN_RULES)) {
     if (!LARGE_TABLES.has(table)) dropDamagedRows(database, table, logger);
   }
 }
 
-function dropDamagedRows(database: Database, table: string, logger: Pick<Logger, 'error'>): void {
+function dropDamagedRows(database: Database, table: string, logger: Logger): void {
   // All of them before the first is deleted.
   const damaged = Array.from(database.damagedRows(table));
   for (const { error, condition } of damaged) {
@@ -72,9 +72,9 @@ function fieldsOf({ value: { table, column, key } }: DamagedRowError): Readonly<
 }
 
 /** The database of a running daemon, and what it can do about damage. */
-export interface RunningDatabase {
+interface RunningDatabase {
   readonly database: Database;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: Logger;
   /** Whether this process has already replaced a damaged file. */
   readonly isRebuilt: boolean;
   /** Ends the process with a reason; the next start repairs the database. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
-export interface DataLock {
+interface DataLock {
   /** Where the damaged lock is kept that this one replaces, or `null`. */
   readonly keptAt: string | null;
   release(): void;

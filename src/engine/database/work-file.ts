@@ -38,7 +38,7 @@ export function methodsOf<Methods extends object, Others extends object>(
   }) as Methods & Others;
 }
 
-export interface WorkFileOptions<T> {
+interface WorkFileOptions<T> {
   readonly path: string;
   /** Names the content, as "the Glossary". */
   readonly content: string;

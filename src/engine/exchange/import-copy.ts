@@ -83,7 +83,7 @@ export async function copyForImport(options: ImportCopyOptions): Promise<ImportC
 async function copyPieces(
   source: FileHandle,
   copy: FileHandle,
-  { maxBytes, signal }: Pick<ImportCopyOptions, 'maxBytes' | 'signal'>,
+  { maxBytes, signal }: ImportCopyOptions,
 ): Promise<{ bytes: number; sha256: string }> {
   const digest = createHash('sha256');
   let bytes = 0;

@@ -1,7 +1,8 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { missingScopes, type Caller } from '../../contract/actions/control-scopes.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import { glossaryError } from './glossary-failure.ts';
 import type { GlossaryFiles } from './glossary-files.ts';
@@ -25,7 +26,7 @@ export const TERM_PREFIX = 'gt_';
 
 /** The five actions `translation-glossary-*`; each runs inside its request. */
 export function glossaryActions(options: {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly thread: GlossaryThread;
   readonly files: GlossaryFiles;
   readonly clock: Clock;

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { ActionEngine, DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import type { Publisher } from '../../engine/events/events.ts';
@@ -24,7 +25,7 @@ interface GlossaryOptions {
   readonly dataDirectory: string;
   readonly configuration: () => GlossaryConfiguration;
   readonly languages: () => LanguagePair;
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createId: () => string;

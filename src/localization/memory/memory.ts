@@ -1,10 +1,11 @@
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { basename, join } from 'node:path';
 import type { LanguagePair } from '../../domain/memory/memory-record.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import { publishEvents, type Publisher } from '../../engine/events/events.ts';
 import type { RecordsSuperseded } from '../text-events.ts';
-import type { ActionEngine, DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
@@ -20,7 +21,7 @@ import { RESTORE_ADVICE, unavailableReason } from './memory-failure.ts';
 
 interface MemoryOptions {
   readonly dataDirectory: string;
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   /** `root` is used as it is at the start. */
   readonly configuration: () => MemoryConfiguration;
   readonly pair: () => LanguagePair;

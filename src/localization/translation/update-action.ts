@@ -1,5 +1,6 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { unitIdText } from '../unit-id-text.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import type { TargetOffers } from './judge/offer-targets.ts';
@@ -20,7 +21,7 @@ import { ServiceError, type FieldError } from '../../contract/problems/service-e
 import { LONGEST_LEASE_SECONDS } from '../../domain/translation/lease-length.ts';
 
 interface UpdateActionOptions {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly thread: TranslationThread;
   readonly judge: TargetJudge;
   readonly units: UnitSource;

@@ -87,9 +87,7 @@ export function createStoreWatch(parts: ReleaseParts, restoreFormat: () => Promi
   });
 
   return {
-    start: () => {
-      loop.start();
-    },
+    start: loop.start,
     check: async (withinMs, maxAgeMs) => {
       if (fullCheckAt !== null && clock.monotonic() - fullCheckAt < maxAgeMs) return;
       fullCheck ??= guarded(checkAll).finally(() => {

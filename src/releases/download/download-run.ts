@@ -159,7 +159,7 @@ const NOTED_MS = 5_000;
  * Creates what writes the waits for upstream into the log of a task. Many downloads wait for the same reason at the same time, so a wait
  * that begins during another one gets no line.
  */
-export function createWaitLog(clock: Pick<Clock, 'now'>, context: Pick<TaskContext, 'log'>): NoteWait {
+export function createWaitLog(clock: Clock, context: TaskContext): NoteWait {
   let until = 0;
   return (why, ms) => {
     const startedAt = clock.now();

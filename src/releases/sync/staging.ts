@@ -1,10 +1,10 @@
+import type { ReleaseParts } from '../release-parts.ts';
 import pLimit from 'p-limit';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { StagedFileInfo } from '../../snapshot/volume/staging-directories.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
 import { requireStore } from '../checks/require-store.ts';
 
 /** Prefix of the staging directories of syncs: each is of one catalog, and is the same in every attempt. */
@@ -118,22 +118,7 @@ async function newestOf(writer: SnapshotWriter, names: readonly string[]): Promi
  * Creates the background work that removes the staged files of each task that has failed for good or was cancelled: they take space that the next task
  * needs. What a crash leaves behind is removed at the next start.
  */
-export function createStagingSweep({
-  engine,
-  staging,
-  root,
-  writer,
-  logger,
-}: {
-  readonly engine: TaskEngine;
-  readonly staging: Staging;
-  readonly root: string;
-  readonly writer: SnapshotWriter;
-  readonly logger: Logger;
-}): {
-  start(): void;
-  stop(): Promise<void>;
-} {
+export function createStagingSweep({ engine, staging, root, writer, logger }: ReleaseParts) {
   let isRunning = false;
   let last: Promise<void> = Promise.resolve();
   const sweep = async (): Promise<void> => {

@@ -59,7 +59,7 @@ async function compareBlocks(
     await pace(size);
     return;
   }
-  const list = await readBlockList({ root, entry: { blake3, size, blocks } });
+  const list = await readBlockList(root, { blake3, size, blocks });
   for (let start = 0; start < size; start += PIECE_BYTES) {
     const span = { start, end: Math.min(start + PIECE_BYTES, size) };
     const found = await pool.hashBlocks(fd, span, signal);

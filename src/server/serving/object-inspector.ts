@@ -72,8 +72,7 @@ export function createObjectInspector({
       return { sound: false, kind: damageKindOf(memory.found), message, memory };
     }
     try {
-      if (entry.blocks !== undefined)
-        await readBlockList({ root, entry: { ...entry, blocks: entry.blocks } });
+      if (entry.blocks !== undefined) await readBlockList(root, { ...entry, blocks: entry.blocks });
     } catch (error) {
       const damage = objectDamageOf(error);
       if (damage === null) return null;

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
-import type { FileDigests } from '../../platform/hashing/digests.ts';
+import type { ContentDigests } from '../../platform/hashing/digests.ts';
 import { blockListBytes } from './block-list.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { KeyedQueue } from './keyed-queue.ts';
@@ -18,7 +18,7 @@ import { chmod, open, rename, rm } from '../../platform/files/file-changes.ts';
 
 export interface StagedObject {
   readonly stagedPath: string;
-  readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
+  readonly digests: ContentDigests;
 }
 
 /** Objects are never changed in place, so nobody gets to write to them. */
@@ -31,13 +31,13 @@ const FLUSH_CONCURRENCY = 4;
 
 /** Moves staged files into `objects/`, and damaged ones out of it. */
 export class ObjectCommitter {
-  readonly #volume: Pick<StoreRoot, 'folder'>;
+  readonly #volume: StoreRoot;
   readonly #steps: WriteSteps;
   readonly #queue = new KeyedQueue();
   readonly #touched = new Set<string>();
   readonly #made = new Set<string>();
 
-  constructor(volume: Pick<StoreRoot, 'folder'>, steps: WriteSteps) {
+  constructor(volume: StoreRoot, steps: WriteSteps) {
     this.#volume = volume;
     this.#steps = steps;
   }

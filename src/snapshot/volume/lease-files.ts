@@ -41,7 +41,11 @@ const leaseContent = z.object({
 type LeaseContent = z.output<typeof leaseContent>;
 
 /** The part of a lease that changes while a daemon holds it. */
-export type LeaseState = Pick<LeaseContent, 'counter' | 'released' | 'other_writer'>;
+export interface LeaseState {
+  readonly counter: number;
+  readonly released: boolean;
+  readonly other_writer: boolean;
+}
 
 /** A listing of the lease folder names a file that is not there. Network file systems may cache a listing for a while. */
 export class StaleLeaseListingError extends Error {

@@ -28,7 +28,7 @@ export class PartFile implements StagedFile {
   readonly #handle: FileHandle;
   readonly #stagedPath: string;
   readonly #entry: UpstreamEntry;
-  readonly #pool: Pick<HashPool, 'hashFile'>;
+  readonly #pool: HashPool;
   #length: number;
   #validator: string | null;
   #recorded: string | null;
@@ -37,7 +37,7 @@ export class PartFile implements StagedFile {
     handle: FileHandle,
     stagedPath: string,
     entry: UpstreamEntry,
-    pool: Pick<HashPool, 'hashFile'>,
+    pool: HashPool,
     resume: { readonly length: number; readonly validator: string | null },
   ) {
     this.#pool = pool;
@@ -56,11 +56,7 @@ export class PartFile implements StagedFile {
    *
    * @throws the file system error, `code` kept
    */
-  static async open(
-    stagedPath: string,
-    entry: UpstreamEntry,
-    pool: Pick<HashPool, 'hashFile'>,
-  ): Promise<PartFile> {
+  static async open(stagedPath: string, entry: UpstreamEntry, pool: HashPool): Promise<PartFile> {
     const path = partPathOf(stagedPath);
     const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_CREAT;
     try {

@@ -7,7 +7,7 @@ import { rm } from '../../platform/files/file-changes.ts';
 export const SMALL_FILE_BYTES = 1024 * 1024;
 
 export interface SmallFileTools {
-  readonly pool: Pick<HashPool, 'stageFile'>;
+  readonly pool: HashPool;
   readonly buffers: SpareBuffers;
 }
 

@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { keyIdOf, type SigningKey } from '../../../src/attestation/keys.ts';
 import { createClosers } from '../../../src/daemon/closers.ts';
-import { openDataFolder, type SharedParts, type Waiting } from '../../../src/daemon/open-data-folder.ts';
+import type { DaemonParts } from '../../../src/daemon/daemon-parts.ts';
+import { openDataFolder, type Waiting } from '../../../src/daemon/open-data-folder.ts';
 import { becomeWriter, openVolume } from '../../../src/daemon/open-snapshot-volume.ts';
 import { openMainDatabase } from '../../../src/engine/database/main-database.ts';
 import type { Database } from '../../../src/engine/database/sqlite-database.ts';
@@ -101,7 +102,7 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
       },
     },
     closers,
-  } as unknown as SharedParts;
+  } as unknown as DaemonParts;
   const waiting: Waiting = {
     clock,
     signal: stopping.signal,
@@ -125,7 +126,8 @@ export async function startCrashDaemon(options: CrashDaemonOptions): Promise<Cra
       },
     );
     const writable = await becomeWriter(shared, database, waiting);
-    const { writer, lease } = await openVolume(shared, database, writable, waiting);
+    const writer = await openVolume(shared, database, writable, waiting);
+    const { lease } = writable;
     const engine = createTaskEngine({
       database,
       clock,
@@ -232,7 +234,7 @@ function nextBytes(length: number): Uint8Array {
 function watchCommits(
   database: Database,
   onCommit: (image: Buffer, isDurable: boolean) => void,
-  closers: SharedParts['closers'],
+  closers: DaemonParts['closers'],
 ): Database {
   const reader = new DatabaseSync(database.path, { readOnly: true });
   closers.add('reader', () => reader.close());

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import type { TaskContext } from '../../../src/engine/tasks/task.ts';
+import { partial } from '../partial.ts';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -98,11 +100,11 @@ async function backUp(data: string, folder: string): Promise<void> {
   const pool = createHashPool({ threads: 1 });
   const thread = openCopyThread();
   try {
-    const context = {
+    const context = partial<TaskContext>({
       signal: new AbortController().signal,
       progress: () => undefined,
       commit: async <T>(section: () => Promise<T> | T): Promise<T> => await section(),
-    };
+    });
     const databases = [{ name: 'memory', path: join(data, 'memory.db') }];
     const options = {
       databases,

@@ -1,3 +1,5 @@
+import type { TaskEngine } from '../../../src/engine/tasks/task-engine.ts';
+import { partial } from '../../support/partial.ts';
 import { describe, expect, it } from 'vitest';
 import { conditionsOf, type ConditionFacts } from '../../../src/daemon/conditions/conditions-of.ts';
 import {
@@ -7,7 +9,6 @@ import {
   type WorkOfKind,
 } from '../../../src/localization/following.ts';
 import type { Awaited } from '../../../src/localization/localized/automation/follow-rules.ts';
-import type { TaskEngine } from '../../../src/engine/tasks/task-engine.ts';
 import type { KindHistory } from '../../../src/engine/tasks/task-reads.ts';
 import type { Task } from '../../../src/engine/tasks/task.ts';
 
@@ -373,11 +374,11 @@ describe('the following of a localized release', () => {
       nextRunAt: null,
       retriedCode: null,
     };
-    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>) =>
-      ({
+    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>): TaskEngine =>
+      partial({
         runningSince: () => null,
         historyOf: (kind: string) => ({ ...NOTHING, ...histories[kind] }),
-      }) as unknown as TaskEngine;
+      });
     const published = (result: Task['result']) =>
       ({ status: 'succeeded', result, created_at: 101, finished_at: 102 }) as Task;
 

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '../../../src/contract/actions/control-scopes.ts';
 import { AcceptedAnswer } from '../../../src/contract/schemas/answers/admin.ts';
-import { byName } from '../../../src/daemon/api/by-name.ts';
+import { byName } from '../../../src/daemon/api/api-server.ts';
 import { callerOf, checkScopes } from '../../../src/engine/caller.ts';
 import { createDaemonActions } from '../../../src/daemon/api/daemon-actions.ts';
 import { defineAction } from '../../../src/engine/define-action.ts';

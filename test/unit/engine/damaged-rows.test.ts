@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
@@ -58,7 +59,7 @@ async function open(path: string) {
   const [error, restart] = [vi.fn(), vi.fn()];
   const opened: MainDatabase = await openMainDatabase(path, {
     clock: systemClock,
-    logger: { info: vi.fn(), warn: vi.fn(), error },
+    logger: partial({ info: vi.fn(), warn: vi.fn(), error }),
     signal: new AbortController().signal,
     restart,
   });

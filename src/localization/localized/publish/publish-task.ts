@@ -16,7 +16,7 @@ import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts
 import { checkPatches, stagePatches, type Replacements } from './stage-patches.ts';
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
-import { requireExchangedFile } from '../../../engine/exchange/require-exchanged-file.ts';
+import { requireExchangedFile } from '../../../engine/exchange/import-file.ts';
 
 /**
  * The task `localized-publish`: takes the inputs, builds the files that differ from the official ones, stores them, and

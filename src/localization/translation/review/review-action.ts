@@ -5,7 +5,8 @@ import { ServiceError, type FieldError } from '../../../contract/problems/servic
 import { parseKeyValuePairs } from '../../../contract/actions/key-value-arguments.ts';
 import { WORKER_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
+import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import { callOf, type ArgumentsOf, type JobCall } from '../../../engine/tasks/job.ts';
 import { parseArguments, parseOverride, parseResults, withoutTexts } from '../work/update/named-units.ts';
 import type { ProviderAccess } from '../worker/provider-access.ts';
@@ -13,13 +14,13 @@ import { requireAccepted, translationServiceError } from '../work/translation-fa
 import { PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview } from './review-pages.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
-import { requireExchangedFile } from '../../../engine/exchange/require-exchanged-file.ts';
+import { requireExchangedFile } from '../../../engine/exchange/import-file.ts';
 import { unitIdText } from '../../unit-id-text.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { TaskReview } from '../work/review/review.ts';
 
 export interface ReviewActionOptions extends MemoryPorts {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   /** Whether a token must not accept its own targets. */
   readonly fourEyes: () => boolean;
   readonly providers: ProviderAccess;

@@ -1,7 +1,8 @@
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
+import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import type { DoctorCheck } from '../../../engine/check.ts';
 import { callOf, implementJob, type Job } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
@@ -17,7 +18,7 @@ import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
 import { runWorkers } from './worker-run.ts';
 
 interface WorkerOptions extends RunPorts {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly configuration: () => WorkerConfiguration;
   readonly providers: ProviderAccess;
 }

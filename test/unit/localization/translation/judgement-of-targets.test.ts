@@ -22,7 +22,7 @@ import { createTestGlossary } from '../../../support/glossary.ts';
 import { indexRelease, openTestIndex, type ModelFile } from '../../../support/index-release.ts';
 import { openReviewWorld, reviewUnit, type ReviewWorld } from '../../../support/review-world.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { partOf } from '../../../support/part-of.ts';
+import { partial } from '../../../support/partial.ts';
 
 const PLACE = { destination: 'a.json', archiveEntry: null, fieldPath: '/name', speaker: null, scene: null };
 const text = (
@@ -206,7 +206,7 @@ describe('offering targets to the memory', () => {
   it('proposes them with their place, their neighbours and where they come from', async () => {
     const proposals: unknown[] = [];
     const offers = createTargetOffers({
-      memory: partOf<TranslationMemory>({
+      memory: partial<TranslationMemory>({
         propose: (batch) => {
           proposals.push(...batch);
           return Promise.resolve([]);
@@ -260,7 +260,7 @@ describe('offering targets to the memory', () => {
 
   it('says when the memory did not take them', async () => {
     const offers = createTargetOffers({
-      memory: partOf<TranslationMemory>({ propose: () => Promise.reject(new Error('closed')) }),
+      memory: partial<TranslationMemory>({ propose: () => Promise.reject(new Error('closed')) }),
       languages: () => TEST_PAIR,
       logger: createSilentLogger(),
     });

@@ -21,7 +21,7 @@ import {
   type TranslatedTexts,
 } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, resultsOf, rowsOf } from '../../../support/translation-work.ts';
-import { partOf } from '../../../support/part-of.ts';
+import { partial } from '../../../support/partial.ts';
 
 /** "はい" stands four times, and once for another speaker. */
 const TEXTS: TestTexts = {
@@ -46,7 +46,7 @@ async function open(texts: TestTexts = TEXTS) {
   world.build('r1', texts);
   const propagate = async (signal = new AbortController().signal) =>
     await propagateTargets(
-      { thread: world.thread, judging: partOf<Judging>({ judge: JUDGE, units: world.units }) },
+      { thread: world.thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
       { signal, progress: () => undefined },
     );
   return { ...world, propagate, texts: () => textsOf(world) };
@@ -192,7 +192,7 @@ describe('repetitions', () => {
       return await call();
     });
     const written = await propagateTargets(
-      { thread, judging: partOf<Judging>({ judge: JUDGE, units: world.units }) },
+      { thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
       { signal: new AbortController().signal, progress: () => undefined },
     );
     expect(written).toEqual({ written: 2 });
@@ -336,7 +336,7 @@ async function cut(world: TranslatedTexts, calls: number): Promise<void> {
     return await call();
   });
   const run = propagateTargets(
-    { thread, judging: partOf<Judging>({ judge: JUDGE, units: world.units }) },
+    { thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
     { signal: new AbortController().signal, progress: () => undefined },
   );
   await run.catch(() => undefined);

@@ -1,3 +1,4 @@
+import { partial } from '../../../support/partial.ts';
 import { setImmediate } from 'node:timers/promises';
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +32,6 @@ import {
 } from '../../../support/translated-texts.ts';
 import { openTestWork, rowsOf } from '../../../support/translation-work.ts';
 import { until } from '../../../support/until.ts';
-import { partOf } from '../../../support/part-of.ts';
 
 const TEXTS: TestTexts = {
   'a.json': { one: 'いち', two: 'に', three: 'さん' },
@@ -79,7 +79,7 @@ describe('judging stored targets again', () => {
         progress: TaskContext['progress'] = () => undefined,
       ) =>
         await requalifyTargets(
-          { thread, judging: partOf<Judging>({ judge, judgedBy, units: world.units }) },
+          { thread, judging: partial<Judging>({ judge, judgedBy, units: world.units }) },
           { signal: new AbortController().signal, progress },
         ),
       states: () => UNITS.map(([file, key]) => world.target(file, key)?.state ?? 'untranslated'),
@@ -229,7 +229,7 @@ describe('judging stored targets again', () => {
     await requalifyTargets(
       {
         thread: world.thread,
-        judging: partOf<Judging>({
+        judging: partial<Judging>({
           judge: waivable,
           judgedBy: () => Promise.resolve({ key: 'k', generation: 1 }),
           units: world.units,
@@ -520,7 +520,7 @@ describe('requalified targets', () => {
     };
     const database = { isFull: false };
     const requalification = createRequalification({
-      engine: partOf<TaskEngine>({
+      engine: partial<TaskEngine>({
         submit: (submission) => {
           if (database.isFull) throw new Error('the database is full');
           return engine.submit(submission);
@@ -530,8 +530,8 @@ describe('requalified targets', () => {
         },
       }),
       thread: world.thread,
-      judging: partOf<Judging>(judging),
-      memory: partOf<TranslationMemory>({ record: () => Promise.resolve(null) }),
+      judging: partial<Judging>(judging),
+      memory: partial<TranslationMemory>({ record: () => Promise.resolve(null) }),
       events,
       logger: createSilentLogger(),
     });

@@ -18,7 +18,7 @@ import { blake3OfText } from '../../../../src/platform/hashing/text-blake3.ts';
 import { indexRelease, sha256, unitIdOf } from '../../../support/index-release.ts';
 import { EMPTY_UPDATE, blockingFinding, openTranslatedTexts } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, rowsOf } from '../../../support/translation-work.ts';
-import { partOf } from '../../../support/part-of.ts';
+import { partial } from '../../../support/partial.ts';
 
 const UNIT = unitIdOf('a.json', 'k');
 const TARGET: NewTarget = {
@@ -145,7 +145,7 @@ async function open(texts: { readonly [key: string]: string }) {
       const record: TranslationMemory['record'] = (id) => Promise.resolve(found.get(id) ?? null);
       return await followMemory(
         world.thread,
-        partOf<TranslationMemory>({ record }),
+        partial<TranslationMemory>({ record }),
         ['tm_old', 'tm_unknown', 'tm_new'],
         new AbortController().signal,
       );

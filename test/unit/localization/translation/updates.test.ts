@@ -20,7 +20,7 @@ import { callerInProcess } from '../../../support/caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from '../../../support/index-release.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { partOf } from '../../../support/part-of.ts';
+import { partial } from '../../../support/partial.ts';
 
 const SOURCES = ['おはよう', 'さようなら', 'はい'];
 const CALLER: ActionRequest = {
@@ -107,7 +107,7 @@ async function open(
     judge: ports.judge ?? JUDGE,
     units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
     offers: createTargetOffers({
-      memory: partOf<TranslationMemory>({ propose: ports.propose ?? propose }),
+      memory: partial<TranslationMemory>({ propose: ports.propose ?? propose }),
       languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
       logger: createSilentLogger(),
     }),
