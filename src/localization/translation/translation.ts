@@ -18,6 +18,7 @@ import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import type { UnitsAfterPort } from './judge/unit-source.ts';
 import { createRequalification } from './requalify/requalification.ts';
 import { readTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
@@ -85,7 +86,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   const thread = publishEvents(owner.calls, options.events);
   const requalification = createRequalification({ ...options, thread });
   const repetitions = createRepetitions({ ...options, thread });
-  const { unitsAfter } = parse;
+  const unitsAfter: UnitsAfterPort = async (query, signal) => await parse.unitsAfter(query, signal);
   const providers = createProviderAccess(options);
   const shared = { ...options, ...options.judging, thread, providers };
   const review = createReview({ ...shared, unitsAfter, fourEyes: () => configuration().review.fourEyes });
@@ -115,7 +116,7 @@ export function createTranslation(options: TranslationOptions): Translation {
       ...translationChecks({
         refresh,
         damage: async () => await thread.damage(),
-        index: parse.latestStatus,
+        index: () => parse.latestStatus(),
         history: () => engine.historyOf(TASK_BUILD_JOB.kind),
         isRunning: () => taskBuild.isRunning(),
         isAutomatic: () => configuration().automatic,

@@ -15,7 +15,7 @@ const TOKENS_PER_LINE = 40;
 /** Translates with a server that has the chat completions of OpenAI. */
 export function createOpenAiProvider(name: string, options: ProviderHttpOptions): TranslationProvider {
   const { config } = options;
-  const { limits, prices, mask: style, instructions = null } = config;
+  const { limits, mask: style, instructions = null } = config;
   const chat = createOpenAiChat(options);
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
 

@@ -1,7 +1,7 @@
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { maskAlike, type MaskStyle } from '../../../domain/translation/placeholder-mask.ts';
 import { ECHO_CHARACTERS, type AskedLine } from './answer-rows.ts';
-import type { MemoryExample, TranslationSubject, UnitToTranslate } from './provider.ts';
+import type { MemoryExample, PromptSubject, UnitToTranslate } from './provider.ts';
 
 /** The texts for a language model. */
 export interface Prompt {
@@ -33,7 +33,7 @@ const RULES = [
 
 /** Writes the prompt for some lines. */
 export function writePrompt(
-  subject: TranslationSubject,
+  subject: PromptSubject,
   lines: readonly PromptLine[],
   style: MaskStyle,
   instructions: string | null,

@@ -44,13 +44,17 @@ export interface UnitToTranslate {
   readonly findings: readonly string[];
 }
 
-/** Units of one container, in their order. */
-export interface TranslationSubject {
+/** The languages and the characters of a prompt. */
+export interface PromptSubject {
   readonly sourceLanguage: string;
   readonly targetLanguage: string;
-  readonly units: readonly UnitToTranslate[];
   /** Everyone in the scene, whether a text names them or not. */
   readonly characters: readonly Character[];
+}
+
+/** Units of one container, in their order. */
+export interface TranslationSubject extends PromptSubject {
+  readonly units: readonly UnitToTranslate[];
 }
 
 /** Asks for translations. */

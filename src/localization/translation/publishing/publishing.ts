@@ -281,7 +281,7 @@ async function collect(
     await thread.endReview(reviewId).catch(() => undefined);
   };
   try {
-    const { units, hasRefused } = await stageFile(ports, context, file, reviewId, copy, report);
+    const { units, hasRefused } = await stageFile(ports, context, file, copy, { reviewId, report });
     if (hasRefused) {
       const result = report.result();
       throw new TaskError(

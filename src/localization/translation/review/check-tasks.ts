@@ -19,7 +19,7 @@ export async function checkTasks(
   ports: EvaluationPorts,
   context: TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>,
 ): Promise<TaskResult> {
-  const { args, signal, progress } = context;
+  const { args, signal } = context;
   const evaluation = args.provider === undefined ? null : await openEvaluation(ports, args, signal);
   const isTrial = evaluation?.isTrial ?? false;
   const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
@@ -44,12 +44,12 @@ export async function checkTasks(
     } finally {
       await ports.thread.endReview(reviewId).catch(() => undefined);
     }
-    progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
+    context.progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
   }
   const found = evaluation === null ? {} : { evaluation: evaluation.report() };
   if (isTrial) return { ...sums, ...found };
   const inconsistent = await compareTargets(ports, signal, (compared) => {
-    progress(compared, null, 'entries', 'comparing targets of equal sources');
+    context.progress(compared, null, 'entries', 'comparing targets of equal sources');
   });
   return { ...sums, inconsistent, ...found };
 }

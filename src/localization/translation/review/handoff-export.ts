@@ -105,9 +105,10 @@ async function exportOnce(
 
 async function* recordsOf(
   ports: HandoffExportPorts,
-  { args, signal, progress }: ExportContext,
+  context: ExportContext,
   { releaseId, generation }: BuiltFor,
 ): AsyncGenerator<UnitRecord> {
+  const { args, signal } = context;
   const states = new Set(args.states.split(','));
   const isIncluded = destinationGlob(args.include);
   let from: UnitPlace | null = { position: 0, ordinal: 0 };
@@ -126,7 +127,7 @@ async function* recordsOf(
       if (target !== null && states.has(target.state)) yield recordOf(unit, target);
     }
     read += page.items.length;
-    progress(read, page.total, 'units', 'exporting units');
+    context.progress(read, page.total, 'units', 'exporting units');
     from = page.next;
   }
 }

@@ -43,14 +43,14 @@ async function importCopy(
   context: ImportContext,
   copy: ImportCopy,
 ): Promise<TaskResult> {
-  const { args, signal, progress } = context;
+  const { args, signal } = context;
   const { thread } = ports;
   const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
   const { reviewId } = await thread.beginFileReview(null, { signal });
   try {
-    const staged = await stageFile(ports, context, args.translation_file, reviewId, copy, report);
+    const staged = await stageFile(ports, context, args.translation_file, copy, { reviewId, report });
     await judgeReview(ports, reviewId, signal, (judged) => {
-      progress(judged, staged.units, 'units', 'judging targets');
+      context.progress(judged, staged.units, 'units', 'judging targets');
     });
     const by = {
       reviewer: args.reviewer,

@@ -72,9 +72,8 @@ export async function stageFile(
   { thread, unitsAfter }: { readonly thread: TranslationThread; readonly unitsAfter: UnitsAfterPort },
   { signal, progress }: RunContext,
   file: string,
-  reviewId: string,
   copy: ImportCopy,
-  report: ImportReport<LineOutcome>,
+  { reviewId, report }: { readonly reviewId: string; readonly report: ImportReport<LineOutcome> },
 ): Promise<{ readonly units: number; readonly hasRefused: boolean }> {
   const staging: Staging = { thread, unitsAfter, reviewId, report, signal, lost: [], hasRefused: false };
   const format = await formatOfFile(file, copy.read());

@@ -140,10 +140,10 @@ export function endLease(
         releaseChunk(work, row, 'idle', 0);
         break;
       case 'retry':
-        releaseChunk(work, row, 'retry_wait', attempt, outcome.reason, outcome.nextAttemptAt);
+        releaseChunk(work, row, 'retry_wait', attempt, outcome);
         break;
       case 'failed':
-        releaseChunk(work, row, 'failed', attempt, outcome.reason);
+        releaseChunk(work, row, 'failed', attempt, outcome);
         break;
       case 'cancelled':
         releaseChunk(work, row, 'cancelled', Math.max(0, attempt - 1));
@@ -202,15 +202,14 @@ function releaseChunk(
   row: Row,
   state: string,
   attempts: number,
-  reason: string | null = null,
-  nextAttemptAt = 0,
+  { reason, nextAttemptAt = 0 }: { readonly reason?: string; readonly nextAttemptAt?: number } = {},
 ): void {
   work
     .sql(
       `UPDATE chunk SET state = ?, attempt = ?, next_attempt_at = ?, failure_reason = ?,
       lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL WHERE task_seq = ? AND number = ?`,
     )
-    .run(state, attempts, nextAttemptAt, reason, ...placeOf(row));
+    .run(state, attempts, nextAttemptAt, reason ?? null, ...placeOf(row));
   work.touched.add(Number(row['task_seq']));
 }
 
@@ -228,7 +227,7 @@ function takeExpired(work: Work): number {
     const isOrphaned = String(row['lease_token']) < work.firstToken;
     if (isOrphaned) releaseChunk(work, row, 'idle', Math.max(0, attempt - 1));
     else if (attempt < Number(row['max_attempts'])) releaseChunk(work, row, 'idle', attempt);
-    else releaseChunk(work, row, 'failed', attempt, 'lease_expired');
+    else releaseChunk(work, row, 'failed', attempt, { reason: 'lease_expired' });
   }
   return rows.length;
 }

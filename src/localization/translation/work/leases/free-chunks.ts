@@ -105,7 +105,7 @@ export function findFreeChunk(work: Work, request: ClaimRequest): OpenChunk | nu
 }
 
 /** The parameters of a statement about the units of a chunk that nobody withholds. */
-export function unitsOfChunk(work: Work, taskSeq: number, chunk: number) {
+export function unitsOfChunk(work: Work, taskSeq: number, chunk: number): Record<string, string | number> {
   const first = chunk * CHUNK_UNITS;
   return {
     task_seq: taskSeq,

@@ -1,7 +1,7 @@
 import { cutText } from '../../../../domain/text/cut-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { entriesOf } from '../store/target-history.ts';
-import { sameBytes } from '../store/target-rows.ts';
+import { sameBytes, type Row } from '../store/target-rows.ts';
 import type { Work } from '../store/work.ts';
 import { digestOfTarget, findPublication, type ComparedPublications } from './publications.ts';
 
@@ -111,14 +111,18 @@ export function comparePublications(work: Work, query: DifferencesQuery): Differ
     }
     if (units > 0) files.push({ destination: last, units });
   }
-  const isEnd = rows.length < PAGE.files && (rows.at(-1)?.['destination'] ?? '') === last;
-  const nextSide = side === 'changed' ? ({ side: 'added', afterDestination: '' } as const) : null;
   return {
     units: files.reduce((sum, { units }) => sum + units, 0),
     changes,
     files,
-    next: isEnd ? nextSide : { side, afterDestination: last },
+    next: nextPlace(rows, side, last),
   };
+}
+
+function nextPlace(rows: readonly Row[], side: ComparedPlace['side'], last: string): ComparedPlace | null {
+  const isEnd = rows.length < PAGE.files && (rows.at(-1)?.['destination'] ?? '') === last;
+  if (!isEnd) return { side, afterDestination: last };
+  return side === 'changed' ? { side: 'added', afterDestination: '' } : null;
 }
 
 /** Finds the texts of a unit in its history by the recorded digests, before and after. */
