@@ -2,11 +2,7 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
-import { answerShell, COMPLETE_COMMAND, runCompletion } from '../src/cli/completion/run-completion.ts';
-import { renderProgramProblem, renderSlipwayUsage } from '../src/cli/completion/programs.ts';
-import { runCtl } from '../src/cli/ctl/ctl.ts';
-import { runKeygen } from '../src/cli/keygen/keygen.ts';
-import { runVerify } from '../src/cli/verify/verify.ts';
+import { COMPLETE_COMMAND } from '../src/cli/completion/shell-scripts.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
@@ -29,15 +25,21 @@ const signal = interruptSignal();
 const [command = '', ...args] = process.argv.slice(2);
 const io = { stdout: process.stdout, stderr: process.stderr };
 
-// The programs that read game containers load native libraries: only their own commands need those.
+// Each command loads only its own code: all of it takes half a second of processor time.
 async function main(): Promise<number> {
   switch (command) {
-    case COMPLETE_COMMAND:
+    case COMPLETE_COMMAND: {
+      const { answerShell } = await import('../src/cli/completion/run-completion.ts');
       return await answerShell(args, processCtlIo(signal), CTL, usageOf);
-    case 'completion':
+    }
+    case 'completion': {
+      const { runCompletion } = await import('../src/cli/completion/run-completion.ts');
       return runCompletion(args, io);
-    case 'ctl':
+    }
+    case 'ctl': {
+      const { runCtl } = await import('../src/cli/ctl/ctl.ts');
       return await runCtl(args, processCtlIo(signal), CTL);
+    }
     case 'dev': {
       const { runDev } = await import('../demo/dev.ts');
       const programDirectory = join(import.meta.dirname, '..');
@@ -47,8 +49,10 @@ async function main(): Promise<number> {
       return await (await import('./compose/bundle.ts')).exportBundle(args, signal);
     case 'import':
       return await (await import('./compose/bundle.ts')).importBundle(args, signal);
-    case 'keygen':
+    case 'keygen': {
+      const { runKeygen } = await import('../src/cli/keygen/keygen.ts');
       return await runKeygen(args, io);
+    }
     case 'parse': {
       const { runParse } = await import('../src/localization/parse/offline/run-parse.ts');
       // Its writes report what is wrong with the output.
@@ -59,19 +63,25 @@ async function main(): Promise<number> {
       const { runRestore } = await import('../src/daemon/backup/restore/run-restore.ts');
       return await runRestore(args, { ...io, clock: systemClock, signal });
     }
-    case 'verify':
+    case 'verify': {
+      const { runVerify } = await import('../src/cli/verify/verify.ts');
       return await runVerify(args, { ...io, env: process.env, signal });
+    }
     case '--version':
       process.stdout.write(`slipway ${version}\n`);
       return 0;
     case 'help':
     case '-h':
-    case '--help':
+    case '--help': {
+      const { renderSlipwayUsage } = await import('../src/cli/completion/programs.ts');
       process.stdout.write(renderSlipwayUsage());
       return 0;
-    default:
-      process.stderr.write(renderProgramProblem(command));
+    }
+    default: {
+      const { renderProgramProblem } = await import('../src/cli/completion/programs.ts');
+      process.stderr.write(await renderProgramProblem(command));
       return 2;
+    }
   }
 }
 
