@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
 import type { FileReader } from '../file-codec.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
@@ -101,8 +102,7 @@ export function jsonLine(value: object): string {
 function parsed(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as JsonObject) : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
 
@@ -72,7 +73,7 @@ function stateOf(text: string | null): ReadUnit['state'] | undefined {
 }
 
 function locatorOf(values: Readonly<Record<string, unknown>>): ReadUnit['locator'] {
-  const from = isObject(values['locator']) ? values['locator'] : values;
+  const from = isRecord(values['locator']) ? values['locator'] : values;
   const destination = textOf(from, 'destination');
   const fieldPath = textOf(from, 'field_path');
   if (destination === null || fieldPath === null) return null;
@@ -87,13 +88,9 @@ function locatorOf(values: Readonly<Record<string, unknown>>): ReadUnit['locator
 const MAX_CONTEXT_KEYS = 64;
 
 function contextOf(value: unknown): Readonly<Record<string, string>> {
-  if (!isObject(value)) throw new ValueError('the value of context is not an object of texts');
+  if (!isRecord(value)) throw new ValueError('the value of context is not an object of texts');
   const entries = Object.entries(value);
   if (entries.length > MAX_CONTEXT_KEYS)
     throw new ValueError(`context has more than ${MAX_CONTEXT_KEYS} keys`);
   return Object.fromEntries(entries.map(([key]) => [key, textOf(value, key) ?? '']));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
