@@ -5,10 +5,7 @@ import type { Registry } from '../platform/metrics/metrics.ts';
 const REASONS: readonly LimitReason[] = ['idle', 'full', 'address'];
 
 /** Registers the number of connections of the public port, and of those closed for the sake of its limits. */
-export function registerConnectionMetrics(
-  registry: Registry,
-  connections: Pick<Connections, 'size' | 'limited'>,
-): void {
+export function registerConnectionMetrics(registry: Registry, connections: Connections): void {
   const registers = [registry];
   const open = new Gauge({
     name: 'slipway_http_connections',

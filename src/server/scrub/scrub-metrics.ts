@@ -18,7 +18,7 @@ export interface ScrubMetrics {
  *
  * @param found the objects that it found damaged
  */
-export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 'count'>): ScrubMetrics {
+export function createScrubMetrics(registry: Registry, found: ScrubDamage): ScrubMetrics {
   const registers = [registry];
   const damaged = new Gauge({
     name: 'slipway_scrub_damaged_objects',
@@ -71,8 +71,8 @@ export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 
     }),
     show: (state) => {
       pass.set(state.pass);
-      progress.set(state.stepsDone / SCRUB_STEPS);
-      ({ completedAt } = state);
+      progress.set(state.steps_done / SCRUB_STEPS);
+      ({ completed_at: completedAt } = state);
     },
   };
 }

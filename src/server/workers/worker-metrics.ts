@@ -3,10 +3,7 @@ import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** Registers the number of worker processes that accept clients, and of those that were started again. */
-export function registerWorkerMetrics(
-  registry: Registry,
-  supervisor: Pick<Supervisor, 'running' | 'restarts'>,
-): void {
+export function registerWorkerMetrics(registry: Registry, supervisor: Supervisor): void {
   const registers = [registry];
   const running = new Gauge({
     name: 'slipway_workers',
