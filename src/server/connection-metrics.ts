@@ -5,7 +5,10 @@ import type { Registry } from '../platform/metrics/metrics.ts';
 const REASONS: readonly LimitReason[] = ['idle', 'full', 'address'];
 
 /** Registers the number of connections of the public port, and of those closed for the sake of its limits. */
-export function registerConnectionMetrics(registry: Registry, connections: Connections): void {
+export function registerConnectionMetrics(
+  registry: Registry,
+  connections: { readonly size: number; readonly limited: Connections['limited'] },
+): void {
   const registers = [registry];
   const open = new Gauge({
     name: 'slipway_http_connections',

@@ -92,7 +92,11 @@ const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
   degraded: 'degraded ',
 };
 
-function Course({ state: { state, reason, since, message } }: { readonly state: ServiceState }): JSX.Element {
+function Course({
+  state: { state, reason, since, message },
+}: {
+  readonly state: Omit<ServiceState, 'channels'>;
+}): JSX.Element {
   const app = useApp();
   const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service.reason;
   if (reason !== null && reason !== told) return <p class="muted">{message}</p>;

@@ -62,7 +62,7 @@ function start(): Bench {
         bench.posted.push(...reports);
         await Promise.resolve();
       },
-    } as DaemonClient,
+    } as unknown as DaemonClient,
     clock: bench.clock,
     random: () => 1,
     logger: createSilentLogger(),

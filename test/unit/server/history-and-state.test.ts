@@ -16,7 +16,6 @@ import { readScrub, type ScrubPosition } from '../../../src/server/history/scrub
 import { createServerHistory, type MinuteOfProcess } from '../../../src/server/history/server-history.ts';
 import { createTrafficReader } from '../../../src/server/history/traffic-reader.ts';
 import { createServerMetrics } from '../../../src/server/metrics.ts';
-import type { ScrubDamage } from '../../../src/server/scrub/scrub-damage.ts';
 import { createScrubMetrics } from '../../../src/server/scrub/scrub-metrics.ts';
 import { beginPass } from '../../../src/server/scrub/scrub-state.ts';
 import {
@@ -186,7 +185,7 @@ describe('the history of a server', () => {
     const read = async () => await readScrub(registry);
     expect(await read()).toBeNull();
     let found = 0;
-    const metrics = createScrubMetrics(registry, { count: () => found } as ScrubDamage);
+    const metrics = createScrubMetrics(registry, { count: () => found });
     expect(await read()).toBeNull();
     const state = beginPass(1, 0, FIRST, null);
     metrics.show({ ...state, steps_done: 64 });
