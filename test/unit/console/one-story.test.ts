@@ -13,6 +13,7 @@ import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts
 import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
+import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { channelWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
@@ -707,7 +708,7 @@ async function logState({ server }: World): Promise<readonly object[]> {
       void lines.push({ level, ...fields });
   const watch = createServiceStateLog({
     read: server.parts.service,
-    logger: { info: log('info'), warn: log('warn') },
+    logger: { info: log('info'), warn: log('warn') } as unknown as Logger,
     clock: systemClock,
   });
   watch.start();

@@ -254,9 +254,9 @@ describe('the title of a task', () => {
     ['Delete old releases', { args: ['dry_run=false'] }, null],
     ['Delete old releases', {}, null],
   ])('is %s for the arguments %j and the result %j', (title, args, result) => {
-    expect(titleOf({ contract: CONTRACT } as App, { ...TASK, kind: 'release-cleanup', args, result })).toBe(
-      title,
-    );
+    expect(
+      titleOf({ contract: CONTRACT } as unknown as App, { ...TASK, kind: 'release-cleanup', args, result }),
+    ).toBe(title);
   });
 });
 
@@ -324,7 +324,11 @@ const contract = renderConsoleContract();
 
 /** A token with one scope. The server allows it actions on schedules and tasks, whose job decides. */
 function tokenWith(scope: ControlScope): App {
-  return { contract, mayRun: () => true, hasScope: (wanted: ControlScope) => wanted === scope } as App;
+  return {
+    contract,
+    mayRun: () => true,
+    hasScope: (wanted: ControlScope) => wanted === scope,
+  } as unknown as App;
 }
 
 describe('an action on a schedule or a task', () => {

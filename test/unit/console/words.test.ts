@@ -5,7 +5,7 @@ import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import { SERVICE_STATE_NAMES } from '../../../src/domain/service-state/service-state.ts';
 import {
   absolute,
-  bytes,
+  textBytes,
   count,
   duration,
   percent,
@@ -174,7 +174,7 @@ describe('words', () => {
   });
 
   it('show sizes, counts and names', () => {
-    expect([bytes(0), bytes(1023), bytes(1024), bytes(6_442_450_944)]).toEqual([
+    expect([textBytes(0), textBytes(1023), textBytes(1024), textBytes(6_442_450_944)]).toEqual([
       '0 B',
       '1023 B',
       '1.0 KiB',
