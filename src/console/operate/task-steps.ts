@@ -38,7 +38,7 @@ export function mainPhase(course: readonly CoursePhase[]): CoursePhase | null {
 }
 
 /** The phases of a task, the last one with how the task goes or ended. */
-export function taskSteps({ task, course = [] }: TaskStatus): readonly Step[] {
+export function taskSteps({ task, course }: TaskStatus): readonly Step[] {
   return course.map((phase, index) => {
     const isLast = index === course.length - 1;
     const state = isLast ? stateOf(task) : 'done';
