@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
-import { HealthRead } from '../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer } from '../../src/contract/schemas/answers/health.ts';
 import { ctl as runCtl, type CtlRun } from '../support/ctl.ts';
 import { startFakeCluster } from '../support/fake-cluster.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
@@ -48,7 +48,7 @@ async function operatedSystem(
 
 /** The state of the service as the server tells it. */
 async function stateOf({ serverUrl }: Pick<TestSystem, 'serverUrl'>): Promise<string | undefined> {
-  const health = HealthRead.parse(await (await fetch(`${serverUrl}/healthz`)).json());
+  const health = HealthAnswer.schema.parse(await (await fetch(`${serverUrl}/healthz`)).json());
   return health.service?.state;
 }
 

@@ -272,7 +272,7 @@ async function expectThirdPlayed(
   expect(played.code).toBe(0);
   expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
   expect(played.output).toContain(
-    'The localized release 1.67.412528-r91_demo-l1 has followed automatically.',
+    'The localized release 1.67.412528-r91_demo-l1 was published automatically.',
   );
   expect(played.output).toMatch(
     /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { HealthAnswer, type Health, type ReadHealth } from '../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer, type Health } from '../../src/contract/schemas/answers/health.ts';
 import type {
   ReleaseRow,
   ReleaseStatus,
@@ -52,12 +52,12 @@ export interface FakeSlipway {
   translation: TranslationStatus;
   /** Why its last task failed, or `null`. */
   failure: { readonly code: string; readonly reason: string } | null;
-  /** How its syncs go; `undefined` for a daemon of the previous version. */
+  /** How its syncs go. */
   sync: ReleaseStatus['sync'];
-  /** The crash loop that its daemon reports, or `null`; `undefined` for a daemon of the previous version. */
+  /** The crash loop that its daemon reports, or `null`. */
   crashLoop: ReleaseStatus['crash_loop'];
-  /** Whether its daemon answers; `undefined` for a server of the previous version. */
-  daemonState: ReadHealth['daemon'];
+  /** Whether its daemon answers. */
+  daemonState: Health['daemon'];
   /** The conditions that its daemon tells; `undefined` for those that its verdicts suggest. */
   conditions: readonly DaemonCondition[] | undefined;
   /** Why a channel is not distributable; `null` when it is. */
@@ -132,7 +132,10 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           localized: localizedRelease(),
           relation: relationOf(fake),
           attestation: null,
+          announced: null,
+          announced_localized: null,
           sync: fake.sync,
+          upstream: null,
           crash_loop: fake.crashLoop,
         };
       case '/admin/translation/status':

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
 import { isJsonObject, type JsonObject } from '../json-values.ts';
 import type { FileReader } from '../file-codec.ts';
@@ -99,7 +100,7 @@ export function jsonLine(value: object): string {
 function parsed(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

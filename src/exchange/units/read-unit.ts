@@ -1,11 +1,5 @@
-import {
-  contextOf,
-  isJsonObject,
-  requiredText,
-  textOf,
-  ValueError,
-  type JsonObject,
-} from '../json-values.ts';
+import { isRecord } from '../../domain/is-record.ts';
+import { contextOf, requiredText, textOf, ValueError, type JsonObject } from '../json-values.ts';
 import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
 
 /**
@@ -65,7 +59,7 @@ function stateOf(text: string | null): ReadUnit['state'] | undefined {
 }
 
 function locatorOf(values: JsonObject): ReadUnit['locator'] {
-  const from = isJsonObject(values['locator']) ? values['locator'] : values;
+  const from = isRecord(values['locator']) ? values['locator'] : values;
   const destination = textOf(from, 'destination');
   const fieldPath = textOf(from, 'field_path');
   if (destination === null || fieldPath === null) return null;

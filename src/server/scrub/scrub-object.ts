@@ -12,7 +12,7 @@ const PIECE_BYTES = 16 * BLOCK_BYTES;
 
 interface ScrubObjectOptions {
   readonly root: string;
-  readonly pool: Pick<HashPool, 'hashContent' | 'hashBlocks'>;
+  readonly pool: HashPool;
   readonly signal: AbortSignal;
   /** Called after each read with the number of bytes hashed; the next read waits for it. */
   readonly pace: (bytes: number) => Promise<void>;

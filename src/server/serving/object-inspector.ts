@@ -1,9 +1,16 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { damageKindOf, type DamageKind, type ObjectDamage } from '../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
-import type { ObjectEntry } from './snapshot-trouble.ts';
+
+/** An entry of a manifest, or a document. */
+export interface ObjectEntry {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  readonly blocks?: Blake3Hex;
+}
 
 interface Inspection {
   readonly sound: boolean;
