@@ -8,6 +8,7 @@ import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 
 const { version } = packageManifest;
+const programDirectory = join(import.meta.dirname, '..');
 const CTL = { name: 'slipway ctl', plugin: false, version };
 
 /** The daemon reads the rules; the command line only passes the file on. */
@@ -15,10 +16,6 @@ async function problemsOfRules(path: string): Promise<readonly string[]> {
   const { readRulesFile } = await import('../src/localization/parse/offline/read-rules-file.ts');
   const read = await readRulesFile(path);
   return read.ok ? [] : read.error;
-}
-
-async function usageOf(program: string): Promise<string | null> {
-  return (await import('./compose/usage-of.ts')).usageOf(program);
 }
 
 const signal = interruptSignal();
@@ -30,29 +27,23 @@ async function main(): Promise<number> {
   switch (command) {
     case COMPLETE_COMMAND: {
       const { answerShell } = await import('../src/cli/completion/run-completion.ts');
+      const { usageOf } = await import('./compose/usage-of.ts');
       return await answerShell(args, processCtlIo(signal), CTL, usageOf);
     }
-    case 'completion': {
-      const { runCompletion } = await import('../src/cli/completion/run-completion.ts');
-      return runCompletion(args, io);
-    }
-    case 'ctl': {
-      const { runCtl } = await import('../src/cli/ctl/ctl.ts');
-      return await runCtl(args, processCtlIo(signal), CTL);
-    }
+    case 'completion':
+      return (await import('../src/cli/completion/run-completion.ts')).runCompletion(args, io);
+    case 'ctl':
+      return await (await import('../src/cli/ctl/ctl.ts')).runCtl(args, processCtlIo(signal), CTL);
     case 'dev': {
       const { runDev } = await import('../demo/dev.ts');
-      const programDirectory = join(import.meta.dirname, '..');
       return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
     case 'export':
       return await (await import('./compose/bundle.ts')).exportBundle(args, signal);
     case 'import':
       return await (await import('./compose/bundle.ts')).importBundle(args, signal);
-    case 'keygen': {
-      const { runKeygen } = await import('../src/cli/keygen/keygen.ts');
-      return await runKeygen(args, io);
-    }
+    case 'keygen':
+      return await (await import('../src/cli/keygen/keygen.ts')).runKeygen(args, io);
     case 'parse': {
       const { runParse } = await import('../src/localization/parse/offline/run-parse.ts');
       // Its writes report what is wrong with the output.
@@ -63,10 +54,10 @@ async function main(): Promise<number> {
       const { runRestore } = await import('../src/daemon/backup/restore/run-restore.ts');
       return await runRestore(args, { ...io, clock: systemClock, signal });
     }
-    case 'verify': {
-      const { runVerify } = await import('../src/cli/verify/verify.ts');
-      return await runVerify(args, { ...io, env: process.env, signal });
-    }
+    case 'verify':
+      return await (
+        await import('../src/cli/verify/verify.ts')
+      ).runVerify(args, { ...io, env: process.env, signal });
     case '--version':
       process.stdout.write(`slipway ${version}\n`);
       return 0;

@@ -77,7 +77,7 @@ export function openRunning(
       ...releases.reports,
       ...schedules.reports,
       ...localization.reports,
-      doctorReport(doctor, supervision, releases.storage.read),
+      doctorReport(doctor, supervision, async () => await releases.storage.read()),
       logReport(options.logRing),
     ]),
     actions: byName([

@@ -1,3 +1,4 @@
+import { isRecord } from '../domain/is-record.ts';
 import { MAX_TEXT_CHARACTERS } from '../contract/formats/text-limit.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -6,10 +7,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export class ValueError extends Error {}
 
 const MAX_CONTEXT_KEYS = 64;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A text, or `null` where it is missing. @throws ValueError */
 export function textOf(values: JsonObject, name: string): string | null {
@@ -30,7 +27,7 @@ export function requiredText(values: JsonObject, name: string): string {
 /** An object; empty where it is missing. @throws ValueError */
 export function objectOf(values: JsonObject, name: string): JsonObject {
   const object = values[name] ?? {};
-  if (isJsonObject(object)) return object;
+  if (isRecord(object)) return object;
   throw new ValueError(`the value of ${name} is not an object`);
 }
 

@@ -113,23 +113,23 @@ async function copyAll(
   { found, failed }: BackupSources,
   partial: string,
   options: BackupOptions,
-  { signal, progress }: TaskContext,
+  context: TaskContext,
 ): Promise<{ readonly copies: readonly BackupCopy[]; readonly failed: readonly FailedDatabase[] }> {
   const copies: BackupCopy[] = [];
   const failures = [...failed];
   for (const [index, database] of found.entries()) {
     const { name } = database;
-    progress(index, found.length, 'entries', `copy ${name}`);
+    context.progress(index, found.length, 'entries', `copy ${name}`);
     try {
-      copies.push(await copyDatabase(database, partial, options, signal));
+      copies.push(await copyDatabase(database, partial, options, context.signal));
       options.failpoints.hit('backup:copied');
     } catch (error) {
-      if (signal.aborted || isNoSpace(error)) throw error;
+      if (context.signal.aborted || isNoSpace(error)) throw error;
       failures.push({ name, reason: messageOf(error).slice(0, MAX_REASON) });
       await removeCopy(join(partial, basename(database.path)));
     }
   }
-  progress(found.length, found.length, 'entries', 'complete');
+  context.progress(found.length, found.length, 'entries', 'complete');
   return { copies, failed: failures };
 }
 

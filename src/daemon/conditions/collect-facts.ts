@@ -131,8 +131,8 @@ function hasSpaceAgain(
 }
 
 /** The result of a check of the doctor that fails; `null` when it does not. */
-function failureOf({ latest }: Doctor, id: string): DoctorResult | null {
-  const found = latest().find((check) => check.id === id);
+function failureOf(doctor: Doctor, id: string): DoctorResult | null {
+  const found = doctor.latest().find((check) => check.id === id);
   return found?.status === 'failing' ? found : null;
 }
 

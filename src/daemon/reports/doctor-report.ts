@@ -102,8 +102,10 @@ export function createDoctor({ checks, clock, timeoutMs = TIMEOUT_MS, logger }: 
   return {
     examine: (signal) => examine(signal, 'request'),
     latest: () => [...known.values()],
-    start: loop.start,
-    stop: loop.stop,
+    start: () => {
+      loop.start();
+    },
+    stop: async () => await loop.stop(),
   };
 }
 

@@ -110,7 +110,9 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
         };
       },
     },
-    start: loop.start,
-    stop: loop.stop,
+    start: () => {
+      loop.start();
+    },
+    stop: async () => await loop.stop(),
   };
 }

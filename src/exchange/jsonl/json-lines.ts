@@ -1,6 +1,6 @@
 import { isRecord } from '../../domain/is-record.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
-import { isJsonObject, type JsonObject } from '../json-values.ts';
+import type { JsonObject } from '../json-values.ts';
 import type { FileReader } from '../file-codec.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';

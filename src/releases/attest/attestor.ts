@@ -318,6 +318,6 @@ function createRenewal(
       dueAt = clock.monotonic() + regularMs();
       loop.wake();
     },
-    stop: loop.stop,
+    stop: async () => await loop.stop(),
   };
 }

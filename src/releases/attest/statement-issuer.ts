@@ -147,8 +147,8 @@ export function createStatementIssuer(
   return {
     issued: () => issued,
     trouble: () => trouble,
-    lag: storage.lag,
-    volumeError: storage.volumeError,
+    lag: () => storage.lag(),
+    volumeError: () => storage.volumeError(),
     continueFrom: (earlier, payload) => {
       versions.continueFrom(earlier);
       previousPayload = payload;

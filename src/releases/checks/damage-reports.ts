@@ -111,7 +111,7 @@ export function createDamageReports(options: DamageReportsOptions): DamageReport
       const accepted = reports.filter(isAccepted).length;
       return { accepted, ignored: reports.length - accepted };
     },
-    stop: queue.stop,
+    stop: async () => await queue.stop(),
   };
 }
 

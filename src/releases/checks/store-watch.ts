@@ -87,7 +87,9 @@ export function createStoreWatch(parts: ReleaseParts, restoreFormat: () => Promi
   });
 
   return {
-    start: loop.start,
+    start: () => {
+      loop.start();
+    },
     check: async (withinMs, maxAgeMs) => {
       if (fullCheckAt !== null && clock.monotonic() - fullCheckAt < maxAgeMs) return;
       fullCheck ??= guarded(checkAll).finally(() => {

@@ -69,7 +69,10 @@ export function documentOfRow({
   return blake3 === null || size === null ? null : { blake3, size };
 }
 
-export function documentColumns(document: ServerInfoDocument | null) {
+export function documentColumns(document: ServerInfoDocument | null): {
+  readonly server_info_blake3: ServerInfoDocument['blake3'] | null;
+  readonly server_info_size: number | null;
+} {
   return { server_info_blake3: document?.blake3 ?? null, server_info_size: document?.size ?? null };
 }
 

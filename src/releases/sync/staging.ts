@@ -1,5 +1,5 @@
-import type { ReleaseParts } from '../release-parts.ts';
 import pLimit from 'p-limit';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { StagedFileInfo } from '../../snapshot/volume/staging-directories.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
@@ -118,7 +118,19 @@ async function newestOf(writer: SnapshotWriter, names: readonly string[]): Promi
  * Creates the background work that removes the staged files of each task that has failed for good or was cancelled: they take space that the next task
  * needs. What a crash leaves behind is removed at the next start.
  */
-export function createStagingSweep({ engine, staging, root, writer, logger }: ReleaseParts) {
+export function createStagingSweep({
+  engine,
+  staging,
+  root,
+  writer,
+  logger,
+}: {
+  readonly engine: TaskEngine;
+  readonly staging: Staging;
+  readonly root: string;
+  readonly writer: SnapshotWriter;
+  readonly logger: Logger;
+}): { readonly start: () => void; readonly stop: () => Promise<void> } {
   let isRunning = false;
   let last: Promise<void> = Promise.resolve();
   const sweep = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { describe, isSound } from '../checks/release-check.ts';
 import { commitDownloaded, downloadUnresolved } from '../download/download-run.ts';
-import { checkFreeSpace, planDownloads } from './download-plan.ts';
+import { checkFreeSpace, planDownloads, type DownloadPlan } from './download-plan.ts';
 import type { ConnectedUpstream } from '../../upstream/adapters/upstream-source.ts';
 import { stageBytes } from '../download/object-restore.ts';
 import type { ReleaseDraft } from '../records/release-record-of.ts';
@@ -86,7 +86,11 @@ export async function fetchObjects(
   of: { readonly what: string; readonly fields: TaskResult; readonly force: boolean },
   context: TaskContext,
   download: typeof downloadUnresolved = downloadUnresolved,
-) {
+): Promise<{
+  readonly plan: DownloadPlan;
+  readonly downloaded: { readonly entries: number; readonly bytes: number };
+  readonly serverInfo: ReleaseDraft['serverInfo'];
+}> {
   const { revision_id: revisionId } = revision;
   const { directory: staging, files: staged } = await parts.staging.open(revision);
   const plan = await planDownloads(parts, { revisionId, force: of.force, staged }, context);

@@ -55,7 +55,7 @@ function start(): Bench {
   const sender = createDamageSender({
     serving: bench.serving,
     client: {
-      postDamage: async (reports) => {
+      postDamage: async (reports: readonly DamageReport[]) => {
         bench.requests.push(reports.map(({ destination }) => destination));
         if (bench.isDaemonAway) throw new Error('connection refused');
         bench.onPost();
