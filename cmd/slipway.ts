@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   switch (command) {
     case COMPLETE_COMMAND: {
       const { answerShell } = await import('../src/cli/completion/run-completion.ts');
-      const { usageOf } = await import('./compose/usage-of.ts');
+      const usageOf = async (name: string) => (await import('./compose/usage-of.ts')).usageOf(name);
       return await answerShell(args, processCtlIo(signal), CTL, usageOf);
     }
     case 'completion':
