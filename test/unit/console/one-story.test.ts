@@ -135,7 +135,9 @@ interface Case {
 /** Attests the official release, and retains a localized one of an earlier base. */
 function attestStale(world: World): void {
   const retained = [{ ...world.localized, channel: 'localized' as const, retained_until: 4_102_444_800 }];
-  world.attest({ retained });
+  const { release_id, base_release_id } = world.localized;
+  if (base_release_id === undefined) throw new Error('the localized release has no base');
+  world.attest({ retained, stale: { release_id, base_release_id } });
 }
 
 /** The manifest of the official release. */
@@ -160,7 +162,7 @@ async function rollBack(world: World): Promise<void> {
     await until(async () => {
       world.server.parts.room.refresher.wake();
       return (await readService(world)).reason === reason;
-    }, 10_000);
+    });
   }
 }
 
@@ -732,7 +734,7 @@ describe('every surface tells the state, the reason and the next step of /health
     const service = await until(async () => {
       const found = await readService(world);
       return found.state === state && found.reason === reason && found.message.includes(message) && found;
-    }, 10_000);
+    });
     expect(service.next_step?.action ?? null).toBe(action);
     const next = service.next_step?.text ?? null;
 
@@ -782,7 +784,7 @@ describe('every surface tells the state, the reason and the next step of /health
     await until(async () => {
       const { state: whole, channels } = await readService(world);
       return whole === 'healthy' && channels.localized.reason === reason;
-    }, 10_000);
+    });
     // A channel that nobody has published to is how every service begins: no surface makes a sentence of it.
     const sentence = reason === 'NothingPublished' ? null : `${state} (${reason}): ${message}`;
 
